@@ -1,0 +1,18 @@
+"""Fixtures that every room's tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real games, suites and reference outputs beside the project; skips without it."""
+    for place in (ROOT.parent / "shared", ROOT / "shared"):
+        if (place / "data" / "README.md").is_file():
+            return place
+    pytest.skip("the folder ../shared with test data is not here")
