@@ -1,0 +1,175 @@
+"""Attack sets as bitboards: leapers from tables, sliders by magic multiplication.
+
+A bitboard has bit ``file + 8 * rank`` set for each square in the set (a1 = 0, h8 = 63).
+Tables are filled once at import; jitted code reaches them by name (``jit.table``).
+"""
+
+import numpy as np
+
+from nnuelab.chess.magics import MAGICS
+from nnuelab.jit import inline, jit, popcount, table
+
+_KNIGHT = np.zeros(64, np.uint64)
+_KING = np.zeros(64, np.uint64)
+_PAWN = np.zeros((2, 64), np.uint64)  # squares that a pawn of that colour attacks
+_BETWEEN = np.zeros((64, 64), np.uint64)  # squares strictly between two on one line
+_LINE = np.zeros((64, 64), np.uint64)  # the whole line through two squares, 0 if there is none
+_MASK = np.zeros((2, 64), np.uint64)  # [bishop, rook]: squares whose occupancy matters
+_MAGIC = np.array(MAGICS, np.uint64)
+_SHIFT = np.zeros((2, 64), np.uint64)
+_OFFSET = np.zeros((2, 64), np.int64)  # of a square's block in _SLIDER
+_SLIDER = np.zeros(5248 + 102400, np.uint64)  # sum of 2^popcount(mask) over squares: bishop, rook
+
+_knight_table = table("knight", _KNIGHT)
+_king_table = table("king", _KING)
+_pawn_table = table("pawn", _PAWN)
+_between_table = table("between", _BETWEEN)
+_line_table = table("line", _LINE)
+_mask_table = table("magic_mask", _MASK)
+_magic_table = table("magic", _MAGIC)
+_shift_table = table("magic_shift", _SHIFT)
+_offset_table = table("magic_offset", _OFFSET)
+_slider_table = table("slider", _SLIDER)
+
+BISHOP_LINES, ROOK_LINES = 0, 1
+
+
+@inline
+def bit(square):
+    """The bitboard of one square."""
+    return np.uint64(1) << np.uint64(square)
+
+
+@inline
+def knight(square):
+    """Squares a knight on ``square`` attacks."""
+    return _knight_table()[square]
+
+
+@inline
+def king(square):
+    """Squares a king on ``square`` attacks."""
+    return _king_table()[square]
+
+
+@inline
+def pawn(color, square):
+    """Squares a pawn of ``color`` on ``square`` attacks."""
+    return _pawn_table()[color, square]
+
+
+@inline
+def between(a, b):
+    """Squares strictly between two squares on one line, else the empty set."""
+    return _between_table()[a, b]
+
+
+@inline
+def line(a, b):
+    """All squares of the line through two squares, else the empty set."""
+    return _line_table()[a, b]
+
+
+@inline
+def _slider(lines, square, occupied):
+    index = (
+        (occupied & _mask_table()[lines, square]) * _magic_table()[lines, square]
+    ) >> _shift_table()[lines, square]
+    return _slider_table()[_offset_table()[lines, square] + np.int64(index)]
+
+
+@inline
+def bishop(square, occupied):
+    """Squares a bishop on ``square`` attacks when ``occupied`` squares block."""
+    return _slider(BISHOP_LINES, square, occupied)
+
+
+@inline
+def rook(square, occupied):
+    """Squares a rook on ``square`` attacks when ``occupied`` squares block."""
+    return _slider(ROOK_LINES, square, occupied)
+
+
+@inline
+def queen(square, occupied):
+    """Squares a queen on ``square`` attacks when ``occupied`` squares block."""
+    return bishop(square, occupied) | rook(square, occupied)
+
+
+@jit
+def _walk(lines, square, occupied):
+    """Slider attacks step by step; fills the tables."""
+    attacks = np.uint64(0)
+    for direction in range(4):
+        along = 1 if direction % 2 else -1
+        across = 1 if direction // 2 else -1
+        if lines == BISHOP_LINES:
+            df, dr = along, across
+        elif direction < 2:
+            df, dr = along, 0
+        else:
+            df, dr = 0, along
+        f, r = square % 8 + df, square // 8 + dr
+        while 0 <= f < 8 and 0 <= r < 8:
+            attacks |= bit(f + 8 * r)
+            if occupied & bit(f + 8 * r):
+                break
+            f += df
+            r += dr
+    return attacks
+
+
+@jit
+def _fill_leapers(knight_sets, king_sets, pawn_sets):
+    for square in range(64):
+        f0, r0 = square % 8, square // 8
+        for target in range(64):
+            f, r = abs(target % 8 - f0), abs(target // 8 - r0)
+            if f * r == 2:
+                knight_sets[square] |= bit(target)
+            if max(f, r) == 1:
+                king_sets[square] |= bit(target)
+            if f == 1 and r == 1:
+                pawn_sets[0 if target > square else 1, square] |= bit(target)
+
+
+@jit
+def _fill_lines(between_sets, line_sets):
+    nothing = np.uint64(0)
+    for a in range(64):
+        for lines in range(2):
+            for b in range(64):
+                if _walk(lines, a, nothing) & bit(b):
+                    between_sets[a, b] = _walk(lines, a, bit(b)) & _walk(lines, b, bit(a))
+                    line_sets[a, b] = (
+                        (_walk(lines, a, nothing) & _walk(lines, b, nothing)) | bit(a) | bit(b)
+                    )
+
+
+@jit
+def _fill_sliders(magics, masks, shifts, offsets, sliders):
+    offset = 0
+    inner_files = ~np.uint64(0x8181818181818181)
+    inner_ranks = ~np.uint64(0xFF000000000000FF)
+    for lines in range(2):
+        for square in range(64):
+            # The last square of a ray is attacked whether it is occupied or not.
+            own_file = np.uint64(0x0101010101010101) << np.uint64(square % 8)
+            own_rank = np.uint64(0xFF) << np.uint64(8 * (square // 8))
+            inner = (inner_files | own_file) & (inner_ranks | own_rank)
+            mask = _walk(lines, square, np.uint64(0)) & inner
+            size = 1 << popcount(mask)
+            masks[lines, square] = mask
+            shifts[lines, square] = 64 - popcount(mask)
+            offsets[lines, square] = offset
+            subset = np.uint64(0)
+            for _ in range(size):
+                slot = np.int64((subset * magics[lines, square]) >> shifts[lines, square])
+                sliders[offset + slot] = _walk(lines, square, subset)
+                subset = (subset - mask) & mask
+            offset += size
+
+
+_fill_leapers(_KNIGHT, _KING, _PAWN)
+_fill_lines(_BETWEEN, _LINE)
+_fill_sliders(_MAGIC, _MASK, _SHIFT, _OFFSET, _SLIDER)

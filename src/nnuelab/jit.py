@@ -1,0 +1,182 @@
+"""numba in one place: compiler flags, the cache of compiled kernels, bit tricks, raw memory.
+
+Every jitted function of the project is made by :data:`jit` or :data:`inline`, so that flags and the
+cache key live here and nowhere else. Set ``NNUELAB_CHECKED=1`` for a build that checks the bounds of
+every array access; ``NNUMBA``'s own variables (``NUMBA_DISABLE_JIT`` ...) keep their meaning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import platformdirs
+from llvmlite import ir
+import llvmlite.binding
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+
+CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
+
+
+def _cache_folder() -> Path:
+    """A folder per state of the package's sources.
+
+    numba's own cache only notices an edit of the file that a function is in, not of its callees in
+    other files: a cached caller would keep the old callee inside. A folder keyed by a hash of all
+    sources has no stale entries.
+    """
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {CHECKED}".encode())
+    package = Path(__file__).resolve().parent
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return Path(platformdirs.user_cache_dir("nnuelab")) / "kernels" / digest.hexdigest()[:16]
+
+
+if "NUMBA_CACHE_DIR" not in os.environ:
+    numba.config.CACHE_DIR = str(_cache_folder())
+
+_FLAGS: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",  # no check for division by zero in kernels
+    "boundscheck": CHECKED,
+}
+
+jit = numba.njit(**_FLAGS)
+"""Compiles a function without Python objects; it releases the GIL while it runs."""
+
+inline = numba.njit(**_FLAGS, forceinline=True)
+"""The same for small functions of the hot path: LLVM puts them into their callers."""
+
+
+# Bits --------------------------------------------------------------------------------------------
+# The results are widened from one byte, so LLVM knows that they are not negative and leaves out the
+# wrap-around test of an array index.
+
+
+def _bit_intrinsic(name: str, python: Any) -> Any:
+    @intrinsic
+    def function(typing_context: Any, bits: Any) -> Any:
+        if bits != types.uint64:
+            raise numba.TypingError(f"{name} takes uint64, not {bits}")
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            (value,) = args
+            count = python(builder, value)
+            return builder.zext(builder.trunc(count, ir.IntType(8)), ir.IntType(64))
+
+        return types.int64(types.uint64), generate
+
+    return function
+
+
+def _zero_undefined(builder: Any) -> Any:
+    return ir.Constant(ir.IntType(1), 1)
+
+
+popcount = _bit_intrinsic("popcount", lambda builder, v: builder.ctpop(v))
+"""Number of bits set: uint64 -> int64."""
+
+lsb = _bit_intrinsic("lsb", lambda builder, v: builder.cttz(v, _zero_undefined(builder)))
+"""Index of the lowest bit set: uint64 (not zero) -> int64."""
+
+msb = _bit_intrinsic(
+    "msb",
+    lambda builder, v: builder.xor(
+        builder.ctlz(v, _zero_undefined(builder)), ir.Constant(ir.IntType(64), 63)
+    ),
+)
+"""Index of the highest bit set: uint64 (not zero) -> int64."""
+
+
+# Raw memory --------------------------------------------------------------------------------------
+# A record holds addresses of memory whose size is known only at run time (weights, tables); a
+# record is passed through recursion as one pointer, an array as seven words.
+
+
+@intrinsic
+def _pointer(typing_context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.uint64), generate
+
+
+@inline
+def view(address, shape, dtype):  # type: ignore[no-untyped-def]
+    """An array over the memory at ``address`` (uint64), C order, not owned.
+
+    The owner of the memory is a Python object that outlives the call; ``shape`` is an int or a tuple.
+    """
+    return numba.carray(_pointer(np.uint64(address)), shape, dtype)
+
+
+def address(array: np.ndarray) -> int:
+    """The address of an array's first element, to be stored in a record's field.
+
+    Raises
+    ------
+    ValueError
+        When the array is not C-contiguous: jitted code would read the wrong elements.
+    """
+    if not array.flags.c_contiguous:
+        raise ValueError("only C-contiguous arrays can be handed to kernels by address")
+    return array.ctypes.data
+
+
+_TABLES: list[np.ndarray] = []  # tables live as long as the process: compiled code points into them
+
+
+def table(name: str, array: np.ndarray) -> Any:
+    """Makes a read-mostly array reachable from jitted code without baking it in.
+
+    numba copies a global array into every function that uses it; this one is an external symbol,
+    resolved when compiled code is loaded, so it costs nothing and compiled code stays cacheable.
+
+    Parameters
+    ----------
+    name : str
+        Unique in the process.
+    array : ndarray, C-contiguous
+
+    Returns
+    -------
+    A function of no arguments for jitted code, that returns the array: ``KNIGHT()[square]``.
+    """
+    _TABLES.append(array)
+    symbol = f"nnuelab_{name}"
+    llvmlite.binding.add_symbol(symbol, address(array))
+    array_type = types.Array(numba.from_dtype(array.dtype), array.ndim, "C")
+    shape, strides, itemsize = array.shape, array.strides, array.itemsize
+
+    @intrinsic
+    def function(typing_context: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            symbol_type = ir.IntType(8)
+            data = cgutils.add_global_variable(builder.module, symbol_type, symbol)
+            made = context.make_array(array_type)(context, builder)
+
+            def integer(value: int) -> Any:
+                return context.get_constant(types.intp, value)
+
+            populate_array(
+                made,
+                data=builder.bitcast(data, made.data.type),
+                shape=[integer(n) for n in shape],
+                strides=[integer(n) for n in strides],
+                itemsize=integer(itemsize),
+                meminfo=None,
+            )
+            return made._getvalue()
+
+        return array_type(), generate
+
+    return function
