@@ -132,6 +132,20 @@ def address(array: np.ndarray) -> int:
     return array.ctypes.data
 
 
+@intrinsic
+def copy_record(typing_context: Any, target: Any, source: Any) -> Any:
+    """Copies all bytes of one record over another of the same type."""
+    if not isinstance(target, types.Record) or target != source:
+        raise numba.TypingError("copy_record takes two records of one type")
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        size = ir.Constant(ir.IntType(64), target.size)
+        cgutils.raw_memcpy(builder, args[0], args[1], size, 1)
+        return context.get_dummy_value()
+
+    return types.void(target, source), generate
+
+
 _TABLES: list[np.ndarray] = []  # tables live as long as the process: compiled code points into them
 
 
