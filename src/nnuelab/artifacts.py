@@ -72,7 +72,8 @@ def sources(modules: Iterable[str]) -> list[Path]:
     Parameters
     ----------
     modules : iterable of str
-        Dotted names below ``nnuelab`` ("features", "nnue.training"); a package stands for all of its files.
+        Dotted names below ``nnuelab`` ("features", "nnue.training"); a package stands for all of
+        its files.
     """
     files: set[Path] = set()
     for module in modules:
@@ -126,7 +127,8 @@ def provenance(
     Returns
     -------
     dict
-        What was written: artifact's sha256, command, inputs' sha256, parameters, seed, versions, code.
+        What was written: artifact's sha256, command, inputs' sha256, parameters, seed, versions,
+        code hash.
     """
     path = Path(path)
     record = {

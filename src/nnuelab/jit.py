@@ -1,8 +1,8 @@
 """numba in one place: compiler flags, the cache of compiled kernels, bit tricks, raw memory.
 
-Every jitted function of the project is made by :data:`jit` or :data:`inline`, so that flags and the
-cache key live here and nowhere else. Set ``NNUELAB_CHECKED=1`` for a build that checks the bounds of
-every array access; ``NNUMBA``'s own variables (``NUMBA_DISABLE_JIT`` ...) keep their meaning.
+Every jitted function of the project is made by :data:`jit` or :data:`inline`, so that flags and
+the cache key live here and nowhere else. ``NNUELAB_CHECKED=1`` selects a build that checks the
+bounds of every array access; numba's own variables (``NUMBA_CACHE_DIR``...) keep their meaning.
 """
 
 from __future__ import annotations
@@ -12,30 +12,34 @@ import os
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
 import numba
 import numpy as np
 import platformdirs
 from llvmlite import ir
-import llvmlite.binding
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
+KERNEL_ROOMS = ("jit.py", "chess", "features", "data", "nnue", "engine")
 
 
 def _cache_folder() -> Path:
-    """A folder per state of the package's sources.
+    """A folder per state of the sources of all rooms that hold kernels.
 
-    numba's own cache only notices an edit of the file that a function is in, not of its callees in
-    other files: a cached caller would keep the old callee inside. A folder keyed by a hash of all
-    sources has no stale entries.
+    numba's own cache only notices an edit of the file that a function is in, not of its callees or
+    constants in other files: a cached caller would keep the old ones inside. A folder keyed by a
+    hash of all of them has no stale entries.
     """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {CHECKED}".encode())
     package = Path(__file__).resolve().parent
     for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode())
+        name = path.relative_to(package)
+        if name.parts[0] not in KERNEL_ROOMS:
+            continue
+        digest.update(name.as_posix().encode())
         digest.update(path.read_bytes())
     return Path(platformdirs.user_cache_dir("nnuelab")) / "kernels" / digest.hexdigest()[:16]
 
@@ -114,7 +118,7 @@ def _pointer(typing_context: Any, address: Any) -> Any:
 def view(address, shape, dtype):  # type: ignore[no-untyped-def]
     """An array over the memory at ``address`` (uint64), C order, not owned.
 
-    The owner of the memory is a Python object that outlives the call; ``shape`` is an int or a tuple.
+    Its owner is a Python object that outlives the call; ``shape`` is an int or a tuple.
     """
     return numba.carray(_pointer(np.uint64(address)), shape, dtype)
 

@@ -9,9 +9,7 @@ from nnuelab.chess import attacks
 from nnuelab.chess.attacks import bit
 from nnuelab.chess.position import (
     BISHOP,
-    BLACK,
     EMPTY,
-    KING,
     KNIGHT,
     NO_SQUARE,
     PAWN,
@@ -37,7 +35,7 @@ MAX_MOVES = 256  # 218 is the most that a reachable position has; FENs beyond th
 _RANK_1, _RANK_8 = np.uint64(0xFF), np.uint64(0xFF << 56)
 _ONE = np.uint64(1)
 _ALL = ~np.uint64(0)
-# Squares that must be empty, and rook squares, by castling right: white O-O, O-O-O, black O-O, O-O-O
+# Squares that must be empty, by castling right: White's O-O and O-O-O, Black's
 _CASTLING_EMPTY = np.array([0x60, 0x0E, 0x60 << 56, 0x0E << 56], np.uint64)
 
 
@@ -233,7 +231,7 @@ def legal_moves(position, out):
 
 @jit
 def captures(position, out):
-    """Writes the legal captures, en passant and queen promotions to ``out``; returns their number."""
+    """Writes legal captures, en passant and queen promotions to ``out``; returns their number."""
     return _generate(position, out, True)
 
 

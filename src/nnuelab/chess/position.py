@@ -134,7 +134,7 @@ def compute_key(position):
 
 @jit
 def insufficient_material(position):
-    """True when no sequence of moves can mate: bare kings, one minor piece, bishops of one colour."""
+    """True when nobody can mate: bare kings, one minor piece, or bishops of one square colour."""
     heavy = position.roles[PAWN] | position.roles[ROOK] | position.roles[QUEEN]
     if heavy:
         return False
