@@ -1,0 +1,244 @@
+"""The chess core against python-chess and published perft counts."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import TextIO
+
+import chess
+import chess.pgn
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nnuelab.chess import attacks, moves, notation, perft
+from nnuelab.chess.position import EMPTY, compute_key, insufficient_material
+from tests.naive import chess as naive
+
+# Captures on every piece, castling through attacked squares, promotions, en passant with pins.
+SEEDS = [
+    chess.STARTING_FEN,
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+    "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+    "r3k2r/1P4P1/8/8/8/8/1p4p1/R3K2R w KQkq - 0 1",
+    "rnbqkb1r/1p1p1ppp/8/pPpPpP2/8/6n1/P1P1P1PP/RNBQKBNR w KQkq a6 0 9",
+]
+
+
+def random_game(seed: int, fen: str, plies: int = 60) -> list[tuple[chess.Board, chess.Move]]:
+    """Positions of a random game, each with the move that was played in it."""
+    choose = random.Random(seed)
+    board = chess.Board(fen)
+    played = []
+    while len(played) < plies and (legal := list(board.legal_moves)):
+        played.append((board.copy(stack=False), choose.choice(legal)))
+        board.push(played[-1][1])
+    return played
+
+
+def assert_same_as_python_chess(board: chess.Board) -> np.void:
+    """Legal moves, captures, SAN and FEN of one position."""
+    position = notation.from_fen(board.fen())
+    assert notation.to_fen(position) == board.fen()
+    ours = {notation.move_to_uci(move): move for move in notation.moves_of(position)}
+    assert sorted(ours) == sorted(move.uci() for move in board.legal_moves)
+    out = np.empty(moves.MAX_MOVES, np.int64)
+    noisy = out[: moves.captures(position, out)].tolist()
+    expected = {
+        move.uci()
+        for move in board.legal_moves
+        if (board.is_capture(move) and move.promotion in (None, chess.QUEEN))
+        or move.promotion == chess.QUEEN
+    }
+    assert {notation.move_to_uci(move) for move in noisy} == expected
+    assert len(noisy) == len(expected)
+    assert bool(position["checkers"]) == board.is_check()
+    assert bool(insufficient_material(position)) == board.is_insufficient_material()
+    return position
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1 << 32), st.sampled_from(SEEDS))
+def test_every_position_of_random_games_equals_python_chess(seed: int, fen: str) -> None:
+    position = notation.from_fen(fen)
+    for board, move in random_game(seed, fen):
+        # All that is carried along from move to move equals what is derived from scratch.
+        assert position.tobytes() == assert_same_as_python_chess(board).tobytes()
+        assert int(position["key"]) == int(compute_key(position)) == naive.key(position)
+        ours = notation.parse_uci(position, move.uci())
+        assert notation.move_to_san(position, ours) == board.san(move)
+        assert notation.parse_san(position, board.san(move)) == ours
+        position = notation.after(position, ours)
+
+
+def follow_games(file: TextIO, most: int) -> int:
+    """Replays games on both boards; returns how many there were."""
+    games = 0
+    while games < most and (game := chess.pgn.read_game(file)):
+        board = game.board()
+        position = notation.from_fen(board.fen())
+        for number, move in enumerate(game.mainline_moves()):
+            ours = notation.parse_san(position, board.san(move))
+            assert notation.move_to_uci(ours) == move.uci()
+            position = notation.after(position, ours)
+            board.push(move)
+            assert notation.to_fen(position) == board.fen()
+            if number % 16 == 0:
+                assert_same_as_python_chess(board)
+        games += 1
+    return games
+
+
+def test_real_games_have_the_same_fen_after_every_move(shared: Path) -> None:
+    with open(shared / "data" / "games" / "fixture_clk_200.pgn") as file:
+        assert follow_games(file, 200) == 200
+
+
+@pytest.mark.slow
+def test_thousands_of_real_games_have_the_same_fen_after_every_move(shared: Path) -> None:
+    archive = shared / "data" / "games" / "lichess_carlsen_evals.pgn.zst"
+    with zstandard.open(archive, "rt", encoding="utf-8") as file:
+        assert follow_games(file, 3000) == 3000
+
+
+def test_null_move_only_passes_the_turn() -> None:
+    for fen in SEEDS:
+        board = chess.Board(fen)
+        old = notation.from_fen(fen)
+        new = np.empty(1, old.dtype)[0]
+        moves.make_null(old, new)
+        board.push(chess.Move.null())
+        assert notation.to_fen(new) == board.fen()
+        assert int(new["key"]) == naive.key(new)
+
+
+@pytest.mark.parametrize("lines", [attacks.BISHOP_LINES, attacks.ROOK_LINES])
+def test_slider_attacks_equal_the_walk_for_every_occupancy(lines: int) -> None:
+    ours = attacks.rook if lines == attacks.ROOK_LINES else attacks.bishop
+    assert naive.slider_mismatches(ours, lines) == 0
+
+
+def test_perft_standard_suite(shared: Path) -> None:
+    checked = 0
+    for line in (shared / "data" / "epd" / "perft_standard.epd").read_text().splitlines():
+        fen, *counts = line.split(";")
+        for count in counts:
+            depth, nodes = count.strip()[1:].split()
+            if int(nodes) <= 5_000_000:
+                assert perft.perft(notation.from_fen(fen), int(depth)) == int(nodes), fen
+                checked += 1
+    assert checked > 700
+
+
+@pytest.mark.slow
+def test_perft_standard_suite_to_its_full_depth(shared: Path) -> None:
+    for line in (shared / "data" / "epd" / "perft_standard.epd").read_text().splitlines():
+        fen, *counts = line.split(";")
+        for count in counts:
+            depth, nodes = count.strip()[1:].split()
+            assert perft.perft(notation.from_fen(fen), int(depth)) == int(nodes), fen
+
+
+def chess960_castling(fen: str) -> bool:
+    """True when a castling right belongs to a king or rook that isn't at home."""
+    board = chess.Board(fen, chess960=True)
+    return board.castling_rights != chess.Board(fen).clean_castling_rights()
+
+
+def test_perft_tricky_suite_and_its_chess960_positions_refused(shared: Path) -> None:
+    text = (shared / "data" / "epd" / "perft_tricky.perft").read_text()
+    refused = []
+    for block in re.split(r"(?m)^id ", text)[1:]:
+        name = block.split()[0]
+        (fen,) = re.findall(r"(?m)^epd (.*)$", block)
+        counts = re.findall(r"(?m)^perft (\d+) (\d+)", block)
+        if chess960_castling(fen):
+            with pytest.raises(notation.FenError, match="Chess960"):
+                notation.from_fen(fen)
+            refused.append(name)
+            continue
+        for depth, nodes in counts:
+            assert perft.perft(notation.from_fen(fen), int(depth)) == int(nodes), name
+    assert len(refused) == 6, refused
+
+
+@pytest.mark.parametrize(
+    ("fen", "reason"),
+    [
+        ("8/8/8/8/8/8/8/8 w - - 0 1", "White has 0 kings"),
+        ("4k3/8/8/8/8/8/8/4KK2 w - - 0 1", "White has 2 kings"),
+        ("4k3/8/8/8/8/8/8/4K2P w - - 0 1", "pawn stands on"),
+        ("4k3/8/8/8/8/8/8/4K3 x - - 0 1", "neither w nor b"),
+        ("4k3/8/8/8/8/8/8/4K3 w K - 0 1", "home squares"),
+        ("4k3/8/8/8/8/8/8/4K2R w H - 0 1", "Chess960"),
+        ("4k3/8/8/8/8/8/8/4K2R w Kz - 0 1", "no castling right"),
+        ("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "in check"),
+        ("4k3/8/8/8/8/8/8/4K3 w - e4 0 1", "not on rank 6"),
+        ("4k3/8/8/8/8/8/8/4K3 w - e9 0 1", "no square"),
+        ("4k3/8/8/8/8/8/4K3 w - - 0 1", "7 ranks"),
+        ("4k3/8/8/8/8/8/8/4K4 w - - 0 1", "rank 1 has 9 squares"),
+        ("4k3/8/8/8/8/8/8/4X3 w - - 0 1", "'X' is no piece"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - x 1", "half-move clock"),
+        ("4k3/8/8/8/8/8/8/4K3", "fields"),
+        ("", "0 fields"),
+        ("nnnnnnnn/nnnnnnnn/n7/4k3/8/8/NNNNNNNN/NNNNKNNN w - - 0 1", "more than 32 pieces"),
+    ],
+)
+def test_a_broken_fen_is_refused_with_its_reason(fen: str, reason: str) -> None:
+    with pytest.raises(notation.FenError, match=re.escape(reason)) as error:
+        notation.from_fen(fen)
+    assert repr(fen) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_position_with_more_moves_than_a_list_holds_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(notation, "MAX_MOVES", 19)
+    with pytest.raises(notation.FenError, match="more than 19 legal moves"):
+        notation.from_fen(chess.STARTING_FEN)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="/KQRBNPkqrbnp12345678 wb-ahe36", max_size=60))
+def test_any_text_is_either_a_position_or_a_fen_error(text: str) -> None:
+    try:
+        position = notation.from_fen(text)
+    except notation.FenError:
+        return
+    assert notation.to_fen(notation.from_fen(notation.to_fen(position))) == notation.to_fen(
+        position
+    )
+
+
+def test_unreachable_positions_are_accepted() -> None:
+    for fen in (
+        "rnbqkbnr/bbbbbbbb/8/8/8/8/BBBBBBBB/RNBQKBNR w KQkq - 0 1",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPnPP/RNBQKBNR w KQkq - 0 1",
+    ):
+        assert notation.to_fen(notation.from_fen(fen)) == fen
+
+
+@pytest.mark.parametrize("text", ["", "e5e6", "Ke9", "O-O", "Zf3", "e4=Q", "Nd2"])
+def test_a_move_that_does_not_exist_is_refused(text: str) -> None:
+    position = notation.from_fen(chess.STARTING_FEN)
+    with pytest.raises(ValueError, match=r"no legal move|no move"):
+        notation.parse_san(position, text)
+    with pytest.raises(ValueError, match="no legal move"):
+        notation.parse_uci(position, text)
+
+
+def test_ambiguous_san_is_refused() -> None:
+    position = notation.from_fen("4k3/8/8/8/8/8/8/4KN1N w - - 0 1")
+    with pytest.raises(ValueError, match="ambiguous"):
+        notation.parse_san(position, "Ng3")
+
+
+def test_empty_squares_and_bitboards_agree() -> None:
+    position = notation.from_fen(chess.STARTING_FEN)
+    assert (position["board"] == EMPTY).sum() == 32
+    assert int(position["colors"][0] | position["colors"][1]).bit_count() == 32
