@@ -1,0 +1,151 @@
+"""Who played whom, from where, and how it ended: the headers of PGN files, without their moves."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nnuelab.data.streams import lines
+from nnuelab.errors import UserError
+
+TAG = re.compile(rb'\s*\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
+POINTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}  # for White
+UNFINISHED = "*"
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Finished games of one or more PGN files, as arrays with one entry a game.
+
+    Attributes
+    ----------
+    players : list of str
+        Names, sorted.
+    white, black : int32 [n]
+        Indices into ``players``.
+    points : float64 [n]
+        White's: 1, 0.5 or 0.
+    cluster : int32 [n]
+        Number of the opening pair that the game belongs to (see `opening_pair`).
+    unfinished : int
+        Games with the result ``*``, which are left out.
+    """
+
+    players: list[str]
+    white: np.ndarray
+    black: np.ndarray
+    points: np.ndarray
+    cluster: np.ndarray
+    unfinished: int = 0
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def headers(path: Path | str) -> Iterator[dict[str, str]]:
+    """The tags of each game of a PGN file, in its order; moves and comments are passed over.
+
+    A tag line after movetext, or one whose name the game already has, begins the next game.
+    """
+    tags: dict[str, str] = {}
+    moves_seen = in_comment = False
+    for line in lines(path):
+        if not in_comment and line[:1] in b"[ \t" and (match := TAG.match(line)):
+            name = match[1].decode("ascii", "replace")
+            if moves_seen or name in tags:
+                yield tags
+                tags, moves_seen = {}, False
+            tags[name] = _text(match[2])
+            continue
+        opens, closes = line.rfind(b"{"), line.rfind(b"}")
+        if opens != closes:
+            in_comment = opens > closes
+        # A [%eval] that was wrapped to the start of a line is movetext like any other.
+        moves_seen = moves_seen or (bool(tags) and not line.isspace() and line[:1] != b"%")
+    if tags:
+        yield tags
+
+
+def _text(value: bytes) -> str:
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")  # the PGN standard's own character set
+    return text.replace('\\"', '"').replace("\\\\", "\\")
+
+
+def opening_pair(tags: Mapping[str, str], game: object) -> tuple[object, ...]:
+    """What a game shares with those that it is not independent of; games with equal keys cluster.
+
+    The two players and the position that they started from. Where the PGN has no ``FEN`` (or the
+    standard one): the two players and the first part of a ``Round`` like ``12.2``. Where that is
+    missing too, ``game``, which must be unique: each game stands alone.
+    """
+    pairing = tuple(sorted((tags["White"], tags["Black"])))
+    fen = tags.get("FEN", "")
+    if fen and not fen.startswith(START):
+        return (*pairing, fen)
+    opening, dot, number = tags.get("Round", "").rpartition(".")
+    if dot and opening and number.isdigit():
+        return (*pairing, "round", opening)
+    return (game,)
+
+
+def read_results(paths: Iterable[Path | str]) -> Results:
+    """Reads who won from the headers of PGN files (plain or compressed), as a stream.
+
+    Raises
+    ------
+    UserError
+        When a game lacks a player or has a result that isn't one of PGN's four, or when there is no
+        finished game at all.
+    """
+    names: dict[str, int] = {}
+    clusters: dict[tuple[object, ...], int] = {}
+    white: list[int] = []
+    black: list[int] = []
+    points: list[float] = []
+    cluster: list[int] = []
+    unfinished = 0
+    files = [Path(path) for path in paths]
+    for path in files:
+        for number, tags in enumerate(headers(path), 1):
+            for tag in ("White", "Black", "Result"):
+                if not tags.get(tag):
+                    raise UserError(f"{path}, game {number}: no {tag} tag")
+            if tags["Result"] == UNFINISHED:
+                unfinished += 1
+                continue
+            if tags["Result"] not in POINTS:
+                raise UserError(
+                    f'{path}, game {number}: result "{tags["Result"]}" is none of '
+                    f"{', '.join(POINTS)} and {UNFINISHED}"
+                )
+            if tags["White"] == tags["Black"]:
+                raise UserError(f'{path}, game {number}: "{tags["White"]}" plays against itself')
+            white.append(names.setdefault(tags["White"], len(names)))
+            black.append(names.setdefault(tags["Black"], len(names)))
+            points.append(POINTS[tags["Result"]])
+            key = opening_pair(tags, (path, number))
+            cluster.append(clusters.setdefault(key, len(clusters)))
+    if unfinished:
+        print(f"{unfinished:,} unfinished games (result *) are left out", file=sys.stderr)
+    if not points:
+        raise UserError(f"no finished game in {', '.join(map(str, files)) or 'no file at all'}")
+    players = sorted(names)
+    rank = np.empty(len(names), np.int32)
+    rank[[names[player] for player in players]] = np.arange(len(names))
+    return Results(
+        players,
+        rank[white],
+        rank[black],
+        np.array(points),
+        np.array(cluster, np.int32),
+        unfinished,
+    )

@@ -1,0 +1,465 @@
+"""Ratings: agreement with Ordo, refusals, the wrapper around ordo, errors that cover the truth."""
+
+from __future__ import annotations
+
+import csv
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nnuelab.errors import UserError
+from nnuelab.tournament import model, ordo, ratings
+from nnuelab.tournament.headers import Results, headers, read_results
+from tests.naive import tournament as naive
+
+RESULTS = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
+
+
+@pytest.fixture(autouse=True)
+def no_ordo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Nobody's real ordo takes part; a test puts a fake one into the folder that is returned."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    if (found := ordo.installed()) and not found.startswith(str(folder)):
+        pytest.skip("an ordo in the system's own folders would take part")
+    return folder
+
+
+def write_pgn(path: Path, games: list[tuple[str, str, str]], extra: str = "") -> Path:
+    path.write_text(
+        "".join(
+            f'[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n{extra}\n{result}\n\n'
+            for white, black, result in games
+        )
+    )
+    return path
+
+
+def ordo_table(path: Path) -> dict[str, dict[str, str]]:
+    with open(path, newline="") as file:
+        return {row["PLAYER"]: row for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize(
+    ("games", "table", "anchor"),
+    [
+        ("A_rr7_10k.pgn.zst", "A_rr7_10k.sim.csv", None),
+        ("A_rr7_10k.pgn.zst", "A_rr7_10k.anchor.csv", "hv"),
+        ("B_small60.pgn", "B_small60.sim.csv", None),
+    ],
+)
+def test_ratings_and_errors_are_those_of_ordo(
+    shared: Path, games: str, table: str, anchor: str | None
+) -> None:
+    folder = shared / "data" / "ratings"
+    expected = ordo_table(folder / table)
+    rows = ratings.rate(folder / games, anchor)
+    assert [row.name for row in rows] == list(expected)
+    for row in rows:
+        assert row.elo == pytest.approx(float(expected[row.name]["RATING"]), abs=0.05)
+        assert row.points == float(expected[row.name]["POINTS"])
+        assert row.games == int(expected[row.name]["PLAYED"])
+        if row.name == anchor:
+            assert row.elo == row.error == 0
+        else:
+            assert row.error == pytest.approx(float(expected[row.name]["ERROR"]), rel=0.10)
+
+
+def test_white_advantage_is_that_of_ordo(shared: Path) -> None:
+    fitted = model.fit(read_results([shared / "data" / "ratings" / "A_rr7_10k.pgn.zst"]))
+    assert fitted.white_advantage == pytest.approx(30.79, abs=0.01)
+    assert fitted.white_advantage_error == pytest.approx(1.96 * 2.88, rel=0.10)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("C_allloss.pgn", ["zero", "lost every game"]),
+        ("D_disconnected.pgn", ["g1a", "g2a", "never met"]),
+    ],
+)
+def test_what_cannot_be_rated_is_one_line_and_status_1(
+    shared: Path, tmp_path: Path, name: str, said: list[str]
+) -> None:
+    table = tmp_path / "ratings.csv"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "nnuelab.cli",
+            "rate",
+            str(shared / "data/ratings" / name),
+            "--csv",
+            str(table),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("nnuelab: error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert all(word in done.stderr for word in said)
+    assert list(tmp_path.glob("ratings*")) == []
+
+
+def test_the_command_prints_the_table_and_writes_it_with_provenance(tmp_path: Path) -> None:
+    games = write_pgn(
+        tmp_path / "g.pgn", [("a, 1", "b", "1-0"), ("b", "a, 1", "1-0"), ("a, 1", "b", "1/2-1/2")]
+    )
+    table = tmp_path / "ratings.csv"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "nnuelab.cli",
+            "rate",
+            str(games),
+            "--anchor",
+            "b",
+            "--csv",
+            str(table),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == table.read_text()
+    rows = list(csv.DictReader(done.stdout.splitlines()))
+    assert list(rows[0]) == ["name", "elo", "error", "points", "games", "score"]
+    assert {row["name"]: (row["points"], row["games"]) for row in rows} == {
+        "a, 1": ("1.5", "3"),
+        "b": ("1.5", "3"),
+    }
+    assert (tmp_path / "ratings.csv.json").is_file()
+
+
+# --- refusals
+
+
+def test_one_group_that_beat_the_other_always_is_named(tmp_path: Path) -> None:
+    games = [
+        ("a", "b", "1-0"),
+        ("b", "a", "1-0"),
+        ("c", "d", "1-0"),
+        ("d", "c", "1-0"),
+        ("a", "c", "1-0"),
+    ]
+    with pytest.raises(UserError, match=r"\{a, b\}.*\{c, d\}"):
+        ratings.rate(write_pgn(tmp_path / "g.pgn", games))
+
+
+def test_colour_that_decides_every_game_leaves_the_advantage_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = [("a", "b", "1-0"), ("b", "a", "1-0")] * 5
+    rows = ratings.rate(write_pgn(tmp_path / "g.pgn", games))
+    assert [row.elo for row in rows] == pytest.approx([0, 0])
+    assert "can't be told" in capsys.readouterr().err
+
+
+def test_one_pair_of_colours_leaves_the_advantage_out(tmp_path: Path) -> None:
+    games = [("a", "b", "1-0"), ("a", "b", "0-1"), ("a", "b", "1-0"), ("a", "b", "1/2-1/2")]
+    fitted = model.fit(read_results([write_pgn(tmp_path / "g.pgn", games)]))
+    assert fitted.white_advantage == 0
+    assert model.SLOPE * (fitted.elo[0] - fitted.elo[1]) == pytest.approx(np.log(2.5 / 1.5))
+
+
+def test_foreign_result_names_file_and_game(tmp_path: Path) -> None:
+    games = [("a", "b", "1-0"), ("b", "a", "0:1")]
+    with pytest.raises(UserError, match=r'g\.pgn, game 2: result "0:1"'):
+        ratings.rate(write_pgn(tmp_path / "g.pgn", games))
+
+
+def test_unfinished_games_are_counted_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = [("a", "b", "1-0"), ("b", "a", "*"), ("b", "a", "1-0"), ("a", "b", "1/2-1/2")]
+    results = read_results([write_pgn(tmp_path / "g.pgn", games)])
+    assert (len(results), results.unfinished) == (3, 1)
+    assert "1 unfinished" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no finished game"),
+        ("just words\n", "no finished game"),
+        ('[White "a"]\n[Black "b"]\n\n1-0\n', "no Result tag"),
+        ('[White "a"]\n[Result "1-0"]\n\n1-0\n', "no Black tag"),
+        ('[White "a"]\n[Black "a"]\n[Result "1-0"]\n\n1-0\n', "against itself"),
+    ],
+)
+def test_useless_pgn_is_said_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "g.pgn"
+    path.write_text(text)
+    with pytest.raises(UserError, match=said):
+        ratings.rate(path)
+
+
+def test_unknown_anchor_gets_the_nearest_name(tmp_path: Path) -> None:
+    path = write_pgn(tmp_path / "g.pgn", [("ALL+H", "ALL", "1-0"), ("ALL", "ALL+H", "1-0")])
+    with pytest.raises(UserError, match=r'did you mean "ALL\+H"'):
+        ratings.rate(path, "ALLH")
+
+
+def test_truncated_zst_and_missing_file_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "g.pgn.zst"
+    rng = np.random.default_rng(1)
+    text = "".join(
+        f'[White "{w}"]\n[Black "x"]\n[Result "1-0"]\n\n1-0\n\n'
+        for w in rng.integers(0, 10**9, 5000)
+    )
+    whole = zstandard.compress(text.encode())
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match="cut off"):
+        read_results([path])
+    with pytest.raises(UserError, match="no file"):
+        read_results([tmp_path / "absent.pgn"])
+
+
+# --- headers
+
+
+def test_headers_are_those_that_python_chess_reads(shared: Path) -> None:
+    import chess.pgn
+
+    path = shared / "data/games/fixture_evals_200.pgn"
+    with open(path) as file:
+        expected = []
+        while found := chess.pgn.read_headers(file):
+            expected.append((found["White"], found["Black"], found["Result"]))
+    assert [(t["White"], t["Black"], t["Result"]) for t in headers(path)] == expected
+
+
+def test_comments_and_escapes_do_not_confuse_the_scanner(tmp_path: Path) -> None:
+    path = tmp_path / "g.pgn"
+    path.write_bytes(
+        b'\xef\xbb\xbf[White "a \\"quoted\\""]\r\n[Black "\xe9"]\r\n[Result "1-0"]\r\n\r\n'
+        b'1. e4 { said\n[White "no tag"]\n} e5\n[%eval 0.3] 1-0\n\n'
+        b'[White "b"]\n[Black "c"]\n[Result "*"]\n*'
+    )
+    assert [dict(tags) for tags in headers(path)] == [
+        {"White": 'a "quoted"', "Black": "é", "Result": "1-0"},
+        {"White": "b", "Black": "c", "Result": "*"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("extra", "clusters"),
+    [
+        ('[FEN "8/8/8/8/8/8/8/K1k5 w - - 0 1"]\n', 1),
+        ('[Round "3.1"]\n', 1),
+        ('[Round "3"]\n', 2),
+        ("", 2),
+        ('[FEN "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"]\n', 2),
+    ],
+)
+def test_opening_pairs_are_told_by_position_or_round(
+    tmp_path: Path, extra: str, clusters: int
+) -> None:
+    path = write_pgn(tmp_path / "g.pgn", [("a", "b", "1-0"), ("b", "a", "1-0")], extra)
+    assert len(set(read_results([path]).cluster)) == clusters
+
+
+def test_ten_thousand_games_are_read_in_about_a_second(shared: Path) -> None:
+    start = time.process_time()
+    assert len(read_results([shared / "data/games/lichess_carlsen_evals.pgn.zst"])) > 10_000
+    assert time.process_time() - start < 3
+
+
+# --- the program ordo
+
+FAKE = """#!{python}
+import csv, re, sys, time
+out = sys.argv[sys.argv.index("-c") + 1]
+pgn = open(sys.argv[sys.argv.index("-p") + 1]).read()
+names = sorted(set(re.findall(r'\\[(?:White|Black) "(.*)"\\]', pgn)))
+{body}
+"""
+WORKS = """
+with open(out, "w") as file:
+    file.write('"#","PLAYER","RATING","ERROR","POINTS","PLAYED","(%)"\\n')
+    for i, name in enumerate(names):
+        file.write(f'{i + 1},"{name}",{100.0 - 200 * i},"-",1.0,2,50\\n')
+"""
+BROKEN = {
+    "fails": ("print('no way'); sys.exit(1)", "exit status 1: no way"),
+    "hangs": (
+        "import subprocess; subprocess.Popen(['sleep', '60']); time.sleep(60)",
+        "no answer within",
+    ),
+    "prints garbage": ("open(out, 'wb').write(bytes(range(256)) * 9)", "can't be read"),
+    "misses a player": ("open(out, 'w').write('PLAYER,RATING\\np0,1\\n')", "can't be read"),
+    "says nan": ("open(out, 'w').write('PLAYER,RATING\\np0,nan\\np1,0\\n')", "not finite"),
+    "writes nothing": ("pass", "no table"),
+}
+
+
+def fake(folder: Path, body: str) -> None:
+    path = folder / "ordo"
+    path.write_text(FAKE.format(python=sys.executable, body=body))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+GAMES = [("a", "b", "1-0"), ("b", "a", "1-0"), ("a", "b", "1/2-1/2"), ("b", "a", "0-1")]
+
+
+def test_ratings_come_from_ordo_where_it_is_installed(no_ordo: Path, tmp_path: Path) -> None:
+    path = write_pgn(tmp_path / "g.pgn", GAMES)
+    own = ratings.rate(path)
+    fake(no_ordo, WORKS)
+    theirs = ratings.rate(path)
+    assert [(row.name, row.elo) for row in theirs] == [("a", 100.0), ("b", -100.0)]
+    assert [row.error for row in theirs] == [row.error for row in own]
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_broken_ordo_costs_a_line_not_the_ratings(
+    no_ordo: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+) -> None:
+    path = write_pgn(tmp_path / "g.pgn", GAMES)
+    own = ratings.rate(path)
+    body, said = BROKEN[how]
+    fake(no_ordo, body)
+    monkeypatch.setattr(ordo, "TIMEOUT", 1.0)
+    start = time.monotonic()
+    assert ratings.rate(path) == own
+    assert time.monotonic() - start < 10
+    assert said in capsys.readouterr().err
+
+
+def test_ordo_that_cannot_be_started_costs_a_line(
+    no_ordo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (no_ordo / "ordo").write_bytes(b"\x7fELF nothing")
+    os.chmod(no_ordo / "ordo", 0o755)
+    assert len(ratings.rate(write_pgn(tmp_path / "g.pgn", GAMES))) == 2
+    assert "can't be started" in capsys.readouterr().err
+
+
+# --- simulated tournaments of known strength
+
+
+def simulate(
+    rng: np.random.Generator,
+    elo: np.ndarray,
+    pairs: int,
+    advantage: float = 30.0,
+    opening: float = 0.0,
+) -> Results:
+    """A round robin of ``pairs`` openings per pairing; ``opening`` = sd of an opening's bias."""
+    n = len(elo)
+    first, second = np.triu_indices(n, 1)
+    a, b = np.repeat(first, pairs), np.repeat(second, pairs)
+    bias = rng.normal(0, opening, len(a))
+    white = np.concatenate([a, b])
+    black = np.concatenate([b, a])
+    p = 1 / (1 + np.exp(-model.SLOPE * (elo[white] + advantage + np.tile(bias, 2) - elo[black])))
+    draw = 0.7 * np.minimum(p, 1 - p)
+    u = rng.random(len(p))
+    points = np.where(u < p - draw / 2, 1.0, np.where(u < p + draw / 2, 0.5, 0.0))
+    return Results([f"p{i}" for i in range(n)], white, black, points, np.tile(np.arange(len(a)), 2))
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 4), st.integers(30, 60))
+def test_fit_equals_the_naive_twin(seed: int, players: int, pairs: int) -> None:
+    rng = np.random.default_rng(seed)
+    results = simulate(rng, rng.normal(0, 60, players), pairs)
+    fitted = model.fit(results)
+    elo, covariance, advantage = naive.fit(
+        players, results.white, results.black, results.points, results.cluster
+    )
+    np.testing.assert_allclose(fitted.elo, elo, atol=1e-6)
+    np.testing.assert_allclose(fitted.covariance, covariance, rtol=1e-6, atol=1e-6)
+    assert fitted.white_advantage == pytest.approx(advantage, abs=1e-6)
+
+
+def test_intervals_cover_the_truth() -> None:
+    rng = np.random.default_rng(20)
+    elo = np.array([60.0, 10.0, 0.0, -70.0])
+    hits, anchored = [], []
+    for _ in range(100):
+        fitted = model.fit(simulate(rng, elo, 120, opening=80.0))
+        found, error = fitted.relative_to(np.full(4, 1 / 4))
+        hits.append(np.abs(found - elo) < error)
+        found, error = fitted.relative_to(np.eye(4)[2])
+        anchored.append((np.abs(found - elo) < error)[[0, 1, 3]])
+    # Binomial noise of 400 (300) correlated looks: about +-0.02.
+    assert 0.91 < np.mean(hits) < 0.98
+    assert 0.91 < np.mean(anchored) < 0.98
+
+
+def test_anchoring_moves_ratings_and_keeps_differences(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    results = simulate(rng, np.array([50.0, 0.0, -50.0]), 100)
+    games = [
+        (results.players[w], results.players[b], RESULTS[p])
+        for w, b, p in zip(results.white, results.black, results.points, strict=True)
+    ]
+    path = write_pgn(tmp_path / "g.pgn", games)
+    free = {row.name: row.elo for row in ratings.rate(path)}
+    assert sum(free.values()) == pytest.approx(0, abs=1e-9)
+    for row in ratings.rate(path, "p1"):
+        assert row.elo == pytest.approx(free[row.name] - free["p1"], abs=1e-9)
+
+
+# --- feature sets
+
+
+def set_games(tmp_path: Path, names: list[str], elo: np.ndarray, pairs: int, seed: int) -> Path:
+    results = simulate(np.random.default_rng(seed), elo, pairs)
+    games = [
+        (names[w], names[b], RESULTS[p])
+        for w, b, p in zip(results.white, results.black, results.points, strict=True)
+    ]
+    return write_pgn(tmp_path / "sets.pgn", games)
+
+
+def test_feature_sets_are_means_of_their_nets_relative_to_the_anchor(tmp_path: Path) -> None:
+    names = ["ALL#1", "ALL#2", "H+V#1", "H+V#2", "D1+D2#1", "D1+D2#2"]
+    path = set_games(tmp_path, names, np.array([60.0, 20, -100, -60, 10, 30]), 60, 5)
+    nets = {row.name: row.elo for row in ratings.rate(path)}
+    sets = ratings.feature_sets(path)
+    mean = {name: (nets[f"{name}#1"] + nets[f"{name}#2"]) / 2 for name in sets}
+    scatter = sum((nets[f"{name}#1"] - nets[f"{name}#2"]) ** 2 / 2 for name in sets)
+    for name, row in sets.items():
+        assert row.elo == pytest.approx(mean[name] - mean["ALL"], abs=1e-9)
+        assert row.seeds == 2
+        if name == "ALL":
+            assert row.elo_error_games == row.elo_error_seeds == 0
+        else:
+            # Student's t of 3 degrees of freedom: 3.182.
+            assert row.elo_error_seeds == pytest.approx(3.18245 * np.sqrt(scatter / 3), rel=1e-4)
+            assert 5 < row.elo_error_games < 60
+    assert list(sets) == sorted(sets, key=lambda name: -sets[name].elo)
+
+
+def test_one_seed_leaves_the_error_of_seeds_blank(tmp_path: Path) -> None:
+    path = set_games(tmp_path, ["ALL#1", "H+V#1"], np.array([50.0, -50.0]), 100, 6)
+    sets = ratings.feature_sets(path)
+    nets = {row.name: row for row in ratings.rate(path, "ALL#1")}
+    assert {row.elo_error_seeds for row in sets.values()} == {None}
+    assert sets["H+V"].elo == pytest.approx(nets["H+V#1"].elo)
+    assert sets["H+V"].elo_error_games == pytest.approx(nets["H+V#1"].error)
+
+
+def test_anchor_set_that_did_not_play_is_named(tmp_path: Path) -> None:
+    path = set_games(tmp_path, ["ALL#1", "H+V#1"], np.array([50.0, -50.0]), 20, 7)
+    with pytest.raises(UserError, match='anchor set "D1"'):
+        ratings.feature_sets(path, "D1")
