@@ -1,0 +1,193 @@
+"""Commands of games and datasets: datagen, book, download, sample, label."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab.cli.app import app
+
+Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Engine = Annotated[str, typer.Option(help="UCI engine: a path, or a name on PATH.")]
+Nodes = Annotated[int | None, typer.Option(min=1, help="Nodes per search.")]
+Depth = Annotated[int | None, typer.Option(min=1, help="Depth per search, instead of nodes.")]
+
+
+class Source(StrEnum):
+    """Where games come from."""
+
+    embedded = "embedded"
+    lichess = "lichess"
+
+
+class LabellerName(StrEnum):
+    """Where scores come from."""
+
+    pgn = "pgn"
+    stockfish = "stockfish"
+    result = "result"
+
+
+def search_limit(nodes: int | None, depth: int | None, default: str) -> str:
+    """The argument of UCI's ``go``; one of the two, or the default."""
+    if nodes is not None and depth is not None:
+        raise typer.BadParameter("give --nodes or --depth, not both")
+    if nodes is not None:
+        return f"nodes {nodes}"
+    return f"depth {depth}" if depth is not None else default
+
+
+@app.command()
+def datagen(
+    output: Annotated[Path, typer.Option(help="Games, .pgn.zst.")],
+    games: Annotated[int, typer.Option(min=1, help="How many games.")] = 12_000,
+    nodes: Nodes = None,
+    depth: Depth = None,
+    engine: Engine = "stockfish",
+    random_plies: Annotated[int, typer.Option(help="Random plies first, or one more.")] = 8,
+    max_opening_score: Annotated[int, typer.Option(help="Balance of openings, centipawns.")] = 100,
+    seed: Seed = 1,
+    workers: Workers = 0,
+) -> None:
+    """Play games with an engine, with evaluations, as training data.
+
+    Example: nnuelab datagen --output games.pgn.zst --games 100 --nodes 1000
+    """
+    from nnuelab.selfplay.datagen import Parameters
+    from nnuelab.selfplay.datagen import datagen as play_games
+
+    parameters = Parameters(
+        search_limit(nodes, depth, "nodes 1000"), random_plies, max_opening_score, seed
+    )
+    results = play_games(output, engine, games, parameters, workers)
+    typer.echo(f"{output}: {games:,} games", err=True)
+    for result, count in sorted(results.items()):
+        typer.echo(f"{result} {count}", err=True)
+
+
+@app.command()
+def book(
+    output: Annotated[Path, typer.Option(help="Opening book, .epd.gz.")],
+    positions: Annotated[int, typer.Option(min=1, help="How many openings.")] = 12_000,
+    nodes: Nodes = None,
+    depth: Depth = None,
+    engine: Engine = "stockfish",
+    random_plies: Annotated[int, typer.Option(help="Random plies, or one more.")] = 8,
+    max_score: Annotated[int, typer.Option(help="Balance, centipawns.")] = 50,
+    seed: Seed = 2,
+    workers: Workers = 0,
+) -> None:
+    """Make an opening book of random balanced positions.
+
+    Example: nnuelab book --output openings.epd.gz --positions 1000 --nodes 5000
+    """
+    from nnuelab.selfplay.book import book as make_book
+
+    limit = search_limit(nodes, depth, "nodes 5000")
+    make_book(output, engine, positions, limit, random_plies, max_score, seed, workers)
+    typer.echo(f"{output}: {positions:,} openings", err=True)
+
+
+@app.command()
+def download(
+    output: Annotated[Path, typer.Option(help="Games, .pgn.zst.")],
+    source: Annotated[Source, typer.Option(help="Generated games, or the Lichess database.")] = (
+        Source.embedded
+    ),
+    part: Annotated[str, typer.Option(help="Month of the Lichess database, YYYY-MM.")] = "",
+    mirror: Annotated[str, typer.Option(help="Address of a mirror of the database.")] = "",
+) -> None:
+    """Fetch games: the embedded ones, or a month of the Lichess database.
+
+    Example: nnuelab download --source lichess --part 2013-01 --output 2013-01.pgn.zst
+    """
+    from nnuelab.data import download as downloads
+
+    if source is Source.embedded:
+        downloads.embedded(output)
+    else:
+        downloads.lichess(part, output, mirror or downloads.LICHESS)
+    typer.echo(f"{output}: {output.stat().st_size:,} bytes", err=True)
+
+
+@app.command()
+def sample(
+    pgn: Annotated[list[Path], typer.Argument(help="Games: .pgn, .pgn.zst, .gz, .bz2.")],
+    output: Annotated[Path, typer.Option(help="Samples, .npy.")],
+    min_ply: Annotated[int, typer.Option(min=0, help="Half-moves played before, at least.")] = 16,
+    per_game: Annotated[int, typer.Option(min=0, help="Drawn from each game; 0: all.")] = 0,
+    quiet: Annotated[
+        bool, typer.Option(help="Neither in check, nor a capture or promotion next.")
+    ] = True,
+    only_evaluated: Annotated[
+        bool, typer.Option(help="Skip games without any evaluation, unparsed.")
+    ] = False,
+    max_positions: Annotated[int, typer.Option(min=0, help="Stop after so many; 0: never.")] = 0,
+    seed: Seed = 1,
+    workers: Workers = 0,
+) -> None:
+    """Take positions out of games.
+
+    Example: nnuelab sample games.pgn.zst --output sampled.npy
+    """
+    from nnuelab.data.sampling import Sampling
+    from nnuelab.data.sampling import sample as take
+
+    options = Sampling(min_ply, per_game, quiet, only_evaluated, seed)
+    counts = take(pgn, output, options, max_positions, workers)
+    for name, count in sorted(counts.items()):
+        typer.echo(f"{name}: {count:,}", err=True)
+
+
+@app.command()
+def label(
+    sampled: Annotated[Path, typer.Argument(help="Samples, .npy.")],
+    train: Annotated[Path, typer.Option(help="Dataset for training, .npy.")],
+    validation: Annotated[Path, typer.Option(help="Dataset for validation, .npy.")],
+    labeller: Annotated[LabellerName, typer.Option(help="Where scores come from.")] = (
+        LabellerName.pgn
+    ),
+    depth: Depth = None,
+    nodes: Nodes = None,
+    engine: Engine = "stockfish",
+    max_score: Annotated[int, typer.Option(min=1, help="Drop larger |score|, centipawns.")] = 5000,
+    validation_share: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Share of games to validate with.")
+    ] = 0.1,
+    seed: Seed = 1,
+    workers: Workers = 0,
+) -> None:
+    """Give each sample a score and split them by game.
+
+    Example: nnuelab label sampled.npy --train train.npy --validation validation.npy
+    """
+    import chess.engine
+
+    from nnuelab.data import engines, labels
+
+    chosen: labels.Labeller = labels.pgn if labeller is LabellerName.pgn else labels.result
+    parameters = {}
+    if labeller is LabellerName.stockfish:
+        path = engines.find_engine(engine)
+        limit = search_limit(nodes, depth, "depth 10")
+        kind, amount = limit.split()
+        chosen = labels.stockfish(path, chess.engine.Limit(**{kind: int(amount)}), workers)
+        parameters = {"engine": engines.engine_name(path), "limit": limit}
+    counts = labels.label(
+        sampled,
+        train,
+        validation,
+        chosen,
+        name=labeller.value,
+        max_score=max_score,
+        validation_share=validation_share,
+        seed=seed,
+        parameters=parameters,
+        resumable=labeller is LabellerName.stockfish,
+    )
+    for name, count in sorted(counts.items()):
+        typer.echo(f"{name}: {count:,}", err=True)

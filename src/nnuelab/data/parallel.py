@@ -1,0 +1,69 @@
+"""Worker processes whose results come back in the order of their inputs.
+
+Order is what makes an output independent of the number of workers: stages write results as they
+arrive here, so one worker and sixteen make the same file.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
+
+from nnuelab.errors import UserError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+AHEAD = 4  # items handed out per worker beyond the one that is awaited: bounds the memory
+
+
+def cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def ordered(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    workers: int = 0,
+    initializer: Callable[..., None] | None = None,
+    initargs: tuple[Any, ...] = (),
+) -> Generator[Result, None, None]:
+    """``map(function, items)`` by ``workers`` processes (0: all cores), lazily and in order.
+
+    ``items`` is consumed only a little ahead of the results, so it may be endless. ``function``
+    must be importable: processes are spawned, because a fork would copy numba's and torch's
+    threads in the middle of their work. One worker without an initializer needs no process at all.
+
+    Raises
+    ------
+    UserError
+        When a worker process was killed from outside (most often for want of memory).
+    """
+    workers = workers or cores()
+    if workers == 1 and initializer is None:
+        yield from map(function, items)
+        return
+    executor = ProcessPoolExecutor(
+        workers, multiprocessing.get_context("spawn"), initializer, initargs
+    )
+    pending: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            pending.append(executor.submit(function, item))
+            if len(pending) >= workers * (AHEAD + 1):
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    except BrokenProcessPool as error:
+        raise UserError(
+            "a worker process died (killed from outside, or short of memory); "
+            "run the same command again, with fewer --workers if memory was short"
+        ) from error
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,91 @@
+"""Files of text, plain or compressed, as a stream: memory doesn't grow with the file."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import zstandard
+
+from nnuelab.errors import UserError
+
+BLOCK = 1 << 17  # bytes read at once: what they unpack to is kept in memory
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def lines(path: Path | str) -> Iterator[bytes]:
+    """The lines of a file, each with its line end; .zst, .gz and .bz2 are unpacked on the way.
+
+    Raises
+    ------
+    UserError
+        When the file is missing, unreadable, cut off, damaged, or UTF-16.
+    """
+    path = Path(path)
+    rest = b""
+    try:
+        for number, block in enumerate(_blocks(path)):
+            if number == 0:
+                if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                    raise UserError(f"{path} is UTF-16; convert it: iconv -f UTF-16 -t UTF-8")
+                block = block.removeprefix(BYTE_ORDER_MARK)
+            whole = (rest + block).splitlines(keepends=True) if rest else block.splitlines(True)
+            # A line may go on in the next block, and so may its "\r\n".
+            rest = whole.pop() if whole else b""
+            yield from whole
+    except FileNotFoundError:
+        raise UserError(f"there is no file {path}; check its name") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
+        raise UserError(
+            f"{path} is cut off or damaged ({error}); fetch or copy it again"
+        ) from error
+    except OSError as error:
+        if "data stream" in str(error):  # what bz2 says of damaged data
+            raise UserError(f"{path} is damaged ({error}); fetch or copy it again") from error
+        raise UserError(f"can't read {path}: {error.strerror or error}") from error
+    if rest:
+        yield rest
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with ExitStack() as stack:
+        raw: BinaryIO = stack.enter_context(open(path, "rb"))
+        suffix = path.suffix.lower()
+        if suffix == ".zst":
+            yield from _zstandard(raw)
+            return
+        opened: Any = raw
+        if suffix == ".gz":
+            opened = stack.enter_context(gzip.open(raw))
+        elif suffix == ".bz2":
+            opened = stack.enter_context(bz2.open(raw))
+        while block := opened.read(BLOCK):
+            yield block
+
+
+def _zstandard(raw: BinaryIO) -> Iterator[bytes]:
+    """Zstandard frames, one after the other (Lichess' files have many).
+
+    The library's own stream reader takes the end of a truncated file for the end of the data;
+    here a frame that isn't complete raises EOFError.
+    """
+    # Long windows (zstd --ultra, --long) need more memory than the library allows by itself.
+    unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 31)
+    decoder = None
+    left = b""
+    while block := left or raw.read(BLOCK):
+        left = b""
+        if decoder is None:
+            decoder = unpacker.decompressobj()
+        data = decoder.decompress(block)
+        if data:
+            yield data
+        if decoder.eof:
+            left, decoder = decoder.unused_data, None
+    if decoder is not None:
+        raise EOFError("the last zstandard frame is incomplete")
