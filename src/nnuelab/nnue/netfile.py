@@ -1,0 +1,286 @@
+"""Net files: the project's own (``.nnue``) and the study's interchange format (``.nn``).
+
+The project's file is, in order, all little-endian:
+
+====================  =============================================================================
+magic                 8 bytes, ``NNUELAB\\0``
+version               uint32, the version of this layout (now 1)
+length                uint32, bytes of the header
+header                UTF-8 JSON: canonical feature set, sizes, activation, scales, shifts, the list
+                      of arrays (name, dtype, shape) and provenance
+arrays                one after another in the order of that list, C order, no padding
+sha256                32 bytes, over everything before
+====================  =============================================================================
+
+The study's file (``.nn``) has no magic, version or checksum: name, NUL, N, M, O, then the arrays.
+This module needs neither numba nor torch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnuelab import artifacts, features
+from nnuelab.errors import UserError
+
+MAGIC = b"NNUELAB\0"
+VERSION = 1
+ACTIVATION = "clipped relu"
+LEVELS = 127  # an activation of 1.0 as an integer
+
+# The study's scheme (its only one): x127 activations, x64 second-layer weights, 1/16 centipawns.
+STUDY_SHIFTS = {"l1_shift": 0, "l2_shift": 6, "out_shift": 4}
+
+_ARRAYS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i2", "b3": "<i4"}
+_NN_ARRAYS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i1", "b3": "<i4"}
+_SHIFT_LIMITS = {"l1_shift": (0, 8), "l2_shift": (0, 16), "out_shift": (0, 24)}
+_MAX_NAME = 1024  # bytes of a feature-set name in a .nn file
+_MAX_WIDTH = 1 << 14  # neurons of a layer; keeps every sum of a layer within int32
+
+# The study's files call the rank-wise pairs ``pv`` and the file-wise pairs ``ph``: exchanged.
+_EXCHANGED = {"PH": "PV", "PV": "PH"}
+
+
+@dataclass(frozen=True, eq=False)
+class Net:
+    """A quantized net; with acc the accumulator of a perspective, all in integers::
+
+        acc   = b1 + sum of the active rows of w1                      (int16)
+        x     = clamp(acc >> l1_shift, 0, 127), side to move then other (2M)
+        y     = clamp((b2 + w2 x) >> l2_shift, 0, 127)                  (O)
+        value = (b3 + w3 . y) >> out_shift              centipawns for the side to move
+
+    Shifts are arithmetic (they round down); a net that rounds to nearest has half a unit of each
+    shift folded into its biases.
+
+    Attributes
+    ----------
+    feature_set : str
+        Canonical expression; its size is N.
+    w1 : int16 [N, M]
+        Row i is what feature i adds to an accumulator.
+    b1 : int16 [M]
+    w2 : int8 [O, 2M]
+        Inputs 0..M-1 are the side to move's accumulator.
+    b2 : int32 [O]
+    w3 : int16 [O]
+    b3 : int32 [1]
+    l1_shift, l2_shift, out_shift : int
+    provenance : dict
+        Where the net comes from; free-form JSON.
+    """
+
+    feature_set: str
+    w1: np.ndarray
+    b1: np.ndarray
+    w2: np.ndarray
+    b2: np.ndarray
+    w3: np.ndarray
+    b3: np.ndarray
+    l1_shift: int = 0
+    l2_shift: int = 6
+    out_shift: int = 4
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n, m = self.w1.shape if self.w1.ndim == 2 else (0, 0)
+        o = self.b2.size
+        shapes = {"w1": (n, m), "b1": (m,), "w2": (o, 2 * m), "b2": (o,), "w3": (o,), "b3": (1,)}
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.dtype != np.dtype(_ARRAYS[name]) or array.shape != shape:
+                raise ValueError(
+                    f"{name} is {array.dtype}{list(array.shape)}, "
+                    f"should be {np.dtype(_ARRAYS[name])}{list(shape)}"
+                )
+            # Inference reads the arrays by address.
+            object.__setattr__(self, name, np.ascontiguousarray(array))
+        if not 1 <= n or not 1 <= m <= _MAX_WIDTH or not 1 <= o <= _MAX_WIDTH:
+            raise ValueError(f"sizes {n} -> {m} x2 -> {o} are out of range")
+        if np.abs(self.b2, dtype=np.int64).max() >= 1 << 30:
+            raise ValueError("a second-layer bias is 2^30 or more, sums could overflow int32")
+        for name, (low, high) in _SHIFT_LIMITS.items():
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name} is {getattr(self, name)}, should be {low} to {high}")
+
+    @property
+    def n_features(self) -> int:
+        """N, rows of the first layer."""
+        return int(self.w1.shape[0])
+
+    @property
+    def l1(self) -> int:
+        """M, neurons of an accumulator."""
+        return int(self.w1.shape[1])
+
+    @property
+    def l2(self) -> int:
+        """O, neurons of the second layer."""
+        return int(self.b2.size)
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """What 1.0 of the float net is in the integers of each layer (cp for the output)."""
+        return {
+            "activation": LEVELS,
+            "w1": LEVELS * 2.0**self.l1_shift,
+            "w2": 2.0**self.l2_shift,
+            "w3_per_centipawn": 2.0**self.out_shift / LEVELS,
+        }
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The six arrays by name, in the order of the file."""
+        return {name: getattr(self, name) for name in _ARRAYS}
+
+
+def read_net(path: Path | str) -> Net:
+    """Reads a net of either format; which one is told by the content, not by the name.
+
+    Raises
+    ------
+    UserError
+        When the file is missing, truncated, corrupt, of a newer version, or doesn't fit the feature
+        set that it names.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"can't read the net {path}: {error.strerror}; give the path of a .nnue or .nn file"
+        ) from error
+    try:
+        net = _parse(content) if content[: len(MAGIC)] == MAGIC else _parse_nn(content)
+    except (ValueError, KeyError, TypeError) as error:
+        # A header that lies about its arrays shows as one of these three.
+        reason = str(error) if isinstance(error, ValueError) else f"bad header ({error!r})"
+        raise UserError(
+            f"{path} is not a usable net: {reason}; make it again with nnuelab quantize"
+        ) from error
+    size = features.parse(net.feature_set).size
+    if net.n_features != size:
+        raise UserError(
+            f"{path} has {net.n_features} first-layer rows, but its feature set "
+            f"{net.feature_set} has {size} features; make it again with nnuelab quantize"
+        )
+    return net
+
+
+def _parse(content: bytes) -> Net:
+    prefix = len(MAGIC) + 8
+    if len(content) < prefix + 32:
+        raise ValueError(f"it is truncated ({len(content)} bytes)")
+    version, length = struct.unpack_from("<II", content, len(MAGIC))
+    if version != VERSION:
+        raise ValueError(f"its format has version {version}, this program reads {VERSION}")
+    if hashlib.sha256(content[:-32]).digest() != content[-32:]:
+        raise ValueError("its checksum doesn't match (truncated or damaged)")
+    header = json.loads(content[prefix : prefix + length])
+    if header["activation"] != ACTIVATION:
+        raise ValueError(f"its activation is {header['activation']!r}, not {ACTIVATION!r}")
+    arrays, offset = {}, prefix + length
+    for name, dtype, shape in header["arrays"]:
+        if name not in _ARRAYS or dtype != _ARRAYS[name]:
+            raise ValueError(f"it has an unknown array {name} of type {dtype}")
+        count = math.prod(shape)
+        arrays[name] = np.frombuffer(content, dtype, count, offset).reshape(shape).copy()
+        offset += arrays[name].nbytes
+    if offset != len(content) - 32:
+        raise ValueError(f"it has {len(content) - 32 - offset} bytes behind its arrays")
+    return Net(
+        header["feature_set"],
+        **arrays,
+        **{name: int(header["shifts"][name]) for name in _SHIFT_LIMITS},
+        provenance=header["provenance"],
+    )
+
+
+def write_net(path: Path | str, net: Net) -> None:
+    """Writes the project's file, atomically. The same net gives the same bytes."""
+    header = {
+        "feature_set": net.feature_set,
+        "sizes": {"features": net.n_features, "l1": net.l1, "l2": net.l2},
+        "activation": ACTIVATION,
+        "scales": net.scales,
+        "shifts": {name: getattr(net, name) for name in _SHIFT_LIMITS},
+        "arrays": [[name, _ARRAYS[name], list(a.shape)] for name, a in net.arrays().items()],
+        "provenance": dict(net.provenance),
+    }
+    text = json.dumps(header, indent=1, ensure_ascii=False).encode()
+    body = MAGIC + struct.pack("<II", VERSION, len(text)) + text
+    body += b"".join(array.tobytes() for array in net.arrays().values())
+    with artifacts.atomic(path) as temporary:
+        temporary.write_bytes(body + hashlib.sha256(body).digest())
+
+
+def _parse_nn(content: bytes) -> Net:
+    end = content.find(b"\0", 0, _MAX_NAME)
+    if end < 1 or len(content) < end + 13:
+        raise ValueError("it is neither a .nnue nor a .nn file")
+    try:
+        name = content[:end].decode()
+    except UnicodeDecodeError as error:
+        raise ValueError("it is neither a .nnue nor a .nn file") from error
+    if not name.isprintable():
+        raise ValueError("it is neither a .nnue nor a .nn file")
+    n, m, o = struct.unpack_from("<III", content, end + 1)
+    shapes = {"w1": (n, m), "b1": (m,), "w2": (o, 2 * m), "b2": (o,), "w3": (o,), "b3": (1,)}
+    need = end + 13 + sum(math.prod(shapes[k]) * np.dtype(t).itemsize for k, t in _NN_ARRAYS.items())
+    if need != len(content):
+        raise ValueError(
+            f"a .nn file of {n} -> {m} x2 -> {o} has {need} bytes, this one {len(content)}"
+        )
+    arrays, offset = {}, end + 13
+    for key, dtype in _NN_ARRAYS.items():
+        count = math.prod(shapes[key])
+        raw = np.frombuffer(content, dtype, count, offset).reshape(shapes[key])
+        arrays[key] = raw.astype(_ARRAYS[key])
+        offset += raw.nbytes
+    feature_set = features.parse(_exchange_pairs(name)).name
+    return Net(feature_set, **arrays, **STUDY_SHIFTS, provenance={"format": "nn", "name": name})
+
+
+def write_nn(path: Path | str, net: Net) -> None:
+    """Writes the study's layout, atomically.
+
+    Raises
+    ------
+    UserError
+        When the layout can't hold the net: it has other shifts, or an output weight outside int8.
+    """
+    reasons = [
+        f"{name} is {getattr(net, name)}, the format has {value}"
+        for name, value in STUDY_SHIFTS.items()
+        if getattr(net, name) != value
+    ]
+    outside = int(np.count_nonzero((net.w3 < -128) | (net.w3 > 127)))
+    if outside:
+        reasons.append(
+            f"{outside} of {net.l2} output weights don't fit int8 ({net.w3.min()} to {net.w3.max()})"
+        )
+    if reasons:
+        raise UserError(
+            f"{path}: the .nn format can't hold this net: {'; '.join(reasons)}; "
+            "quantize with --scheme study"
+        )
+    name = _exchange_pairs(net.feature_set).lower()
+    body = name.encode() + b"\0" + struct.pack("<III", net.n_features, net.l1, net.l2)
+    for key, array in net.arrays().items():
+        body += array.astype(_NN_ARRAYS[key]).tobytes()
+    with artifacts.atomic(path) as temporary:
+        temporary.write_bytes(body)
+
+
+def _exchange_pairs(expression: str) -> str:
+    """``ph`` for ``pv`` and the reverse, between the study's names and ours."""
+    terms = [term.strip() for term in expression.split("+")]
+    return "+".join(_EXCHANGED.get(term.upper(), term) for term in terms)
