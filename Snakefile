@@ -1,0 +1,30 @@
+"""From games to tables of Elo differences: one rule per stage, each a command of `nnuelab`.
+
+Needs params.yaml (with overlays by --configfile); makes results/EXPERIMENT_table.csv and .md.
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "params.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/data.smk"
+include: "rules/nets.smk"
+include: "rules/tournament.smk"
+include: "rules/table.smk"
+
+
+wildcard_constraints:
+    experiment="|".join(settings.experiments),
+    name=r"[^/]+",
+    seed=r"\d+",
+
+
+rule all:
+    default_target: True
+    input:
+        expand("results/{experiment}_table.csv", experiment=settings.experiments),

@@ -1,0 +1,78 @@
+"""From games to datasets.
+
+Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the user's; makes
+results/data/train.npy and results/data/validation.npy.
+"""
+
+
+rule data:
+    input:
+        "results/data/train.npy",
+        "results/data/validation.npy",
+
+
+rule download:
+    input:
+        embedded=branch(
+            settings.data.source == "embedded", then="resources/embedded/games.pgn.zst"
+        ),
+    output:
+        games="results/games/{part}.pgn.zst",
+    log:
+        "logs/download/{part}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code("data.download"),
+        source=settings.data.source,
+        mirror=f"--mirror {settings.data.mirror}" if settings.data.mirror else "",
+    message:
+        "Games: {wildcards.part}; progress in {log}"
+    shell:
+        "nnuelab download --source {params.source} --part {wildcards.part} {params.mirror}"
+        " --output {output.games} 2> {log}"
+
+
+rule sample:
+    input:
+        games=settings.data.games,
+    output:
+        sampled="results/data/sampled.npy",
+    log:
+        "logs/sample.log",
+    benchmark:
+        "benchmarks/sample.tsv"
+    conda:
+        "environment.yaml"
+    threads: workflow.cores or 1
+    params:
+        code=code("data.sampling"),
+        options=options(settings.sample),
+    message:
+        "Positions out of games; progress in {log}"
+    shell:
+        "nnuelab sample {input.games:q} --output {output.sampled} {params.options}"
+        " --workers {threads} 2> {log}"
+
+
+rule label:
+    input:
+        sampled="results/data/sampled.npy",
+    output:
+        train="results/data/train.npy",
+        validation="results/data/validation.npy",
+    log:
+        "logs/label.log",
+    benchmark:
+        "benchmarks/label.tsv"
+    conda:
+        "environment.yaml"
+    threads: workflow.cores or 1
+    params:
+        code=code("data.labels"),
+        options=options(settings.label),
+    message:
+        "Scores for positions; progress in {log}"
+    shell:
+        "nnuelab label {input.sampled} --train {output.train} --validation {output.validation}"
+        " {params.options} --workers {threads} 2> {log}"

@@ -1,0 +1,78 @@
+"""From datasets to proved integer nets, one for each feature set and seed.
+
+Needs results/data; makes results/nets/{name}/{seed}/net.nnue with its training history and the
+proof that it equals the float net within the bound of params.yaml.
+"""
+
+
+rule nets:
+    input:
+        [of_nets(experiment, "verify.json") for experiment in settings.experiments],
+
+
+rule train:
+    input:
+        train="results/data/train.npy",
+        validation="results/data/validation.npy",
+    output:
+        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
+        history="results/nets/{name}/{seed}/history.csv",
+    log:
+        "logs/train/{name}/{seed}.log",
+    benchmark:
+        "benchmarks/train/{name}/{seed}.tsv"
+    conda:
+        "environment.yaml"
+    threads: settings.train.threads
+    params:
+        code=lambda w: code("nnue.training", sets=[EXPRESSIONS[w.name]]),
+        features=lambda w: EXPRESSIONS[w.name],
+        options=options(settings.train, without=["threads"]),
+    message:
+        "Training {params.features}, seed {wildcards.seed}; progress in {log}"
+    shell:
+        "nnuelab train --features {params.features:q} --train {input.train}"
+        " --validation {input.validation} --checkpoint {output.checkpoint}"
+        " --history {output.history} --seed {wildcards.seed} {params.options}"
+        " --threads {threads} 2> {log}"
+
+
+rule quantize:
+    input:
+        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
+    output:
+        net="results/nets/{name}/{seed}/net.nnue",
+    log:
+        "logs/quantize/{name}/{seed}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=lambda w: code("nnue.quantize", sets=[EXPRESSIONS[w.name]]),
+        options=options(settings.quantize),
+    message:
+        "Integer net of {wildcards.name}, seed {wildcards.seed}"
+    shell:
+        "nnuelab quantize {input.checkpoint} --output {output.net} {params.options} 2> {log}"
+
+
+rule verify:
+    input:
+        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
+        net="results/nets/{name}/{seed}/net.nnue",
+        validation="results/data/validation.npy",
+    output:
+        error="results/nets/{name}/{seed}/verify.json",
+        plot="results/nets/{name}/{seed}/verify.png",
+    log:
+        "logs/verify/{name}/{seed}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=lambda w: code("nnue.verify", sets=[EXPRESSIONS[w.name]]),
+        options=options(settings.verify),
+    message:
+        "Error of the integer net of {wildcards.name}, seed {wildcards.seed}"
+    shell:
+        "nnuelab verify {input.net} --checkpoint {input.checkpoint}"
+        " --positions {input.validation} --output {output.error} --plot {output.plot}"
+        " {params.options} 2> {log}"

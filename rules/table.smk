@@ -1,0 +1,30 @@
+"""From histories, proofs and games to the table of an experiment.
+
+Needs the nets with history and proof beside them, and the games; makes
+results/{experiment}_table.csv and .md, which are kept in git.
+"""
+
+
+rule table:
+    input:
+        nets=lambda w: of_nets(w.experiment, "net.nnue"),
+        histories=lambda w: of_nets(w.experiment, "history.csv"),
+        errors=lambda w: of_nets(w.experiment, "verify.json"),
+        games="results/tournament/{experiment}.pgn",
+        ratings="results/tournament/{experiment}_ratings.csv",
+    output:
+        table="results/{experiment}_table.csv",
+        markdown="results/{experiment}_table.md",
+    log:
+        "logs/table/{experiment}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code("report.table", files=["src/nnuelab/report/published.csv"]),
+        anchor=lambda w: settings.experiments[w.experiment].anchor,
+    message:
+        "Table of experiment {wildcards.experiment}"
+    shell:
+        "nnuelab table {input.nets:q} --experiment {wildcards.experiment}"
+        " --anchor {params.anchor:q} --pgn {input.games} --csv {output.table}"
+        " --markdown {output.markdown} 2> {log}"

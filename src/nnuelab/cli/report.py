@@ -1,0 +1,101 @@
+"""Commands of results and settings: table, inspect, params."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab.cli.app import app
+
+params = typer.Typer(help="Check params.yaml, or print its schema.", no_args_is_help=True)
+app.add_typer(params, name="params")
+
+
+@app.command()
+def table(
+    nets: Annotated[
+        list[Path], typer.Argument(help="Nets, each with history.csv and verify.json beside it.")
+    ],
+    experiment: Annotated[str, typer.Option(help="Its name.")],
+    pgn: Annotated[Path, typer.Option(help="Games of its tournament.")],
+    csv: Annotated[Path, typer.Option(help="The table.")],
+    markdown: Annotated[Path, typer.Option(help="The same for reading.")],
+    anchor: Annotated[str, typer.Option(help="The feature set whose elo is 0.")] = "ALL",
+) -> None:
+    """Make the table of an experiment: one row per feature set.
+
+    Example: nnuelab table results/nets/*/*/net.nnue --experiment axis
+    --pgn results/tournament/axis.pgn --csv axis.csv --markdown axis.md
+    """
+    from nnuelab import artifacts
+    from nnuelab.report import table as tables
+
+    rows = tables.build(experiment, nets, pgn, anchor)
+    for path, text in (
+        (csv, tables.to_csv(rows)),
+        (markdown, tables.to_markdown(experiment, rows, anchor)),
+    ):
+        with artifacts.atomic(path) as temporary:
+            temporary.write_text(text)
+    artifacts.provenance(
+        csv,
+        inputs={"games": pgn} | {str(net): net for net in nets},
+        parameters={"experiment": experiment, "anchor": anchor},
+        modules=("report", "tournament"),
+    )
+
+
+@app.command()
+def inspect(
+    path: Annotated[Path, typer.Argument(help="Any file that a stage reads or makes.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Tell what a file is, where it came from, and what is in it.
+
+    Example: nnuelab inspect results/data/train.npy
+    """
+    import json as encoder
+
+    from rich.console import Console
+
+    from nnuelab.report import inspect as summaries
+    from nnuelab.report import render
+
+    summary = summaries.inspect(path)
+    if json:
+        print(encoder.dumps(summary.to_json(), indent=2, default=str))
+    else:
+        render.show(summary, Console())
+
+
+@params.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="The settings.")] = Path("params.yaml"),
+    overlay: Annotated[
+        list[Path], typer.Option(help="Laid over them, as snakemake --configfile does.")
+    ] = [],  # noqa: B006 (typer's way to say: none)
+) -> None:
+    """Check the settings; every mistake is told, with its path.
+
+    Example: nnuelab params check --overlay config/tiny.yaml
+    """
+    from nnuelab.params import read
+
+    found = read(file, overlay)
+    nets = {
+        (name, s) for e in found.experiments.values() for name in e.feature_sets for s in e.seeds
+    }
+    typer.echo(f"{file}: {len(found.experiments)} experiments, {len(nets)} nets", err=True)
+
+
+@params.command()
+def schema() -> None:
+    """Print the JSON schema of params.yaml, for editors.
+
+    Example: nnuelab params schema > params.schema.json
+    """
+    from nnuelab import params as models
+
+    typer.echo(models.schema(), nl=False)

@@ -1,0 +1,337 @@
+"""What an artifact is, where it came from, and what is in it.
+
+Each kind of file has one function that gathers facts; `render` shows them, ``--json`` dumps them.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnuelab.errors import UserError
+from nnuelab.report import table
+
+MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
+TEXT = (".pgn", ".epd", ".fen")
+COMPRESSION = (".zst", ".gz", ".bz2")
+KNOWN = "games (.pgn), openings (.epd), datasets (.npy), checkpoints (.pt), nets (.nnue, .nn), "
+KNOWN += "ratings and tables (.csv), histories (.csv), verifications and provenance (.json)"
+
+Table = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is told about a file.
+
+    Attributes
+    ----------
+    path : Path
+    kind : str
+        "games", "tournament", "openings", "dataset", "checkpoint", "net", "ratings", "table",
+        "history", "verification", "provenance".
+    facts : dict
+        Name to number or text.
+    tables : dict of str to list of dict
+        Title to rows of equal keys.
+    provenance : dict or None
+        What `artifacts.provenance` wrote beside it.
+    """
+
+    path: Path
+    kind: str
+    facts: dict[str, Any]
+    tables: dict[str, Table] = field(default_factory=dict)
+    provenance: dict[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "path": str(self.path),
+            "kind": self.kind,
+            "bytes": self.path.stat().st_size,
+            **self.facts,
+            **self.tables,
+            "provenance": self.provenance,
+        }
+
+
+def inspect(path: Path) -> Summary:
+    """Summarizes a file of any kind that the stages make or read.
+
+    Raises
+    ------
+    UserError
+        When the file is missing, damaged, or of no known kind.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a folder; name one of the files in it")
+    if not path.is_file():
+        raise UserError(f"there is no file {path}; check its name")
+    if not path.stat().st_size:
+        raise UserError(f"{path} is empty; make it again")
+    try:
+        summary = _reader(path)(path)
+    except UserError:
+        raise
+    except (ValueError, KeyError, EOFError, csv.Error) as error:
+        raise UserError(f"{path} is damaged ({error}); make it again") from error
+    return Summary(
+        summary.path, summary.kind, summary.facts, summary.tables, _provenance(path, summary)
+    )
+
+
+def _reader(path: Path) -> Callable[[Path], Summary]:
+    """The function for a file: by its first bytes where they tell, otherwise by its name."""
+    from nnuelab.nnue.netfile import MAGIC
+
+    with open(path, "rb") as file:
+        start = file.read(8)
+    if start.startswith(MAGIC) or path.suffix in (".nn", ".nnue"):
+        return _net
+    if start.startswith(b"\x93NUMPY") or path.suffix == ".npy":
+        return _dataset
+    if path.suffix == ".pt":
+        return _checkpoint
+    if path.suffix == ".csv":
+        return _csv
+    if path.suffix == ".json":
+        return _json
+    inner = Path(path.stem).suffix if path.suffix in COMPRESSION else path.suffix
+    if inner == ".pgn":
+        return _games
+    if inner in TEXT:
+        return _openings
+    raise UserError(f"{path}: unknown kind of file; known are {KNOWN}")
+
+
+def _provenance(path: Path, summary: Summary) -> dict[str, Any] | None:
+    within = summary.provenance or {}
+    beside = path.with_name(path.name + ".json")
+    if summary.kind != "provenance" and beside.is_file():
+        try:
+            within = {**json.loads(beside.read_text()), **within}
+        except (ValueError, TypeError) as error:
+            raise UserError(f"{beside} is damaged ({error}); make {path} again") from error
+    return within or None
+
+
+# Games
+
+_TAG = re.compile(rb'^\[(\w+)\s+"(.*)"\]\s*$', re.MULTILINE)
+
+
+def _games(path: Path) -> Summary:
+    from nnuelab.data import pgn
+
+    results: Counter[str] = Counter()
+    players: dict[str, Counter[str]] = {}
+    counts: Counter[str] = Counter()
+    texts = pgn.texts(path)
+    for text in islice(texts, MAX_GAMES):
+        tags = {name.decode(): value.decode(errors="replace") for name, value in _TAG.findall(text)}
+        counts["games"] += 1
+        counts["evaluations"] += text.count(b"[%eval")
+        counts["evaluated"] += b"[%eval" in text
+        counts["adjudicated"] += tags.get("Termination") == "adjudication"
+        result = tags.get("Result", "*")
+        results[result] += 1
+        for colour, win in (("White", "1-0"), ("Black", "0-1")):
+            score = players.setdefault(tags.get(colour, "?"), Counter())
+            score["games"] += 1
+            score["wins"] += result == win
+            score["draws"] += result == "1/2-1/2"
+    more = next(texts, None) is not None
+    tournament = _is_tournament(players)
+    facts = {
+        "games": counts["games"],
+        "complete": not more,
+        "white_wins": results["1-0"],
+        "draws": results["1/2-1/2"],
+        "black_wins": results["0-1"],
+        "unfinished": counts["games"] - sum(results[r] for r in ("1-0", "1/2-1/2", "0-1")),
+        "players": len(players),
+    }
+    if tournament:
+        facts["adjudicated"] = counts["adjudicated"]
+    else:
+        facts |= {"evaluated_games": counts["evaluated"], "evaluations": counts["evaluations"]}
+    busiest = sorted(players.items(), key=lambda item: (-item[1]["games"], item[0]))
+    rows = [
+        {
+            "player": name,
+            "games": score["games"],
+            "wins": score["wins"],
+            "draws": score["draws"],
+            "score": round((score["wins"] + score["draws"] / 2) / score["games"], 4),
+        }
+        for name, score in (busiest if tournament else busiest[:10])
+    ]
+    title = "players" if tournament or len(busiest) <= 10 else "busiest players"
+    return Summary(path, "tournament" if tournament else "games", facts, {title: rows})
+
+
+def _is_tournament(players: dict[str, Counter[str]]) -> bool:
+    """Whether the players are nets of an experiment (``FEATURE_SET#SEED``)."""
+    return bool(players) and all("#" in name for name in players)
+
+
+def _openings(path: Path) -> Summary:
+    from nnuelab.data.streams import lines
+
+    positions = [line.decode().strip() for line in lines(path) if line.strip()]
+    facts = {
+        "positions": len(positions),
+        "different": len(set(positions)),
+        "white_to_move": sum(" w " in line for line in positions),
+    }
+    return Summary(path, "openings", facts, {"first": [{"epd": text} for text in positions[:5]]})
+
+
+# Datasets
+
+
+def _dataset(path: Path) -> Summary:
+    from nnuelab import data
+    from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
+
+    dataset = data.open(path)
+    records = dataset.records
+    if not len(records):
+        raise UserError(
+            f"{path} has no positions; check the filters of params.yaml and label again"
+        )
+    scored = records["score"][records["score"] != NO_SCORE]
+    known = records["result"][records["result"] != UNKNOWN_RESULT]
+    facts: dict[str, Any] = {
+        "positions": len(records),
+        "games": len(np.unique(records["game"])),
+        "bytes_per_position": records.dtype.itemsize,
+        "scored": len(scored),
+        "ply": f"{records['ply'].min()} to {records['ply'].max()}",
+    }
+    if len(scored):
+        low, middle, high = np.percentile(scored, (5, 50, 95))
+        facts["score_percentiles_5_50_95"] = f"{low:.0f} / {middle:.0f} / {high:.0f} cp"
+        facts["score_sd_cp"] = round(float(scored.astype(np.float64).std()), 1)
+    if len(known):
+        wins, draws = np.mean(known == 1), np.mean(known == 0)
+        facts["results_of_side_to_move"] = (
+            f"{wins:.1%} won, {draws:.1%} drawn, {1 - wins - draws:.1%} lost"
+        )
+    first = dataset.to_pandas(5).to_dict("records")
+    return Summary(path, "dataset", facts, {"first positions": first})
+
+
+# Nets
+
+
+def _checkpoint(path: Path) -> Summary:
+    import pickle
+
+    import torch
+
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except (RuntimeError, pickle.UnpicklingError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path} is no checkpoint, or damaged ({reason}); train again") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path} is a torch file, but no checkpoint of nnuelab train")
+    facts: dict[str, Any] = {}
+    tensors: Table = []
+    for name, value in _leaves(content):
+        if isinstance(value, torch.Tensor) and value.numel() > 1:
+            part = value.detach().double()
+            tensors.append(
+                {
+                    "tensor": name,
+                    "shape": " x ".join(map(str, value.shape)),
+                    "dtype": str(value.dtype).removeprefix("torch."),
+                    "mean": round(float(part.mean()), 5),
+                    "sd": round(float(part.std()), 5),
+                    "max_abs": round(float(part.abs().max()), 5),
+                }
+            )
+        elif isinstance(value, bool | int | float | str):
+            facts[name] = value
+    return Summary(path, "checkpoint", facts, {"tensors": tensors})
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Values of nested dicts with dotted names."""
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield from _leaves(child, f"{name}.{key}" if name else str(key))
+    else:
+        yield name, value
+
+
+def _net(path: Path) -> Summary:
+    from nnuelab.nnue.netfile import read_net
+
+    net = read_net(path)
+    facts = {
+        "feature_set": net.feature_set,
+        "layers": f"{net.n_features} -> {net.l1} x2 -> {net.l2} -> 1",
+        "shifts": f"L1 {net.l1_shift}, L2 {net.l2_shift}, output {net.out_shift}",
+        "scales": ", ".join(f"{name} {scale:g}" for name, scale in net.scales.items()),
+    }
+    rows = []
+    for name, array in net.arrays().items():
+        limit = np.iinfo(array.dtype)
+        rows.append(
+            {
+                "array": name,
+                "shape": " x ".join(map(str, array.shape)),
+                "dtype": str(array.dtype),
+                "min": int(array.min()),
+                "max": int(array.max()),
+                "zero": round(float(np.mean(array == 0)), 4),
+                "at_limit": int(np.sum((array == limit.min) | (array == limit.max))),
+            }
+        )
+    return Summary(path, "net", facts, {"arrays": rows}, dict(net.provenance) or None)
+
+
+# Tables
+
+
+def _csv(path: Path) -> Summary:
+    with open(path, newline="") as file:
+        reader = csv.DictReader(file)
+        rows: Table = list(reader)
+        columns = tuple(reader.fieldnames or ())
+    if not rows or any(None in row or None in row.values() for row in rows):
+        raise UserError(f"{path} is cut off or has no rows; make it again")
+    if columns == table.COLUMNS:
+        facts = {"feature_sets": len(rows), "seeds": rows[0]["seeds"]}
+        return Summary(path, "table", facts, {"rows": rows})
+    if columns == ("name", "elo", "error", "points", "games", "score"):
+        games = sum(int(row["games"]) for row in rows) // 2
+        return Summary(path, "ratings", {"players": len(rows), "games": games}, {"ratings": rows})
+    if "validation_loss" in columns:
+        losses = [float(row["validation_loss"]) for row in rows]
+        facts = {"epochs": len(rows), "validation_loss": losses[-1], "lowest": min(losses)}
+        return Summary(path, "history", facts, {"epochs": rows})
+    raise UserError(f"{path}: unknown columns {', '.join(columns)}; known are {KNOWN}")
+
+
+def _json(path: Path) -> Summary:
+    content = json.loads(path.read_text())
+    if isinstance(content, dict) and "rms_cp" in content:
+        worst = content.get("worst", [])
+        facts = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
+        return Summary(path, "verification", facts, {"worst": worst})
+    if isinstance(content, dict) and {"artifact", "sha256", "command"} <= content.keys():
+        return Summary(path, "provenance", {"artifact": content["artifact"]}, {}, content)
+    raise UserError(f"{path}: unknown kind of JSON; known are {KNOWN}")

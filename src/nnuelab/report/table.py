@@ -1,0 +1,298 @@
+"""The table of an experiment: one row per feature set, out of what the stages have measured."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean, stdev
+
+from nnuelab.errors import UserError
+
+PUBLISHED = Path(__file__).with_name("published.csv")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One feature set; the names and their order are the columns of the CSV. None is not measured.
+
+    Attributes
+    ----------
+    feature_set : str
+    n_features, l1, l2 : int
+        Sizes of the layers.
+    seeds : int
+        Nets trained from different seeds, over which all else is a mean.
+    val_loss_mean, val_loss_sd : float
+        Validation loss after the last epoch, and its standard deviation over the seeds.
+    elo, elo_error_games, elo_error_seeds : float
+        At fixed nodes, in rating points relative to the anchor, see ``tournament.ratings``.
+    elo_time, elo_time_error_games, elo_time_error_seeds : float
+        The same at fixed time.
+    nps_ratio : float
+        Nodes per second relative to the anchor.
+    puzzle_accuracy : float
+        Share of the solver's moves that were found.
+    quant_mean_cp, quant_rms_cp, quant_max_cp : float
+        Integer less float evaluation, centipawns, over the positions of all seeds together.
+    active, added, removed : float
+        Active features a position, and rows added and removed a legal move, for one perspective.
+    train_seconds : float
+        Training of one net.
+    published_val_loss, published_elo : float
+        Of the study, at 512/32.
+    """
+
+    feature_set: str
+    n_features: int
+    l1: int
+    l2: int
+    seeds: int
+    val_loss_mean: float | None = None
+    val_loss_sd: float | None = None
+    elo: float | None = None
+    elo_error_games: float | None = None
+    elo_error_seeds: float | None = None
+    elo_time: float | None = None
+    elo_time_error_games: float | None = None
+    elo_time_error_seeds: float | None = None
+    nps_ratio: float | None = None
+    puzzle_accuracy: float | None = None
+    quant_mean_cp: float | None = None
+    quant_rms_cp: float | None = None
+    quant_max_cp: float | None = None
+    active: float | None = None
+    added: float | None = None
+    removed: float | None = None
+    train_seconds: float | None = None
+    published_val_loss: float | None = None
+    published_elo: float | None = None
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+
+# Digits after the point; what isn't here is a whole number or a name.
+_DIGITS = {
+    "val_loss_mean": 6,
+    "val_loss_sd": 6,
+    "nps_ratio": 3,
+    "puzzle_accuracy": 4,
+    "quant_mean_cp": 2,
+    "quant_rms_cp": 2,
+    "quant_max_cp": 2,
+    "active": 2,
+    "added": 2,
+    "removed": 2,
+    "published_val_loss": 6,
+} | {
+    name: 1
+    for name in COLUMNS
+    if name.startswith("elo") or name in ("train_seconds", "published_elo")
+}
+
+
+@dataclass(frozen=True)
+class TrainedNet:
+    """What the stages left about one net."""
+
+    feature_set: str
+    n_features: int
+    l1: int
+    l2: int
+    val_loss: float
+    train_seconds: float
+    quant_mean_cp: float
+    quant_rms_cp: float
+    quant_max_cp: float
+
+
+def read_trained(net: Path) -> TrainedNet:
+    """Gathers a net with ``history.csv`` and ``verify.json`` from its folder.
+
+    Raises
+    ------
+    UserError
+        When one of the three is missing or damaged.
+    """
+    from nnuelab.nnue.netfile import read_net
+
+    header = read_net(net)
+    history = net.with_name("history.csv")
+    verify = net.with_name("verify.json")
+    try:
+        with open(history, newline="") as file:
+            epochs = list(csv.DictReader(file))
+        error = json.loads(verify.read_text())
+        return TrainedNet(
+            header.feature_set,
+            header.n_features,
+            header.l1,
+            header.l2,
+            float(epochs[-1]["validation_loss"]),
+            sum(float(epoch["seconds"]) for epoch in epochs),
+            float(error["mean_cp"]),
+            float(error["rms_cp"]),
+            float(error["max_cp"]),
+        )
+    except OSError as problem:
+        raise UserError(
+            f"{problem.filename}: {problem.strerror}; train and verify {net}"
+        ) from problem
+    except (ValueError, KeyError, IndexError) as problem:
+        raise UserError(
+            f"{history} or {verify} is damaged ({problem!r}); delete them and run again"
+        ) from problem
+
+
+def build(experiment: str, nets: Iterable[Path], pgn: Path, anchor: str) -> list[Row]:
+    """The rows of an experiment, in the order in which its feature sets first occur in ``nets``.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name; published results of an experiment of the same name stand beside ours.
+    nets : iterable of paths
+        Net files of every feature set and seed, each with its history and verification beside it.
+    pgn : path
+        Games of the tournament, players named ``FEATURE_SET#SEED``.
+    anchor : str
+        The feature set whose elo is 0.
+
+    Raises
+    ------
+    UserError
+        A file is missing or damaged, or a set didn't play.
+    """
+    from nnuelab.tournament.ratings import feature_sets
+
+    trained: dict[str, list[TrainedNet]] = {}
+    for path in nets:
+        net = read_trained(path)
+        trained.setdefault(net.feature_set, []).append(net)
+    ratings = feature_sets(pgn, anchor)
+    if absent := sorted(trained.keys() - ratings.keys()):
+        raise UserError(f"{pgn}: no net of {', '.join(absent)} played; play the tournament again")
+    rows = []
+    for name, group in trained.items():
+        losses = [net.val_loss for net in group]
+        rating = ratings[name]
+        loss, elo = published().get((experiment, name), (None, None))
+        rows.append(
+            Row(
+                feature_set=name,
+                n_features=group[0].n_features,
+                l1=group[0].l1,
+                l2=group[0].l2,
+                seeds=len(group),
+                val_loss_mean=fmean(losses),
+                val_loss_sd=stdev(losses) if len(losses) > 1 else None,
+                elo=rating.elo,
+                elo_error_games=rating.elo_error_games,
+                elo_error_seeds=rating.elo_error_seeds,
+                quant_mean_cp=fmean(net.quant_mean_cp for net in group),
+                quant_rms_cp=math.sqrt(fmean(net.quant_rms_cp**2 for net in group)),
+                quant_max_cp=max(net.quant_max_cp for net in group),
+                train_seconds=fmean(net.train_seconds for net in group),
+                published_val_loss=loss,
+                published_elo=elo,
+            )
+        )
+    return rows
+
+
+@lru_cache
+def published() -> dict[tuple[str, str], tuple[float, float]]:
+    """(validation loss, elo) of the study by (experiment, feature set), all nets 512/32."""
+    with open(PUBLISHED, newline="") as file:
+        return {
+            (row["experiment"], row["feature_set"]): (float(row["val_loss"]), float(row["elo"]))
+            for row in csv.DictReader(file)
+        }
+
+
+def _cell(name: str, value: object) -> str:
+    if value is None:
+        return ""
+    if name in _DIGITS:
+        assert isinstance(value, int | float)
+        # Adding 0.0 turns a rounded -0.0 into 0.0.
+        return f"{round(value, _DIGITS[name]) + 0.0:.{_DIGITS[name]}f}"
+    return str(value)
+
+
+def cells(row: Row) -> dict[str, str]:
+    """A row as text by column; empty where nothing was measured."""
+    return {name: _cell(name, getattr(row, name)) for name in COLUMNS}
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """The table as CSV, with the columns of `Row`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(cells(row) for row in rows)
+    return text.getvalue()
+
+
+def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
+    """The same numbers for reading: errors behind their values, empty columns left out."""
+    head, body = readable([cells(row) for row in rows])
+    lines = [
+        f"# Experiment {experiment}",
+        "",
+        "| " + " | ".join(head) + " |",
+        "|---" + "|--:" * (len(head) - 1) + "|",
+        *("| " + " | ".join(line) + " |" for line in body),
+        "",
+        f"Elo: fixed nodes, relative to {anchor}, in Ordo's points (x 0.9913 = logistic Elo). "
+        "Errors are half the 95 % interval: *games* if these very nets played again, *seeds* if "
+        "the nets were trained again, too (blank with one seed). Validation loss: mean +- standard "
+        "deviation over the seeds. Quantization: integer less float evaluation, in centipawns. "
+        "Published: the study's own; its data differ, so its losses don't compare with ours.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# Title, value, and what stands behind it as +- error.
+_READABLE = (
+    ("feature set", "feature_set", None),
+    ("features", "n_features", None),
+    ("L1", "l1", None),
+    ("L2", "l2", None),
+    ("seeds", "seeds", None),
+    ("validation loss", "val_loss_mean", "val_loss_sd"),
+    ("Elo +- games", "elo", "elo_error_games"),
+    ("+- seeds", "elo_error_seeds", None),
+    ("Elo at fixed time +- games", "elo_time", "elo_time_error_games"),
+    ("+- seeds ", "elo_time_error_seeds", None),
+    ("nodes/s ratio", "nps_ratio", None),
+    ("puzzles", "puzzle_accuracy", None),
+    ("quantization mean", "quant_mean_cp", None),
+    ("rms", "quant_rms_cp", None),
+    ("max", "quant_max_cp", None),
+    ("active", "active", None),
+    ("added", "added", None),
+    ("removed", "removed", None),
+    ("training s", "train_seconds", None),
+    ("published loss", "published_val_loss", None),
+    ("published Elo", "published_elo", None),
+)
+
+
+def readable(table: Sequence[dict[str, str]]) -> tuple[list[str], list[list[str]]]:
+    """Head and lines of a table for people; takes rows as `cells` (or a CSV reader) gives them."""
+    shown = [column for column in _READABLE if any(row[column[1]] for row in table)]
+    head = [title.strip() for title, _, _ in shown]
+    body = [
+        [
+            f"{row[name]} +- {row[error]}" if error and row[name] and row[error] else row[name]
+            for _, name, error in shown
+        ]
+        for row in table
+    ]
+    return head, body
