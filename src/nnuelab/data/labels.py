@@ -99,7 +99,7 @@ def label(
     validation_share : float
         Share of games in the validation set.
     resumable : bool
-        For slow labellers: keep scores beside ``train`` while they come in, and continue there after a kill.
+        For slow labellers: keep scores beside ``train`` as they come, continue there after a kill.
 
     Returns
     -------

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 from nnuelab.errors import UserError
@@ -50,7 +52,7 @@ def ordered(
         yield from map(function, items)
         return
     executor = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), initializer, initargs
+        workers, multiprocessing.get_context("spawn"), _start, (initializer, initargs)
     )
     pending: deque[Future[Result]] = deque()
     try:
@@ -67,3 +69,20 @@ def ordered(
         ) from error
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _start(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if initializer is not None:
+        initializer(*initargs)
+
+
+def _end_with_parent() -> None:
+    """Ends this worker when the process that started it was killed.
+
+    The workers of a pool hold the ends of its pipes for each other, so none of them would notice.
+    """
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)

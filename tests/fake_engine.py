@@ -1,0 +1,44 @@
+"""A UCI engine for tests: scores and moves depend on the position alone, by a hash.
+
+Arguments: seconds to sleep before each answer; then words that make it misbehave: ``dies`` (ends at
+the first search), ``silent`` (gives no score), ``sticky`` (scores tell how many searches were made
+since ``ucinewgame``).
+"""
+
+import sys
+import time
+import zlib
+
+import chess
+
+pause, faults = float(sys.argv[1]), sys.argv[2:]
+board, searches = chess.Board(), 0
+for line in sys.stdin:
+    words = line.split()
+    if words[:1] == ["uci"]:
+        print("id name Fake 1.0\noption name Hash type spin default 1 min 1 max 64\nuciok")
+    elif words[:1] == ["isready"]:
+        print("readyok")
+    elif words[:1] == ["ucinewgame"]:
+        searches = 0
+    elif words[:1] == ["position"]:
+        moves = words[words.index("moves") + 1 :] if "moves" in words else []
+        start = " ".join(words[2:8]) if words[1] == "fen" else chess.STARTING_FEN
+        board = chess.Board(start)
+        for move in moves:
+            board.push_uci(move)
+    elif words[:1] == ["go"]:
+        if "dies" in faults:
+            break
+        time.sleep(pause)
+        number = zlib.crc32(board.fen().encode())
+        legal = sorted(move.uci() for move in board.legal_moves)
+        score = 100 * searches if "sticky" in faults else number % 121 - 60
+        searches += 1
+        if "silent" not in faults:
+            print(f"info depth 1 score cp {score + 500} lowerbound nodes 3")
+            print(f"info depth 1 score cp {score} nodes 5 pv {legal[0]}")
+        print(f"bestmove {legal[number % len(legal)]}")
+    elif words[:1] == ["quit"]:
+        break
+    sys.stdout.flush()
