@@ -1,0 +1,323 @@
+"""The properties that every feature set must have, tried on random games.
+
+``nnuelab features check`` and the tests run the same functions: those in :data:`PROPERTIES`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from nnuelab.chess import notation
+from nnuelab.chess.moves import (
+    CASTLING,
+    EN_PASSANT,
+    NO_MOVE,
+    PROMOTION,
+    kind,
+    make_null,
+)
+from nnuelab.chess.position import EMPTY, POSITION
+from nnuelab.features import kernels
+from nnuelab.features.algebra import FeatureSet, Product
+
+STARTS = (
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",  # castling, everything
+    "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",  # promotions
+    "4k3/2p1p1p1/8/1P1P1P1P/1p1p1p1p/8/P1P1P1P1/4K3 w - - 0 1",  # en passant
+    "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1",  # castling, rooks that take rooks
+)
+MAX_PLIES = 120
+
+PLACEMENT = np.dtype(
+    [("occupied", "<u8"), ("pieces_low", "<u8"), ("pieces_high", "<u8"), ("flags", "u1")]
+)
+"""The fields of a dataset record that ``kernels.batch`` reads."""
+
+
+class PropertyFailed(Exception):
+    """A property doesn't hold: the message names the position, the move and the features."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """Positions of a game; ``moves[i]`` leads from ``positions[i]`` to the next (0: null move)."""
+
+    positions: list[np.void]
+    moves: list[int]
+
+
+def random_games(n: int, seed: int) -> list[Game]:
+    """Games of random legal moves and a few null moves, from positions rich in special moves."""
+    rng = random.Random(seed)
+    return [_random_game(rng, STARTS[i % len(STARTS)]) for i in range(n)]
+
+
+def _random_game(rng: random.Random, fen: str) -> Game:
+    game = Game([notation.from_fen(fen)], [])
+    while len(game.moves) < MAX_PLIES:
+        position = game.positions[-1]
+        legal = notation.moves_of(position)
+        if not legal:
+            break
+        if not position["checkers"] and rng.random() < 0.05:
+            move, new = NO_MOVE, np.zeros(1, POSITION)[0]
+            make_null(position, new)
+        else:
+            # Special moves are rare among random ones: half of the time one is taken if there is.
+            special = [m for m in legal if kind(m) >= CASTLING]
+            move = rng.choice(special if special and rng.random() < 0.5 else legal)
+            new = notation.after(position, move)
+        game.moves.append(move)
+        game.positions.append(new)
+    return game
+
+
+def census(games: Iterable[Game]) -> dict[str, int]:
+    """How many moves of each special kind the games hold."""
+    kinds = [(kind(move), move) for game in games for move in game.moves]
+    return {
+        "moves": len(kinds),
+        "castling": sum(k == CASTLING for k, _ in kinds),
+        "en passant": sum(k == EN_PASSANT for k, _ in kinds),
+        "promotions": sum(k >= PROMOTION for k, _ in kinds),
+        "null moves": sum(move == NO_MOVE for _, move in kinds),
+    }
+
+
+# The obvious way ---------------------------------------------------------------------------------
+
+
+def defined(features: FeatureSet, position: np.void, perspective: int) -> list[int]:
+    """Active features by the definition of the blocks, ascending; slow, nothing compiled."""
+    found = [
+        offset + _defined_product(term, position, perspective)
+        for offset, term in zip(features.offsets, features.terms, strict=True)
+    ]
+    return np.concatenate(found).tolist()
+
+
+def _defined_product(term: Product, position: np.void, perspective: int) -> np.ndarray:
+    board = position["board"].astype(np.int64)
+    squares = np.flatnonzero(board != EMPTY)
+    pieces = board[squares]
+    if perspective == 1:
+        squares, pieces = squares ^ 56, pieces ^ 1
+    rows = [block.rows[pieces, squares] for block in term.factors]
+    active = [np.unique(row[row >= 0]).astype(np.int64) for row in rows]
+    sizes = (block.size for block in term.factors[1:])
+    return reduce(
+        lambda index, more: (index[:, None] * more[1] + more[0]).ravel(),
+        zip(active[1:], sizes, strict=True),
+        active[0],
+    )
+
+
+def extracted(features: FeatureSet, position: np.void, perspective: int) -> list[int]:
+    """Active features by the kernel, ascending."""
+    out = np.empty(features.max_active, np.int32)
+    n = kernels.active(features.tables().record, position, perspective, out)
+    return sorted(out[:n].tolist())
+
+
+def flipped(position: np.void) -> np.void:
+    """The same position with the board turned over and the colours exchanged."""
+    placement, turn, castling, *rest = notation.to_fen(position).split()
+    placement = "/".join(reversed(placement.split("/"))).swapcase()
+    ep = rest[0] if rest[0] == "-" else rest[0][0] + str(9 - int(rest[0][1]))
+    turn = "b" if turn == "w" else "w"
+    castling = "".join(sorted(castling.swapcase()))
+    return notation.from_fen(" ".join([placement, turn, castling, ep, *rest[1:]]))
+
+
+def pack(positions: list[np.void]) -> np.ndarray:
+    """PLACEMENT[n] of positions, packed in plain Python."""
+    records = np.zeros(len(positions), PLACEMENT)
+    for record, position in zip(records, positions, strict=True):
+        squares = np.flatnonzero(position["board"] != EMPTY).tolist()
+        nibbles = sum(int(position["board"][s]) << (4 * i) for i, s in enumerate(squares))
+        record["occupied"] = sum(1 << square for square in squares)
+        record["pieces_low"], record["pieces_high"] = nibbles % (1 << 64), nibbles >> 64
+        record["flags"] = position["turn"]
+    return records
+
+
+# The properties ----------------------------------------------------------------------------------
+
+Property = Callable[[FeatureSet, list[Game]], None]
+PROPERTIES: dict[str, Property] = {}
+
+
+def _property(name: str) -> Callable[[Property], Property]:
+    def register(function: Property) -> Property:
+        PROPERTIES[name] = function
+        return function
+
+    return register
+
+
+@_property("names are unique")
+def names_are_unique(features: FeatureSet, games: list[Game]) -> None:
+    """No two features of a block have one name; those of sums and products follow."""
+    for block in features.blocks:
+        owner: dict[str, int] = {}
+        for index in range(block.size):
+            other = owner.setdefault(block.feature_name(index), index)
+            if other != index:
+                name = block.feature_name(index)
+                raise PropertyFailed(
+                    f"features {other} and {index} of {block.name} are both {name!r}"
+                )
+
+
+@_property("extraction = definition")
+def extraction_is_definition(features: FeatureSet, games: list[Game]) -> None:
+    """The kernel finds what the definition says, each feature once, for both perspectives."""
+    for game in games:
+        for position in game.positions:
+            for perspective in range(2):
+                found = extracted(features, position, perspective)
+                wanted = defined(features, position, perspective)
+                if found != wanted:
+                    raise PropertyFailed(
+                        _difference(features, position, perspective, wanted, found)
+                    )
+
+
+@_property("indices and bounds")
+def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
+    """Indices are within the size, none that is active is dead, and the bound holds."""
+    alive = set(range(features.size)).difference(features.dead.tolist())
+    for game in games:
+        for position in game.positions:
+            for perspective in range(2):
+                found = defined(features, position, perspective)
+                if wrong := sorted(set(found) - alive):
+                    place = _place(position, perspective)
+                    raise PropertyFailed(f"{place}: active though dead or out of range: {wrong}")
+                if len(found) > features.max_active:
+                    raise PropertyFailed(
+                        f"{_place(position, perspective)}: {len(found)} features are active, "
+                        f"more than max_active {features.max_active}"
+                    )
+
+
+@_property("colour flip")
+def colour_flip(features: FeatureSet, games: list[Game]) -> None:
+    """Turning the board over and exchanging the colours exchanges the perspectives."""
+    for game in games:
+        for position in game.positions[::4]:
+            mirror = flipped(position)
+            for perspective in range(2):
+                wanted = extracted(features, position, perspective)
+                found = extracted(features, mirror, 1 - perspective)
+                if found != wanted:
+                    raise PropertyFailed(
+                        _difference(features, mirror, 1 - perspective, wanted, found)
+                    )
+
+
+@_property("incremental = refresh after every move")
+def incremental_is_refresh(features: FeatureSet, games: list[Game]) -> None:
+    """What a move adds and removes leads to what the new position has, for both perspectives."""
+    for game in games:
+        state = [extracted(features, game.positions[0], perspective) for perspective in range(2)]
+        for i, move in enumerate(game.moves):
+            old, new = game.positions[i], game.positions[i + 1]
+            text = notation.move_to_uci(move)
+            state = [_updated(features, old, new, p, state[p], text) for p in range(2)]
+
+
+@_property("incremental = refresh over many moves")
+def incremental_over_many_moves(features: FeatureSet, games: list[Game]) -> None:
+    """The same between positions that lie any number of plies apart, forwards and backwards."""
+    rng = random.Random(0)
+    for game in games:
+        for old in game.positions:
+            new = rng.choice(game.positions)
+            for perspective in range(2):
+                before = extracted(features, old, perspective)
+                _updated(features, old, new, perspective, before, f"to {notation.to_fen(new)}")
+
+
+@_property("batch extraction = definition")
+def batch_is_definition(features: FeatureSet, games: list[Game]) -> None:
+    """The extractor for training agrees with the definition, and pads with -1."""
+    for game in games:
+        positions = game.positions
+        shape = len(positions), features.max_active + 1  # a column more, to see the padding
+        rows = [np.full(shape, -2, np.int32) for _ in range(2)]
+        counts = [np.zeros(len(positions), np.int64) for _ in range(2)]
+        kernels.batch(features.tables().record, pack(positions), *rows, *counts)
+        for i, position in enumerate(positions):
+            for side in range(2):
+                perspective = int(position["turn"]) ^ side
+                wanted = defined(features, position, perspective)
+                n = int(counts[side][i])
+                found = sorted(rows[side][i, :n].tolist())
+                if found != wanted:
+                    raise PropertyFailed(
+                        _difference(features, position, perspective, wanted, found)
+                    )
+                if (rows[side][i, n:] != -1).any():
+                    raise PropertyFailed(f"{_place(position, perspective)}: not padded with -1")
+
+
+def _updated(
+    features: FeatureSet, old: np.void, new: np.void, perspective: int, state: list[int], move: str
+) -> list[int]:
+    """The active features of ``new`` by way of ``changes``; raises where that isn't a refresh."""
+    added, removed = np.empty((2, features.max_active), np.int32)
+    n_added, n_removed = kernels.changes(
+        features.tables().record, old, new, perspective, added, removed
+    )
+    gained, lost = added[:n_added].tolist(), removed[:n_removed].tolist()
+    before = set(state)
+    after = sorted([*before.difference(lost), *gained])
+    wanted = extracted(features, new, perspective)
+    if after != wanted:
+        raise PropertyFailed(_difference(features, old, perspective, wanted, after, move))
+    idle = sorted(before.intersection(gained) | set(lost) - before)
+    if idle or len(set(lost)) < len(lost):
+        raise PropertyFailed(
+            f"{_place(old, perspective)}, move {move}: added or removed without need: "
+            f"{_names(features, idle or lost)}"
+        )
+    return after
+
+
+def _place(position: np.void, perspective: int) -> str:
+    return f"{notation.to_fen(position)}, seen by {('White', 'Black')[perspective]}"
+
+
+def _names(features: FeatureSet, indices: Iterable[int]) -> str:
+    shown = [
+        f"{i} ({features.feature_name(i)})" if 0 <= i < features.size else str(i) for i in indices
+    ]
+    return ", ".join(shown[:8]) + (f" and {len(shown) - 8} more" if len(shown) > 8 else "")
+
+
+def _difference(
+    features: FeatureSet,
+    position: np.void,
+    perspective: int,
+    wanted: list[int],
+    found: list[int],
+    move: str = "",
+) -> str:
+    # As multisets: a feature that is found twice is surplus once.
+    missing = sorted((Counter(wanted) - Counter(found)).elements())
+    surplus = sorted((Counter(found) - Counter(wanted)).elements())
+    parts = [
+        f"{label} {_names(features, indices)}"
+        for label, indices in (("missing", missing), ("surplus", surplus))
+        if indices
+    ]
+    place = _place(position, perspective) + (f", move {move}" if move else "")
+    return f"{place}: {'; '.join(parts)}"

@@ -1,0 +1,88 @@
+"""Every block that an expression can name: those of the package and those in a user's own files."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import traceback
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from nnuelab.errors import UserError
+from nnuelab.features.block import Block
+
+BUILT_IN = Path(__file__).parent / "blocks"
+VARIABLE = "NNUELAB_BLOCKS"  # a user's files, separated like PATH; child processes inherit it
+
+
+def load() -> dict[str, Block]:
+    """Blocks by name and alias: the package's, then those of the files in ``NNUELAB_BLOCKS``.
+
+    Raises
+    ------
+    UserError
+        A file is missing, broken, defines no block, or a name that is taken.
+    """
+    return _load(tuple(_user_files()))
+
+
+def add_files(files: Iterable[Path | str]) -> None:
+    """Adds a user's files of blocks, for this process and those that it starts."""
+    wanted = [*_user_files(), *(Path(file).resolve() for file in files)]
+    os.environ[VARIABLE] = os.pathsep.join(str(file) for file in dict.fromkeys(wanted))
+    load()
+
+
+def block_files(expression: str) -> list[Path]:
+    """The files that define the blocks of an expression, sorted: part of a job's code."""
+    from nnuelab.features.text import parse
+
+    return sorted({block.file for block in parse(expression).blocks})
+
+
+def _user_files() -> list[Path]:
+    text = os.environ.get(VARIABLE, "")
+    return [Path(name).resolve() for name in text.split(os.pathsep) if name]
+
+
+@lru_cache
+def _load(user_files: tuple[Path, ...]) -> dict[str, Block]:
+    built_in = sorted(path for path in BUILT_IN.glob("*.py") if path.name != "__init__.py")
+    blocks: dict[str, Block] = {}
+    for path in [*built_in, *user_files]:
+        for block in _blocks_of(path):
+            for name in (block.name, *block.aliases):
+                if name in blocks:
+                    raise UserError(
+                        f"{path}: the name {name} is taken by the block {blocks[name].name} of "
+                        f"{blocks[name].file}; choose another"
+                    )
+                blocks[name] = block
+    return blocks
+
+
+def _blocks_of(path: Path) -> list[Block]:
+    """Runs a file and gathers the blocks that it defines, in order."""
+    if not path.is_file():
+        raise UserError(f"there is no file of feature blocks {path}")
+    spec = importlib.util.spec_from_file_location(f"nnuelab_blocks_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is not a Python file; the name of a file of blocks ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except UserError:
+        raise
+    except SyntaxError as error:
+        raise UserError(f"{error.filename}, line {error.lineno}: {error.msg}") from error
+    except Exception as error:
+        lines = [
+            f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)
+        ]
+        place = f"{path}, line {lines[-1]}" if lines else str(path)
+        raise UserError(f"{place}: {type(error).__name__}: {error}") from error
+    blocks = [value for value in vars(module).values() if isinstance(value, Block)]
+    if not blocks:
+        raise UserError(f"{path} defines no feature block: decorate a function with @piece_square")
+    return list(dict.fromkeys(blocks))

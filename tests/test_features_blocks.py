@@ -1,0 +1,95 @@
+"""A user's own blocks: what they may be, and what is said when they are wrong."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nnuelab.errors import UserError
+from nnuelab.features import add_files, block_files, parse, registry
+
+GOOD = '''
+from nnuelab.features import *
+
+@piece_square("CENTRE", ROLES, COLORS, aliases=("MIDDLE",))
+def centre(square, role, color):
+    """A piece of role r and colour c stands on one of the four squares in the centre."""
+    return (role, color) if file_of(square) in (3, 4) and rank_of(square) in (3, 4) else None
+'''
+
+
+def write(folder: Path, text: str, name: str = "mine.py") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_user_blocks(monkeypatch):
+    monkeypatch.setenv("NNUELAB_BLOCKS", "")
+
+
+def test_a_block_in_a_file_of_ones_own_is_used_like_the_others(tmp_path):
+    path = write(tmp_path, GOOD)
+    add_files([path])
+    features = parse("middle+all*centre")
+    assert features.name == "CENTRE+ALL*CENTRE"
+    assert features.feature_name(2) == "own knight"
+    assert block_files("ALL+CENTRE") == sorted([registry.BUILT_IN / "all.py", path])
+
+
+def test_files_are_handed_to_child_processes_as_absolute_paths(tmp_path, monkeypatch):
+    write(tmp_path, GOOD)
+    monkeypatch.chdir(tmp_path)
+    add_files([Path("mine.py"), Path("mine.py")])
+    assert os.environ["NNUELAB_BLOCKS"] == str(tmp_path / "mine.py")
+
+
+def function(body: str, name: str = "MINE", concepts: str = "FILES, COLORS") -> str:
+    return (
+        "from nnuelab.features import *\n\n"
+        f"@piece_square({name!r}, {concepts})\n"
+        "def mine(square, role, color):\n"
+        f'    """Mine."""\n    {body}\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def broken(:\n", "mine.py, line 1: "),
+        ("import math\nmath.nothing\n", "mine.py, line 2: AttributeError"),
+        ("x = 1\n", "defines no feature block"),
+        (
+            function("return square, color"),
+            "block MINE, own pawn on a2: 8 is not a value of FILES (0..7)",
+        ),
+        (function("return -1, color"), "-1 is not a value of FILES"),
+        (function("return 0.5, color"), "0.5 is not a value of FILES"),
+        (function("return color"), "returned (0,), not one value for each of FILES, COLORS"),
+        (function("return 1 // square, color"), "own pawn on a1: integer division"),
+        (function("return 0, 0", name="my block"), "'my block' can't name a block"),
+        (function("return 0, 0", name="H"), "the name H is taken by the block H of"),
+        (function("return 0, 0", name="HV"), "the name HV is taken by the block ALL of"),
+        (function("return 0, 0", concepts=""), "name at least one concept"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(text, message, tmp_path):
+    path = write(tmp_path, text)
+    with pytest.raises(UserError) as error:
+        add_files([path])
+    assert str(path) in str(error.value)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(UserError, match=r"no file of feature blocks .*nowhere\.py"):
+        add_files([tmp_path / "nowhere.py"])
+
+
+def test_two_files_may_not_define_one_name(tmp_path):
+    with pytest.raises(UserError, match=r"other\.py: the name CENTRE is taken .*mine\.py"):
+        add_files([write(tmp_path, GOOD), write(tmp_path, GOOD, "other.py")])

@@ -1,0 +1,118 @@
+"""The commands as a user calls them: output, exit status, messages."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGE = ROOT / "docs" / "adding-a-feature-set.md"
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+
+
+def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nnuelab.cli", "features", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_active_prints_two_ascending_lines():
+    done = call("active", "h", "--fen", "4k3/8/8/8/8/8/4P1P1/4K3 b - - 0 1")
+    assert done.returncode == 0
+    # Black moves: its king on file e, then the enemy's pawns on e and g and king on e.
+    assert done.stdout == "stm: 49 58 59 73\nother: 48 58 59 72\n"
+
+
+def test_active_with_names():
+    done = call("active", "ALL", "--names", "--fen", "4k3/8/8/8/8/8/8/4K3 w - - 0 1")
+    assert re.sub(" +", " ", done.stdout).splitlines() == [
+        "stm: 394 479",
+        " 394 own king on e1",
+        " 479 enemy king on e8",
+        "other: 394 479",
+        " 394 own king on e1",
+        " 479 enemy king on e8",
+    ]
+
+
+def test_list_shows_every_block_with_size_and_definition():
+    rows = json.loads(call("list", "--json").stdout)
+    assert {row["name"]: row["size"] for row in rows} == {
+        "ALL": 768,
+        "H": 96,
+        "V": 96,
+        "D1": 180,
+        "D2": 180,
+    }
+    lines = call("list").stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [[r["name"], str(r["size"])] for r in rows]
+    for row, line in zip(rows, lines, strict=True):
+        assert row["definition"] in line
+
+
+def test_check_prints_a_line_for_each_property():
+    done = call("check", "H+V", "--games", "5")
+    assert done.returncode == 0
+    assert "H+V: 192 features, 4 of them dead, at most 64 active" in done.stdout
+    assert done.stdout.count("\nok ") == 7
+
+
+def test_check_fails_with_position_and_features_when_a_property_does_not_hold(tmp_path):
+    """Two features of one name: what a careless concept of one's own leads to."""
+    path = tmp_path / "twins.py"
+    path.write_text(
+        "from nnuelab.features import *\n"
+        'HALVES = Concept("HALVES", ("a half", "a half"))\n'
+        '@piece_square("HALF", HALVES)\n'
+        "def half(square, role, color):\n"
+        '    """A piece stands on this half."""\n'
+        "    return file_of(square) // 4\n"
+    )
+    done = call("check", "HALF", "--games", "2", "--blocks", path)
+    assert done.returncode == 1
+    assert "FAILED  names are unique: features 0 and 1 of HALF are both 'piece on a half'" in (
+        done.stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("active", "ALL+KNIG", "--fen", START), 1, "did you mean"),
+        (("active", "ALL", "--fen", "nonsense"), 1, "nonsense"),
+        (("active", "ALL"), 2, "--fen"),
+        (("check", "ALL", "--games", "0"), 2, "--games"),
+        (("list", "--blocks", "nowhere.py"), 1, "nowhere.py"),
+    ],
+)
+def test_wrong_calls_say_what_is_wrong(arguments, status, message):
+    done = call(*arguments)
+    assert done.returncode == status
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_page_on_adding_a_feature_set_is_true(tmp_path):
+    """Its block is what it says, and each of its commands prints what stands below it."""
+    text = PAGE.read_text()
+    (tmp_path / "my_blocks.py").write_text(re.findall(r"```python\n(.*?)```", text, re.S)[0])
+    sessions = re.findall(r"```console\n\$ nnuelab features (.*?)\n(.*?)```", text, re.S)
+    assert len(sessions) == 3
+    for command, output in sessions:
+        done = subprocess.run(
+            f"{sys.executable} -m nnuelab.cli features {command}",
+            shell=True,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.stderr == ""
+        assert done.stdout == output
