@@ -24,7 +24,9 @@ from nnuelab.jit import inline, jit
 from nnuelab.nnue import simd
 from nnuelab.nnue.simd import COLUMNS
 
-BLOCK = 256  # positions whose gradients are scattered together: 128 KB of a panel, half the L2 cache
+BLOCK = (
+    256  # positions whose gradients are scattered together: 128 KB of a panel, half the L2 cache
+)
 CHUNK = 512  # positions of one task of the forward pass
 
 T = TypeVar("T")
@@ -250,7 +252,15 @@ def backward(
 
     def columns(panel: int) -> None:
         scatter(
-            panel, out, gradient, batch.rows, batch.n, starts, sources, weight_gradient, bias_gradient
+            panel,
+            out,
+            gradient,
+            batch.rows,
+            batch.n,
+            starts,
+            sources,
+            weight_gradient,
+            bias_gradient,
         )
 
     list(threads.map(lists, range(len(blocks))))

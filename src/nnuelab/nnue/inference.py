@@ -31,7 +31,10 @@ NET = np.dtype(
         ("out_shift", "i8"),
         ("w1", "u8"),  # address of int16[N, M]
         ("b1", "u8"),  # int16[M]
-        ("w2", "u8"),  # int16[2M + 1, l2_padded]: input-major, so that one input's weights are one load
+        (
+            "w2",
+            "u8",
+        ),  # int16[2M + 1, l2_padded]: input-major, so that one input's weights are one load
         ("b2", "u8"),  # int32[l2_padded]
         ("w3", "u8"),  # int32[l2_padded]
         ("b3", "i8"),
@@ -47,6 +50,12 @@ NET = np.dtype(
 """A net for jitted code. The scratch makes it usable by one thread at a time."""
 
 
+class _Records(np.ndarray):
+    """Records that keep alive what their addresses point to; so does a record taken out of it."""
+
+    owned: object
+
+
 class Evaluator:
     """Owns the memory of a net and hands it to jitted code as :attr:`record`.
 
@@ -57,13 +66,13 @@ class Evaluator:
     Attributes
     ----------
     record : np.void of dtype NET
-        Valid as long as this object lives; used by one thread at a time.
+        Keeps the memory alive by itself; used by one thread at a time.
     """
 
     def __init__(self, net: Net) -> None:
         self.net = net
-        self._tables = features.parse(net.feature_set).tables()
-        max_active = features.parse(net.feature_set).max_active
+        feature_set = features.parse(net.feature_set)
+        self._tables, max_active = feature_set.tables(), feature_set.max_active
         m, o = net.l1, net.l2
         padded = -(-o // simd.OUTPUTS) * simd.OUTPUTS
         w2 = np.zeros((2 * m + 1, padded), np.int16)
@@ -82,7 +91,8 @@ class Evaluator:
             "nonzero": np.zeros(2 * m + 1, np.int32),
             "sums": np.zeros(padded, np.int32),
         }
-        record = np.zeros(1, NET)
+        record = np.zeros(1, NET).view(_Records)
+        record.owned = self._memory, self._tables
         record["features"] = self._tables.record
         for name, value in {
             "l1": m,

@@ -104,7 +104,7 @@ class Net:
                 )
             # Inference reads the arrays by address.
             object.__setattr__(self, name, np.ascontiguousarray(array))
-        if not 1 <= n or not 1 <= m <= _MAX_WIDTH or not 1 <= o <= _MAX_WIDTH:
+        if not n >= 1 or not 1 <= m <= _MAX_WIDTH or not 1 <= o <= _MAX_WIDTH:
             raise ValueError(f"sizes {n} -> {m} x2 -> {o} are out of range")
         if np.abs(self.b2, dtype=np.int64).max() >= 1 << 30:
             raise ValueError("a second-layer bias is 2^30 or more, sums could overflow int32")
@@ -234,7 +234,9 @@ def _parse_nn(content: bytes) -> Net:
         raise ValueError("it is neither a .nnue nor a .nn file")
     n, m, o = struct.unpack_from("<III", content, end + 1)
     shapes = {"w1": (n, m), "b1": (m,), "w2": (o, 2 * m), "b2": (o,), "w3": (o,), "b3": (1,)}
-    need = end + 13 + sum(math.prod(shapes[k]) * np.dtype(t).itemsize for k, t in _NN_ARRAYS.items())
+    need = (
+        end + 13 + sum(math.prod(shapes[k]) * np.dtype(t).itemsize for k, t in _NN_ARRAYS.items())
+    )
     if need != len(content):
         raise ValueError(
             f"a .nn file of {n} -> {m} x2 -> {o} has {need} bytes, this one {len(content)}"

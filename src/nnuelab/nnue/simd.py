@@ -103,9 +103,7 @@ def accumulate_pairs(
 
 
 @intrinsic
-def sum_rows(
-    typing_context: Any, table: Any, rows: Any, n: Any, bias: Any, target: Any
-) -> Any:
+def sum_rows(typing_context: Any, table: Any, rows: Any, n: Any, bias: Any, target: Any) -> Any:
     """target[:64] = clip(bias[:64] + sum over rows[:n] of table[row, :64], 0, 1), float32.
 
     ``table`` is float32[N, 64], ``rows`` int32.
@@ -141,9 +139,7 @@ def add_rows(typing_context: Any, table: Any, rows: Any, n: Any, target: Any) ->
 
 
 @intrinsic
-def clip_gradient(
-    typing_context: Any, out: Any, gradient: Any, target: Any, total: Any
-) -> Any:
+def clip_gradient(typing_context: Any, out: Any, gradient: Any, target: Any, total: Any) -> Any:
     """target[:64] = gradient[:64] where 0 < out[:64] < 1, else 0; total[:64] += target; float32."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -151,9 +147,7 @@ def clip_gradient(
         zero = ir.Constant(_FLOATS, [0.0] * COLUMNS)
         one = ir.Constant(_FLOATS, [1.0] * COLUMNS)
         x = _load(builder, out, _FLOATS, 4)
-        inside = builder.and_(
-            builder.fcmp_ordered(">", x, zero), builder.fcmp_ordered("<", x, one)
-        )
+        inside = builder.and_(builder.fcmp_ordered(">", x, zero), builder.fcmp_ordered("<", x, one))
         value = builder.select(inside, _load(builder, gradient, _FLOATS, 4), zero)
         _store(builder, value, target, 4)
         _store(builder, builder.fadd(_load(builder, total, _FLOATS, 4), value), total, 4)

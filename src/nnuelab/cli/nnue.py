@@ -1,0 +1,165 @@
+"""Commands of nets: train, quantize, verify."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab.cli.app import app
+from nnuelab.errors import UserError
+
+
+class Scheme(StrEnum):
+    """How a float net becomes integers."""
+
+    fine = "fine"
+    study = "study"
+
+
+class Format(StrEnum):
+    """Layout of a net file."""
+
+    nnue = "nnue"
+    nn = "nn"
+
+
+def _need_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise UserError(
+            f"this command needs torch ({error}); run ./run --setup, or pip install torch"
+        ) from error
+
+
+@app.command()
+def train(
+    features: Annotated[str, typer.Option(help='Feature set, such as "ALL+H+V".')],
+    train: Annotated[Path, typer.Option(help="Dataset to learn from, .npy.")],
+    validation: Annotated[Path, typer.Option(help="Dataset for the validation loss, .npy.")],
+    checkpoint: Annotated[Path, typer.Option(help="Checkpoint to write, or to continue.")],
+    history: Annotated[Path, typer.Option(help="Losses per epoch, .csv.")],
+    l1: Annotated[int, typer.Option(min=1, max=16384, help="Neurons per perspective.")] = 512,
+    l2: Annotated[int, typer.Option(min=1, max=16384, help="Neurons of the second layer.")] = 32,
+    epochs: Annotated[int, typer.Option(min=1)] = 10,
+    batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 4096,
+    learning_rate: Annotated[
+        float, typer.Option(min=0, help="Of Adam, in the first epoch.")
+    ] = 5e-4,
+    lr_decay: Annotated[float, typer.Option(min=0, max=1, help="Factor per epoch.")] = 0.99,
+    seed: Annotated[int, typer.Option(min=0, help="Of weights and order.")] = 1,
+    exponent: Annotated[float, typer.Option(min=1, help="Of the loss.")] = 2.6,
+    output_scale: Annotated[float, typer.Option(help="Centipawns of the net's sigmoid.")] = 361,
+    target_scale: Annotated[float, typer.Option(help="Centipawns of the labels' sigmoid.")] = 410,
+    score_share: Annotated[
+        float, typer.Option(min=0, max=1, help="Lambda: 1 learns scores, 0 game results.")
+    ] = 1,
+    threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
+) -> None:
+    """Train a net; a run that was stopped continues.
+
+    Example: nnuelab train --features ALL --train train.npy --validation validation.npy
+    --checkpoint checkpoint.pt --history history.csv --epochs 5
+    """
+    _need_torch()
+    from nnuelab.features import parse
+    from nnuelab.nnue import training
+    from nnuelab.nnue.losses import Objective
+
+    settings = training.Settings(
+        feature_set=parse(features).name,
+        l1=l1,
+        l2=l2,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        lr_decay=lr_decay,
+        seed=seed,
+        objective=Objective(exponent, output_scale, target_scale, score_share),
+    )
+    done = training.train(settings, train, validation, checkpoint, history, threads)
+    last = done.history[-1]
+    typer.echo(
+        f"{checkpoint}: {done.feature_set}, {done.epoch} epochs, "
+        f"validation loss {last['validation_loss']:.6f}",
+        err=True,
+    )
+
+
+@app.command()
+def quantize(
+    checkpoint: Annotated[Path, typer.Argument(help="What nnuelab train wrote.")],
+    output: Annotated[Path, typer.Option(help="Net file to write.")],
+    format: Annotated[
+        Format, typer.Option(help="The project's file, or the study's.")
+    ] = Format.nnue,
+    scheme: Annotated[
+        Scheme | None, typer.Option(help="Integers; by default study for nn, else fine.")
+    ] = None,
+) -> None:
+    """Turn a trained net into integers.
+
+    Example: nnuelab quantize checkpoint.pt --output net.nnue
+    """
+    _need_torch()
+    from nnuelab import artifacts
+    from nnuelab.nnue import checkpoint as checkpoints
+    from nnuelab.nnue import netfile
+    from nnuelab.nnue.quantize import quantize as to_integers
+
+    chosen = scheme or (Scheme.study if format is Format.nn else Scheme.fine)
+    net = to_integers(checkpoints.read(checkpoint), chosen.value)
+    write = netfile.write_nn if format is Format.nn else netfile.write_net
+    write(output, net)
+    artifacts.provenance(
+        output,
+        inputs={"checkpoint": checkpoint},
+        parameters={"scheme": chosen.value, "format": format.value},
+        modules=("nnue.quantize", "nnue.netfile"),
+    )
+    typer.echo(
+        f"{output}: {net.feature_set}, {net.n_features} -> {net.l1} x2 -> {net.l2} -> 1, shifts "
+        f"{net.l1_shift}, {net.l2_shift}, {net.out_shift}",
+        err=True,
+    )
+
+
+@app.command()
+def verify(
+    net: Annotated[Path, typer.Argument(help="Quantized net, .nnue or .nn.")],
+    checkpoint: Annotated[Path, typer.Option(help="The float net that it was made from.")],
+    positions: Annotated[Path, typer.Option(help="Dataset, .npy.")],
+    output: Annotated[Path, typer.Option(help="Figures, .json.")],
+    plot: Annotated[Path, typer.Option(help="Histogram of the differences, .png.")],
+    count: Annotated[int, typer.Option(min=1, help="Positions, evenly spaced.")] = 50_000,
+    max_abs_mean: Annotated[float, typer.Option(min=0, help="Bound of |mean|, cp.")] = 10,
+    min_share_within_50: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of differences within 50 cp, at least.")
+    ] = 0.97,
+) -> None:
+    """Compare a quantized net with its float net; exit 1 when they differ too much.
+
+    Example: nnuelab verify net.nnue --checkpoint checkpoint.pt --positions validation.npy
+    --output verify.json --plot verify.png
+    """
+    _need_torch()
+    from nnuelab import artifacts
+    from nnuelab.nnue import verify as verification
+
+    figures = verification.verify(net, checkpoint, positions, count)
+    artifacts.write_json(output, figures)
+    verification.plot(plot, figures)
+    inputs = {"net": net, "checkpoint": checkpoint, "positions": positions}
+    for path in (output, plot):
+        artifacts.provenance(
+            path, inputs=inputs, parameters={"count": count}, modules=("nnue.verify",)
+        )
+    typer.echo(
+        f"{output}: {figures['n']:,} positions, mean {figures['mean_cp']:+.2f}, "
+        f"rms {figures['rms_cp']:.2f}, max {figures['max_cp']:.0f} cp",
+        err=True,
+    )
+    verification.check(figures, output, max_abs_mean, min_share_within_50)

@@ -1,0 +1,116 @@
+"""Checkpoints: all that training needs to go on, or to make a net of it."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nnuelab import artifacts
+from nnuelab.errors import UserError
+from nnuelab.nnue.network import Network
+
+FORMAT = 1
+
+
+@dataclass
+class Checkpoint:
+    """The state of a training run after an epoch.
+
+    Attributes
+    ----------
+    feature_set : str
+        Canonical expression.
+    settings : dict
+        Everything that the result depends on, for comparison; JSON types.
+    epoch : int
+        Epochs done.
+    model, optimizer : dict
+        State of the network and of Adam.
+    generator : uint8 tensor
+        State of the generator that the initial weights came from.
+    history : list of dict
+        A row of history.csv per epoch.
+    """
+
+    feature_set: str
+    settings: dict[str, Any]
+    epoch: int
+    model: dict[str, torch.Tensor]
+    optimizer: dict[str, Any]
+    generator: torch.Tensor
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """N, M and O."""
+        n, m = self.model["w1"].shape
+        return n, m, self.model["b2"].shape[0]
+
+    def network(self) -> Network:
+        """The float net."""
+        network = Network(*self.sizes, torch.Generator())
+        network.load_state_dict(self.model)
+        return network
+
+    def digest(self) -> str:
+        """SHA-256 of all tensors: the same for the same net, whatever else is in the file."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(_tensors(asdict(self))):
+            found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\0".encode())
+            found.update(tensor.contiguous().numpy().tobytes())
+        return found.hexdigest()
+
+    def write(self, path: Path) -> None:
+        """Writes the file, atomically."""
+        content = {"format": FORMAT, "digest": self.digest(), **asdict(self)}
+        with artifacts.atomic(path) as temporary:
+            torch.save(content, temporary)
+
+
+def read(path: Path | str) -> Checkpoint:
+    """Reads a checkpoint.
+
+    Raises
+    ------
+    UserError
+        When there is none, or the file is damaged or something else.
+    """
+    try:
+        content = torch.load(path, weights_only=True)
+    except FileNotFoundError:
+        raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
+    except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+        raise _damaged(path, str(error).splitlines()[0] if str(error) else "empty") from error
+    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+        raise _damaged(path, "it is no checkpoint of this version")
+    digest = content.pop("digest", None)
+    try:
+        checkpoint = Checkpoint(**content)
+        found = checkpoint.digest()
+    except (TypeError, AttributeError, KeyError) as error:
+        raise _damaged(path, "parts are missing") from error
+    if found != digest:
+        raise _damaged(path, "its checksum doesn't match")
+    return checkpoint
+
+
+def _damaged(path: Path | str, reason: str) -> UserError:
+    return UserError(f"{path} can't be read as a checkpoint ({reason}); delete it and train again")
+
+
+def _tensors(value: Any, name: str = "") -> list[tuple[str, torch.Tensor]]:
+    """All tensors inside nested dicts and lists, with their paths."""
+    if isinstance(value, torch.Tensor):
+        return [(name, value)]
+    if isinstance(value, dict):
+        items = [(str(key), item) for key, item in value.items()]
+    elif isinstance(value, list | tuple):
+        items = [(str(key), item) for key, item in enumerate(value)]
+    else:
+        return []
+    return [found for key, item in items for found in _tensors(item, f"{name}/{key}")]

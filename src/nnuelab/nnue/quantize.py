@@ -1,0 +1,186 @@
+"""From the float net to integers: scales, rounding, and the proof that nothing overflows.
+
+=============  ====================================  ============================================
+layer          study                                 fine
+=============  ====================================  ============================================
+w1, b1         round(127 w)                          round(127 * 2^l1_shift w), the largest safe
+                                                     shift up to 3
+w2             round(64 w)                           round(2^l2_shift w), the largest shift from 6
+                                                     to 8 that fits int8
+b2             round(64 * 127 b)                     round(2^l2_shift * 127 b)
+w3             round(600 * 16 / 127 w), int8         round(600 * 2^out_shift / 127 w), int16, the
+                                                     largest shift up to 12 that fits
+b3             round(600 * 16 b)                     round(600 * 2^out_shift b)
+before shifts  nothing: they round down              half a unit in the biases: they round to
+                                                     nearest
+=============  ====================================  ============================================
+
+Rounding is to nearest even. Sources: the study's `.nn` format; bullet and nnue-pytorch for larger
+first-layer scales.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nnuelab import features
+from nnuelab.errors import UserError
+from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.netfile import LEVELS, STUDY_SHIFTS, Net
+from nnuelab.nnue.network import CENTIPAWNS
+
+INT16 = np.iinfo(np.int16)
+FINE_L1_SHIFTS = (3, 2, 1, 0)
+FINE_L2_SHIFTS = (8, 7, 6)
+FINE_OUT_SHIFTS = tuple(range(12, 3, -1))
+
+
+def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
+    """The integer net of a trained one.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    scheme : {"fine", "study"}
+
+    Raises
+    ------
+    UserError
+        When a weight doesn't fit its type, or an accumulator could leave int16: with layer, count
+        and range.
+    """
+    if scheme not in ("fine", "study"):
+        raise ValueError(f"no scheme {scheme!r}")
+    fine = scheme == "fine"
+    w = {name: tensor.double().numpy() for name, tensor in checkpoint.model.items()}
+    feature_set = features.parse(checkpoint.feature_set)
+    if fine:
+        l1_shift = _largest_l1_shift(w["w1"], w["b1"], feature_set)
+        l2_shift = _largest(FINE_L2_SHIFTS, w["w2"], 1, np.int8)
+        out_shift = _largest(FINE_OUT_SHIFTS, w["w3"], CENTIPAWNS / LEVELS, np.int16)
+    else:
+        l1_shift, l2_shift, out_shift = STUDY_SHIFTS.values()
+
+    def half(shift: int) -> float:
+        """Turns a shift, which rounds down, into one that rounds to nearest."""
+        return 2.0**shift / 2 if fine and shift > 0 else 0
+
+    first, second, last = LEVELS * 2.0**l1_shift, 2.0**l2_shift, CENTIPAWNS * 2.0**out_shift
+    w1 = _fit("first-layer weights", np.rint(w["w1"] * first), np.int16)
+    b1 = _fit("first-layer biases", np.rint(w["b1"] * first + half(l1_shift)), np.int16)
+    w3_type = np.int16 if fine else np.int8
+    accumulators = accumulator_range(w1, b1, feature_set)
+    if not accumulators.fits:
+        raise UserError(
+            f"{accumulators.outside} of {b1.size} accumulators of {feature_set.name} could overflow "
+            f"int16 ({accumulators.low} to {accumulators.high} with the largest active rows); "
+            "train with a smaller learning rate or fewer epochs"
+        )
+    return Net(
+        feature_set.name,
+        w1=w1,
+        b1=b1,
+        w2=_fit("second-layer weights", np.rint(w["w2"] * second), np.int8),
+        b2=_fit(
+            "second-layer biases", np.rint(w["b2"] * second * LEVELS + half(l2_shift)), np.int32
+        ),
+        w3=_fit("output weights", np.rint(w["w3"] * last / LEVELS), w3_type).astype(np.int16),
+        b3=_fit("output bias", np.rint(w["b3"] * last + half(out_shift)), np.int32),
+        l1_shift=l1_shift,
+        l2_shift=l2_shift,
+        out_shift=out_shift,
+        provenance={
+            "scheme": scheme,
+            "epochs": checkpoint.epoch,
+            "settings": checkpoint.settings,
+            "checkpoint_digest": checkpoint.digest(),
+            "accumulators": [accumulators.low, accumulators.high],
+        },
+    )
+
+
+@dataclass(frozen=True)
+class AccumulatorRange:
+    """Bounds of all accumulators over every position that the rules allow.
+
+    Attributes
+    ----------
+    low, high : int
+        The least and the largest value of any neuron.
+    outside : int
+        Neurons that could leave int16.
+    """
+
+    low: int
+    high: int
+    outside: int
+
+    @property
+    def fits(self) -> bool:
+        return self.outside == 0
+
+
+def accumulator_range(
+    w1: np.ndarray, b1: np.ndarray, feature_set: features.FeatureSet
+) -> AccumulatorRange:
+    """How far the accumulators of a quantized first layer can go.
+
+    For each neuron and each term of the feature set, as many rows as can be active at once with the
+    largest (or least) weights; dead features don't count. The bound is safe, not tight.
+
+    Parameters
+    ----------
+    w1 : int16 [N, M]
+    b1 : int16 [M]
+    """
+    alive = np.ones(feature_set.size, bool)
+    alive[feature_set.dead] = False
+    high, low = b1.astype(np.int64), b1.astype(np.int64)
+    for offset, term in zip(feature_set.offsets, feature_set.terms, strict=True):
+        rows = w1[offset : offset + term.size][alive[offset : offset + term.size]]
+        k = min(term.max_active, len(rows))
+        if k == 0:
+            continue
+        most = np.partition(rows, len(rows) - k, axis=0)[len(rows) - k :].astype(np.int64)
+        least = np.partition(rows, k - 1, axis=0)[:k].astype(np.int64)
+        # At most k rows are active, so a row of the wrong sign need not be.
+        high += np.maximum(most, 0).sum(axis=0)
+        low += np.minimum(least, 0).sum(axis=0)
+    outside = int(np.count_nonzero((high > INT16.max) | (low < INT16.min)))
+    return AccumulatorRange(int(low.min()), int(high.max()), outside)
+
+
+def _largest_l1_shift(w1: np.ndarray, b1: np.ndarray, feature_set: features.FeatureSet) -> int:
+    """The largest shift with which no accumulator can overflow; 0 when none is safe."""
+    for shift in FINE_L1_SHIFTS:
+        scale = LEVELS * 2.0**shift
+        rows, bias = np.rint(w1 * scale), np.rint(b1 * scale + 2.0**shift / 2)
+        if max(np.abs(rows).max(), np.abs(bias).max()) > INT16.max:
+            continue
+        if accumulator_range(rows.astype(np.int16), bias.astype(np.int16), feature_set).fits:
+            return shift
+    return 0
+
+
+def _largest(shifts: tuple[int, ...], weights: np.ndarray, scale: float, dtype: type) -> int:
+    """The first of the shifts, in descending order, with which all weights fit; else the last."""
+    limit = np.iinfo(dtype).max
+    for shift in shifts:
+        if np.abs(np.rint(weights * scale * 2.0**shift)).max() <= limit:
+            return shift
+    return shifts[-1]
+
+
+def _fit(layer: str, values: np.ndarray, dtype: type) -> np.ndarray:
+    """Integers of ``dtype``; raises when one doesn't fit."""
+    limits = np.iinfo(dtype)
+    outside = np.count_nonzero(~((values >= limits.min) & (values <= limits.max)))
+    if outside:
+        raise UserError(
+            f"{outside} of {values.size} {layer} don't fit int{limits.bits}: they go from "
+            f"{values.min():.0f} to {values.max():.0f}, the type from {limits.min} to {limits.max}; "
+            "quantize with --scheme fine, or train with a smaller learning rate"
+        )
+    return values.astype(dtype)

@@ -1,0 +1,175 @@
+"""The proof that a quantized net equals its float net within a bound, on real positions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from nnuelab import artifacts, data, features
+from nnuelab.chess.position import POSITION
+from nnuelab.data import records
+from nnuelab.errors import UserError
+from nnuelab.jit import jit
+from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue import inference, netfile
+from nnuelab.nnue.first_layer import Threads
+from nnuelab.nnue.loader import extract
+
+CLOSE = 50  # centipawns; the study asks that most differences be within this
+WORST = 10  # positions listed
+PART = 4096  # positions evaluated at once by the float net
+BINS = 2  # centipawns of a histogram's bin
+
+
+def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> dict[str, Any]:
+    """Compares integer and float outputs.
+
+    Parameters
+    ----------
+    net_path : Path
+        Quantized net.
+    checkpoint_path : Path
+        The float net.
+    dataset : Path
+        Positions, ``.npy`` of RECORD; ``count`` of them are taken, evenly spaced.
+
+    Returns
+    -------
+    dict
+        n, mean_cp, sd_cp, rms_cp, max_cp (of integer - float), share_within_50, saturated
+        (positions where an accumulator leaves int16), worst (fen, float_cp, int_cp), and the
+        histogram's bins.
+
+    Raises
+    ------
+    UserError
+        When the two nets have different feature sets or sizes, or there are no positions.
+    """
+    net, checkpoint = netfile.read_net(net_path), checkpoints.read(checkpoint_path)
+    theirs = (net.feature_set, net.n_features, net.l1, net.l2)
+    ours = (checkpoint.feature_set, *checkpoint.sizes)
+    if theirs != ours:
+        raise UserError(
+            f"{net_path} is {theirs}, {checkpoint_path} is {ours} (feature set, N, M, O): "
+            "give the checkpoint that the net was made from"
+        )
+    every = data.open(dataset).records
+    if not len(every):
+        raise UserError(f"{dataset} has no positions; give a dataset of nnuelab label")
+    places = np.unique(np.linspace(0, len(every) - 1, min(count, len(every))).astype(np.int64))
+    chosen = np.ascontiguousarray(every[places])
+    floats = float_outputs(checkpoint, chosen)
+    integers, saturated = integer_outputs(net, chosen)
+    difference = integers - floats
+    worst = np.argsort(-np.abs(difference), kind="stable")[:WORST]
+    edge = BINS * (int(np.abs(difference).max()) // BINS + 1)
+    counts, edges = np.histogram(difference, np.arange(-edge, edge + BINS, BINS))
+    return {
+        "n": len(chosen),
+        "mean_cp": float(difference.mean()),
+        "sd_cp": float(difference.std(ddof=1)) if len(chosen) > 1 else 0.0,
+        "rms_cp": float(np.sqrt((difference**2).mean())),
+        "max_cp": float(np.abs(difference).max()),
+        "share_within_50": float((np.abs(difference) <= CLOSE).mean()),
+        "saturated": saturated,
+        "worst": [
+            {
+                "fen": records.to_fen(chosen[i]),
+                "float_cp": round(float(floats[i]), 2),
+                "int_cp": int(integers[i]),
+            }
+            for i in worst
+        ],
+        "histogram": {"edges_cp": edges.tolist(), "counts": counts.tolist()},
+    }
+
+
+def float_outputs(checkpoint: checkpoints.Checkpoint, chosen: np.ndarray) -> np.ndarray:
+    """Centipawns of the float net, float64 [n]."""
+    feature_set = features.parse(checkpoint.feature_set)
+    tables, network, threads = feature_set.tables(), checkpoint.network(), Threads(1)
+    with torch.no_grad():
+        parts = [
+            network(extract(tables, chosen[i : i + PART], feature_set.max_active), threads)
+            for i in range(0, len(chosen), PART)
+        ]
+    return torch.cat(parts).double().numpy()
+
+
+def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> tuple[np.ndarray, int]:
+    """Centipawns of the integer net, int64 [n], and how many positions overflow an accumulator."""
+    evaluator = inference.Evaluator(net)
+    values = np.empty(len(chosen), np.int64)
+    _evaluate(evaluator.record, chosen, values)
+    feature_set = features.parse(net.feature_set)
+    saturated = 0
+    for i in range(0, len(chosen), PART):
+        batch = extract(feature_set.tables(), chosen[i : i + PART], feature_set.max_active)
+        saturated += _overflowing(net.w1, net.b1, batch.rows, batch.n)
+    return values, saturated
+
+
+@jit
+def _evaluate(net, chosen, values):
+    stack = np.zeros(1, POSITION)
+    for i in range(len(chosen)):
+        records.unpack(chosen[i], stack[0])
+        values[i] = inference.evaluate(net, stack[0])
+
+
+@jit
+def _overflowing(w1, b1, rows, n):
+    """Positions in which a sum of rows leaves int16, by exact sums."""
+    total = np.zeros(b1.size, np.int32)
+    found = 0
+    for p in range(rows.shape[1]):
+        outside = False
+        for side in range(2):
+            for i in range(total.size):
+                total[i] = b1[i]
+            for k in range(n[side, p]):
+                row = w1[rows[side, p, k]]
+                for i in range(total.size):
+                    total[i] += row[i]
+            outside |= total.max() > 32767 or total.min() < -32768
+        found += np.int64(outside)
+    return found
+
+
+def check(figures: dict[str, Any], path: Path, max_abs_mean: float, min_share: float) -> None:
+    """Raises UserError when the figures are beyond the bounds; they are in the file at ``path``."""
+    failures = []
+    if not abs(figures["mean_cp"]) <= max_abs_mean:
+        failures.append(f"mean {figures['mean_cp']:+.2f} cp, allowed +-{max_abs_mean:g}")
+    if not figures["share_within_50"] >= min_share:
+        failures.append(
+            f"{figures['share_within_50']:.2%} within {CLOSE} cp, at least {min_share:.0%} wanted"
+        )
+    if failures:
+        raise UserError(
+            f"quantization error beyond the bounds: {'; '.join(failures)}; "
+            f"{path} is written, its `worst` lists positions"
+        )
+
+
+def plot(path: Path, figures: dict[str, Any]) -> None:
+    """Writes the histogram of integer - float as PNG."""
+    from matplotlib.figure import Figure
+
+    edges = np.array(figures["histogram"]["edges_cp"])
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    axes.stairs(figures["histogram"]["counts"], edges, fill=True, alpha=0.8)
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_xlabel("integer - float (centipawns)")
+    axes.set_ylabel("positions")
+    axes.set_title(
+        f"Quantization error: mean {figures['mean_cp']:+.2f}, rms {figures['rms_cp']:.2f}, "
+        f"max {figures['max_cp']:.0f} cp (n = {figures['n']:,})"
+    )
+    with artifacts.atomic(path) as temporary:
+        # Without the version of matplotlib inside, the same figures give the same bytes.
+        figure.savefig(temporary, format="png", dpi=120, metadata={"Software": None})

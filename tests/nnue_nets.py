@@ -1,0 +1,54 @@
+"""Random nets for the tests of the rooms that use nets."""
+
+from __future__ import annotations
+
+import chess
+import numpy as np
+
+from nnuelab import features
+from nnuelab.nnue.netfile import Net
+
+
+def random_net(
+    feature_set: str = "ALL",
+    l1: int = 32,
+    l2: int = 8,
+    seed: int = 0,
+    l1_shift: int = 0,
+    l2_shift: int = 6,
+    out_shift: int = 4,
+) -> Net:
+    """A net whose activations are spread over the whole range, clipped ones included."""
+    rng = np.random.default_rng(seed)
+    n = features.parse(feature_set).size
+
+    def integers(spread: float, dtype: str, *shape: int) -> np.ndarray:
+        limits = np.iinfo(dtype)
+        drawn = np.rint(rng.standard_normal(shape) * spread)
+        return np.clip(drawn, limits.min, limits.max).astype(dtype)
+
+    return Net(
+        feature_set,
+        w1=integers(20 * 2**l1_shift, "<i2", n, l1),
+        b1=integers(60 * 2**l1_shift, "<i2", l1),
+        w2=integers(600 * 2.0 ** (l2_shift - 6) / l1**0.5, "<i1", l2, 2 * l1),
+        b2=integers(127 * 2.0**l2_shift / 2, "<i4", l2),
+        w3=integers(40, "<i2", l2),
+        b3=integers(1000, "<i4", 1),
+        l1_shift=l1_shift,
+        l2_shift=l2_shift,
+        out_shift=out_shift,
+        provenance={"made by": "tests"},
+    )
+
+
+def random_games(count: int, plies: int = 160) -> list[str]:
+    """FENs of random legal games, by python-chess."""
+    fens = []
+    for seed in range(count):
+        rng, board = np.random.default_rng(seed), chess.Board()
+        while board.ply() < plies and not board.is_game_over():
+            fens.append(board.fen())
+            moves = list(board.legal_moves)
+            board.push(moves[rng.integers(len(moves))])
+    return fens

@@ -1,0 +1,145 @@
+"""Integer inference: the kernels equal the numpy twin bit for bit."""
+
+from __future__ import annotations
+
+import gc
+
+import chess
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nnuelab import features
+from nnuelab.chess import notation
+from nnuelab.features import kernels
+from nnuelab.nnue import inference
+from nnuelab.nnue.inference import Evaluator
+from tests.naive import nnue as naive
+from tests.nnue_nets import random_net
+
+
+def rows_of(feature_set: str, position: np.void, perspective: int) -> list[int]:
+    parsed = features.parse(feature_set)
+    out = np.empty(parsed.max_active, np.int32)
+    n = kernels.active(parsed.tables().record, position, perspective, out)
+    return out[:n].tolist()
+
+
+def random_game(seed: int, plies: int = 80) -> list[str]:
+    rng, board = np.random.default_rng(seed), chess.Board()
+    fens = [board.fen()]
+    while len(fens) <= plies and not board.is_game_over():
+        moves = list(board.legal_moves)
+        board.push(moves[rng.integers(len(moves))])
+        fens.append(board.fen())
+    return fens
+
+
+@given(
+    l1=st.sampled_from([1, 8, 24, 32, 64, 100]),
+    l2=st.sampled_from([1, 8, 15, 16, 32, 40]),
+    l1_shift=st.integers(0, 4),
+    l2_shift=st.integers(5, 8),
+    out_shift=st.integers(0, 12),
+    seed=st.integers(0, 10_000),
+)
+@settings(max_examples=60, deadline=None)
+def test_forward_is_the_twin_s(
+    l1: int, l2: int, l1_shift: int, l2_shift: int, out_shift: int, seed: int
+) -> None:
+    net = random_net("H", l1, l2, seed, l1_shift, l2_shift, out_shift)
+    rng = np.random.default_rng(seed)
+    accumulators = rng.normal(0, 100 << l1_shift, (2, l1)).clip(-32768, 32767).astype(np.int16)
+    accumulators[rng.random((2, l1)) < 0.02] = 32767
+    accumulators[rng.random((2, l1)) < 0.02] = -32768
+    value = inference.forward(Evaluator(net).record, *accumulators)
+    assert value == naive.forward(net, *accumulators)
+
+
+def test_the_largest_products_do_not_wrap() -> None:
+    net = random_net("H", 64, 16)
+    net.w2[:], net.b2[:] = -128, 0
+    net.w2[0] = 127
+    full = np.full((2, 64), 32767, np.int16)
+    assert inference.forward(Evaluator(net).record, *full) == naive.forward(net, *full)
+
+
+@pytest.mark.parametrize("feature_set", ["ALL", "H+V+D1+D2", "ALL+H+V"])
+def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
+    net = random_net(feature_set, 40, 16, l1_shift=2)
+    evaluator = Evaluator(net)
+    record = evaluator.record
+    width = features.parse(feature_set).max_active
+    added, removed = np.empty((2, width), np.int32)
+    fresh = np.empty(40, np.int16)
+    for seed in range(3):
+        positions = [notation.from_fen(fen) for fen in random_game(seed)]
+        for perspective in range(2):
+            acc = np.empty(40, np.int16)
+            inference.refresh(record, positions[0], perspective, acc)
+            # One ply at a time in place, then jumps of seven plies into another accumulator.
+            for step in (1, 7):
+                chain = positions[::step]
+                inference.refresh(record, chain[0], perspective, acc)
+                for old, new in zip(chain, chain[1:], strict=False):
+                    na, nr = kernels.changes(
+                        record["features"], old, new, perspective, added, removed
+                    )
+                    target = acc if step == 1 else np.empty(40, np.int16)
+                    inference.update(record, acc, target, added, na, removed, nr)
+                    acc = target
+                    inference.refresh(record, new, perspective, fresh)
+                    expected = naive.accumulator(net, rows_of(feature_set, new, perspective))
+                    assert np.array_equal(acc, fresh)
+                    assert np.array_equal(acc, expected)
+
+
+@pytest.mark.parametrize(("na", "nr"), [(a, r) for a in range(4) for r in range(4)])
+def test_every_mix_of_added_and_removed_rows(na: int, nr: int) -> None:
+    net = random_net("H", 20, 8)
+    rng = np.random.default_rng(1)
+    source = rng.integers(-500, 500, 20).astype(np.int16)
+    added, removed = rng.choice(96, 8, replace=False).astype(np.int32).reshape(2, 4)
+    expected = source + net.w1[added[:na]].sum(0) - net.w1[removed[:nr]].sum(0)
+    target = np.empty(20, np.int16)
+    inference.update(Evaluator(net).record, source, target, added, na, removed, nr)
+    assert np.array_equal(target, expected)
+
+
+def test_evaluate_is_the_twin_s_on_games() -> None:
+    for seed, feature_set in enumerate(["ALL", "D1+D2", "ALL+H+V+D1+D2"]):
+        net = random_net(feature_set, 48, 32, seed, l1_shift=3, l2_shift=7, out_shift=10)
+        fens = random_game(seed)
+        positions = [notation.from_fen(fen) for fen in fens]
+        expected = [
+            naive.evaluate(
+                net,
+                rows_of(feature_set, p, int(p["turn"])),
+                rows_of(feature_set, p, 1 - int(p["turn"])),
+            )
+            for p in positions
+        ]
+        assert Evaluator(net).evaluate_fens(fens) == expected
+
+
+def test_a_colour_flipped_position_has_the_same_value() -> None:
+    evaluator = Evaluator(random_net("ALL", 32, 8))
+    for fen in random_game(5):
+        board = chess.Board(fen)
+        assert evaluator.evaluate_fens([fen]) == evaluator.evaluate_fens([board.mirror().fen()])
+
+
+def test_a_broken_fen_is_refused() -> None:
+    with pytest.raises(notation.FenError):
+        Evaluator(random_net("H", 8, 8)).evaluate_fens(["8/8/8/8/8/8/8/8 w - - 0 1"])
+
+
+def test_a_record_keeps_its_memory_alive() -> None:
+    net = random_net("H", 24, 8)
+    record = Evaluator(net).record
+    gc.collect()
+    filler = [np.full(24 * 96, -1, np.int16) for _ in range(50)]
+    accumulators = np.full((2, 24), 50, np.int16)
+    assert inference.forward(record, *accumulators) == naive.forward(net, *accumulators)
+    assert filler

@@ -1,0 +1,165 @@
+"""Quantization: what is written equals the float net within bounds, and nothing wraps silently."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from nnuelab import features
+from nnuelab.cli import nnue as _commands  # noqa: F401  registers the commands
+from nnuelab.cli.app import app
+from nnuelab.data.records import RECORD, from_fen
+from nnuelab.errors import UserError
+from nnuelab.nnue import verify
+from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
+from nnuelab.nnue.network import Network
+from nnuelab.nnue.quantize import accumulator_range, quantize
+from tests.nnue_nets import random_games
+
+
+def a_checkpoint(feature_set: str = "ALL", l1: int = 64, l2: int = 16, seed: int = 0) -> Checkpoint:
+    """An untrained net with spread-out outputs."""
+    network = Network(features.parse(feature_set).size, l1, l2, torch.Generator().manual_seed(seed))
+    with torch.no_grad():
+        network.w2 *= 3
+        network.w3 *= 3
+    return Checkpoint(
+        feature_set, {"seed": seed}, 1, dict(network.state_dict()), {}, torch.empty(0)
+    )
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("positions") / "positions.npy"
+    np.save(path, np.array([from_fen(fen) for fen in random_games(8)], RECORD))
+    return path
+
+
+@pytest.mark.parametrize("feature_set", ["ALL", "D1+D2", "ALL+H+V+D1+D2"])
+def test_fine_is_close_to_float_and_centred(
+    feature_set: str, dataset: Path, tmp_path: Path
+) -> None:
+    checkpoint = a_checkpoint(feature_set)
+    checkpoint.write(tmp_path / "c.pt")
+    figures = {}
+    for scheme in ("fine", "study"):
+        write_net(tmp_path / "net.nnue", quantize(checkpoint, scheme))
+        figures[scheme] = verify.verify(tmp_path / "net.nnue", tmp_path / "c.pt", dataset, 50_000)
+    fine, study = figures["fine"], figures["study"]
+    assert fine["n"] == len(np.load(dataset))
+    # Rounding to nearest leaves the rounded weights' own offset, a few neurons' worth.
+    assert abs(fine["mean_cp"]) < 2
+    assert fine["rms_cp"] < 0.65 * study["rms_cp"]
+    assert fine["saturated"] == study["saturated"] == 0
+    assert study["share_within_50"] > 0.97
+
+
+def test_shifts_grow_as_far_as_the_types_allow() -> None:
+    checkpoint = a_checkpoint()
+    checkpoint.model["w2"].clamp_(-0.49, 0.49)
+    checkpoint.model["w1"].mul_(0.1)
+    net = quantize(checkpoint, "fine")
+    assert (net.l1_shift, net.l2_shift, net.out_shift) == (3, 8, 12)
+    checkpoint.model["w2"][0, 0] = 127 / 64
+    checkpoint.model["w1"].mul_(80)
+    checkpoint.model["w3"][0] = 20.0
+    net = quantize(checkpoint, "fine")
+    assert net.l1_shift < 3
+    assert net.l2_shift == 6
+    assert 32767 / 2 < np.abs(net.w3).max() <= 32767
+    assert accumulator_range(net.w1, net.b1, features.parse("ALL")).fits
+
+
+def test_a_weight_that_does_not_fit_names_layer_count_and_range() -> None:
+    checkpoint = a_checkpoint()
+    checkpoint.model["w2"][0, :3] = torch.tensor([2.5, -3.0, 2.1])
+    with pytest.raises(
+        UserError, match=r"3 of 2048 second-layer weights don't fit int8.*-192 to 160"
+    ):
+        quantize(checkpoint, "fine")
+    checkpoint = a_checkpoint()
+    checkpoint.model["w3"][1] = 9.0
+    with pytest.raises(UserError, match=r"1 of 16 output weights don't fit int8"):
+        quantize(checkpoint, "study")
+    checkpoint.model["w1"][5, 5] = float("nan")
+    with pytest.raises(UserError, match="1 of 49152 first-layer weights"):
+        quantize(checkpoint, "study")
+
+
+def test_an_accumulator_that_could_overflow_is_an_error() -> None:
+    checkpoint = a_checkpoint()
+    checkpoint.model["w1"][:, 7] = 10.0  # 32 active rows of 1270 leave int16
+    with pytest.raises(
+        UserError, match=r"1 of 64 accumulators of ALL could overflow int16.* to 4\d{4} "
+    ):
+        quantize(checkpoint, "study")
+
+
+def test_the_range_bounds_what_positions_do() -> None:
+    net = quantize(a_checkpoint("H+V"), "fine")
+    bound = accumulator_range(net.w1, net.b1, features.parse("H+V"))
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        rows = np.concatenate([rng.choice(96, 30, replace=False) + 96 * i for i in range(2)])
+        sums = net.b1 + net.w1[rows].sum(0, dtype=np.int64)
+        assert bound.low <= sums.min()
+        assert sums.max() <= bound.high
+
+
+def test_a_net_that_wraps_is_counted(dataset: Path, tmp_path: Path) -> None:
+    checkpoint = a_checkpoint()
+    checkpoint.write(tmp_path / "c.pt")
+    net = quantize(checkpoint, "study")
+    wrong = Net("ALL", **{**net.arrays(), "w1": np.full_like(net.w1, 1500)})
+    write_nn(tmp_path / "wrong.nn", wrong)
+    figures = verify.verify(tmp_path / "wrong.nn", tmp_path / "c.pt", dataset, 300)
+    assert 0 < figures["saturated"] <= figures["n"] == 300
+
+
+def test_the_commands_write_files_with_provenance_and_fail_beyond_bounds(
+    dataset: Path, tmp_path: Path
+) -> None:
+    checkpoint = a_checkpoint()
+    checkpoint.write(tmp_path / "c.pt")
+    runner = CliRunner()
+
+    def call(*arguments: object) -> object:
+        return runner.invoke(app, [str(argument) for argument in arguments])
+
+    for name, extra in (("net.nnue", []), ("net.nn", ["--format", "nn"])):
+        result = call("quantize", tmp_path / "c.pt", "--output", tmp_path / name, *extra)
+        assert result.exit_code == 0, result.output
+        assert json.loads((tmp_path / f"{name}.json").read_text())["inputs"]["checkpoint"]
+    fens = random_games(1)[:20]
+    fine, study = (Evaluator(read_net(tmp_path / name)) for name in ("net.nnue", "net.nn"))
+    difference = np.subtract(fine.evaluate_fens(fens), study.evaluate_fens(fens))
+    assert np.abs(difference).max() < 60
+
+    check = ["verify", tmp_path / "net.nnue", "--checkpoint", tmp_path / "c.pt"]
+    check += ["--positions", dataset, "--count", 100]
+    check += ["--output", tmp_path / "v.json", "--plot", tmp_path / "v.png"]
+    assert call(*check).exit_code == 0
+    figures = json.loads((tmp_path / "v.json").read_text())
+    assert figures["n"] == 100
+    assert len(figures["worst"]) == 10
+    assert set(figures["worst"][0]) == {"fen", "float_cp", "int_cp"}
+    assert (tmp_path / "v.png").read_bytes()[:4] == b"\x89PNG"
+    (tmp_path / "v.json").unlink()
+    failed = call(*check, "--max-abs-mean", 0)
+    assert isinstance(failed.exception, UserError)
+    assert "allowed +-0" in str(failed.exception)
+    assert (tmp_path / "v.json").exists()
+
+
+def test_verify_refuses_the_checkpoint_of_another_net(dataset: Path, tmp_path: Path) -> None:
+    write_net(tmp_path / "net.nnue", quantize(a_checkpoint("ALL")))
+    a_checkpoint("H").write(tmp_path / "other.pt")
+    with pytest.raises(UserError, match="give the checkpoint that the net was made from"):
+        verify.verify(tmp_path / "net.nnue", tmp_path / "other.pt", dataset, 10)

@@ -1,0 +1,271 @@
+"""Training: kernels against torch, the loss against hand and differences, the guarantees."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from nnuelab import features
+from nnuelab.data.records import NO_SCORE, RECORD, from_fen
+from nnuelab.errors import UserError
+from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue.first_layer import Batch, Threads, first_layer
+from nnuelab.nnue.loader import Labelled as LabelledBatch
+from nnuelab.nnue.losses import Objective
+from nnuelab.nnue.network import L2_BOUND, Network
+from nnuelab.nnue.training import Settings, Trainer, train
+from tests.naive import nnue as naive
+from tests.nnue_nets import random_games
+
+SETTINGS = Settings("H+V", l1=72, l2=8, epochs=3, batch_size=256, learning_rate=1e-3, lr_decay=0.9)
+
+
+def random_batch(n_features: int, size: int, width: int = 32, seed: int = 0) -> Batch:
+    rng = np.random.default_rng(seed)
+    rows = np.full((2, size, width), -1, np.int32)
+    n = rng.integers(0, width + 1, (2, size))
+    for side in range(2):
+        for p in range(size):
+            rows[side, p, : n[side, p]] = rng.choice(n_features, n[side, p], replace=False)
+    return Batch(rows, n)
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Positions of random games with the material balance as their score."""
+    folder = tmp_path_factory.mktemp("data")
+    values = {"p": 100, "n": 300, "b": 300, "r": 500, "q": 900, "k": 0}
+    found = []
+    for fen in random_games(12):
+        record = from_fen(fen)
+        white = sum(
+            values[c.lower()] * (1 if c.isupper() else -1)
+            for c in fen.split()[0]
+            if c.lower() in values
+        )
+        record["score"] = white if " w " in fen else -white
+        record["result"] = np.sign(record["score"])
+        found.append(record)
+    every = np.array(found, RECORD)
+    every["score"][::50] = NO_SCORE
+    paths = folder / "train.npy", folder / "validation.npy"
+    np.save(paths[0], every[:-200])
+    np.save(paths[1], every[-200:])
+    return paths
+
+
+@pytest.mark.parametrize(("n_features", "m", "size"), [(96, 8, 3), (768, 64, 700), (300, 100, 513)])
+def test_first_layer_is_embedding_bag(n_features: int, m: int, size: int) -> None:
+    batch = random_batch(n_features, size)
+    generator = torch.Generator().manual_seed(1)
+    weight = (torch.rand(n_features, m, generator=generator) - 0.45).requires_grad_()
+    bias = torch.rand(m, generator=generator).requires_grad_()
+    out_gradient = torch.randn(size, 2 * m, generator=generator)
+    ours = first_layer(weight, bias, batch, Threads(1))
+    expected = naive.first_layer(weight, bias, batch)
+    torch.testing.assert_close(ours, expected, rtol=0, atol=2e-6)
+    assert 0.1 < (expected == 0).float().mean() + (expected == 1).float().mean() < 0.9
+    # A sum within rounding of 0 or 1 may be clipped on one side only: no gradient asked there.
+    edge = (expected < 1e-5) | (expected > 1 - 1e-5)
+    out_gradient[edge] = 0
+    gradients = torch.autograd.grad(ours, [weight, bias], out_gradient)
+    wanted = torch.autograd.grad(expected, [weight, bias], out_gradient)
+    for a, b in zip(gradients, wanted, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_the_oracle_agrees_with_finite_differences() -> None:
+    batch = random_batch(20, 6, width=5)
+    weight = (torch.rand(20, 4, dtype=torch.float64) - 0.4).requires_grad_()
+    bias = torch.rand(4, dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(lambda w, b: naive.first_layer(w, b, batch), (weight, bias))
+
+
+def test_first_layer_has_the_same_bits_with_any_number_of_threads() -> None:
+    batch = random_batch(96, 1500)
+    results = []
+    for n in (1, 2, 3):
+        weight = torch.rand(96, 130, generator=torch.Generator().manual_seed(2)).requires_grad_()
+        bias = torch.zeros(130, requires_grad=True)
+        out = first_layer(weight - 0.4, bias, batch, Threads(n))
+        results.append([out, *torch.autograd.grad((out**2).sum(), [weight, bias])])
+    for other in results[1:]:
+        assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
+
+
+def test_loss_of_a_hand_computed_example() -> None:
+    objective = Objective(exponent=2.6, output_scale=361, target_scale=410, score_share=0.75)
+    # score 410 -> sigmoid(1) = 0.7310586; won: target 0.75 * 0.7310586 + 0.25 = 0.7982939
+    # output 0 -> 0.5: |0.5 - 0.7982939|^2.6 = 0.0430572
+    target = objective.target(torch.tensor([410.0, 410.0]), torch.tensor([1.0, 2.0]))
+    assert target.tolist() == pytest.approx([0.7982939, 0.7310586], abs=1e-6)
+    loss = objective.losses(torch.zeros(2), target)
+    assert float(loss[0]) == pytest.approx(math.exp(2.6 * math.log(0.2982939)), rel=1e-5)
+    assert float(loss[1]) == pytest.approx(0.2310586**2.6, rel=1e-5)
+
+
+def test_loss_agrees_with_finite_differences() -> None:
+    output = torch.linspace(-900, 900, 13, dtype=torch.float64, requires_grad=True)
+    target = torch.linspace(0.03, 0.9, 13, dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda x: Objective().losses(x, target), (output,), eps=1e-3)
+
+
+def test_a_step_is_autograd_with_adam() -> None:
+    threads = Threads(1)
+    settings = replace(SETTINGS, batch_size=700)
+    trainer = Trainer(settings, 64, threads)
+    oracle = Network(192, 72, 8, torch.Generator().manual_seed(settings.seed), 64)
+    adam = torch.optim.Adam(oracle.parameters(), lr=settings.learning_rate)
+    for seed in range(3):
+        batch = random_batch(192, 700, seed=seed)
+        target = torch.rand(700, generator=torch.Generator().manual_seed(seed))
+        total = trainer.step(LabelledBatch(batch, target))
+        output = oracle.head(naive.first_layer(oracle.w1, oracle.b1, batch))
+        loss = settings.objective.losses(output, target).mean()
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        oracle.clip_weights()
+        assert total / 700 == pytest.approx(float(loss.detach()), rel=1e-5)
+    for ours, theirs in zip(trainer.network.parameters(), oracle.parameters(), strict=True):
+        # Adam divides by the size of the gradient, which magnifies the rounding of tiny ones.
+        close = torch.isclose(ours, theirs, rtol=1e-4, atol=2e-5)
+        assert close.float().mean() > 0.995
+        assert float((ours - theirs).detach().abs().max()) < 3 * settings.learning_rate
+
+
+def test_second_layer_weights_stay_within_int8() -> None:
+    trainer = Trainer(replace(SETTINGS, learning_rate=5.0), 64, Threads(1))
+    trainer.step(LabelledBatch(random_batch(192, 256), torch.rand(256)))
+    assert float(trainer.network.w2.detach().abs().max()) == L2_BOUND
+
+
+def run(settings: Settings, data: tuple[Path, Path], folder: Path, threads: int = 1) -> str:
+    done = train(settings, *data, folder / "checkpoint.pt", folder / "history.csv", threads)
+    return done.digest()
+
+
+def test_two_runs_and_any_number_of_threads_give_the_same_net(
+    datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    first = run(SETTINGS, datasets, tmp_path / "a")
+    assert run(SETTINGS, datasets, tmp_path / "b") == first
+    assert run(SETTINGS, datasets, tmp_path / "c", threads=3) == first
+    assert run(replace(SETTINGS, seed=2), datasets, tmp_path / "d") != first
+    history = pd.read_csv(tmp_path / "a" / "history.csv")
+    assert list(history) == [
+        "epoch", "train_loss", "validation_loss", "positions_per_second", "learning_rate", "seconds",
+    ]  # fmt: skip
+    assert history["epoch"].tolist() == [1, 2, 3]
+    assert history["train_loss"].iloc[-1] < history["train_loss"].iloc[0]
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_more_epochs_continue_a_finished_run(datasets: tuple[Path, Path], tmp_path: Path) -> None:
+    whole = run(SETTINGS, datasets, tmp_path / "whole")
+    run(replace(SETTINGS, epochs=1), datasets, tmp_path / "parts")
+    assert run(SETTINGS, datasets, tmp_path / "parts") == whole
+
+
+COMMAND = """
+import sys
+from pathlib import Path
+from tests.test_nnue_training import SETTINGS, run
+from dataclasses import replace
+folder = Path(sys.argv[3])
+run(replace(SETTINGS, epochs=40), (Path(sys.argv[1]), Path(sys.argv[2])), folder)
+"""
+
+
+def test_a_killed_run_continues_to_the_same_net(
+    datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, epochs=40)
+    expected = run(settings, datasets, tmp_path / "whole")
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    partial, kills = folder / "checkpoint.pt.partial", 0
+    for wait in (0.05, 0.2):
+        before = partial.stat().st_mtime_ns if partial.exists() else 0
+        process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, *map(str, datasets), str(folder)]
+        )
+        while process.poll() is None:
+            if partial.exists() and partial.stat().st_mtime_ns > before:
+                time.sleep(wait)
+                break
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        kills += process.wait() == -signal.SIGKILL
+    assert kills
+    assert not (folder / "checkpoint.pt").exists()
+    assert run(settings, datasets, folder) == expected
+    assert len(pd.read_csv(folder / "history.csv")) == 40
+
+
+def test_a_checkpoint_of_another_run_is_not_touched(
+    datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, epochs=1)
+    run(settings, datasets, tmp_path)
+    content = (tmp_path / "checkpoint.pt").read_bytes()
+    for other, named in [
+        (replace(settings, learning_rate=0.5), "learning_rate 0.001 there, 0.5 here"),
+        (replace(settings, feature_set="H"), "feature_set 'H.V' there, 'H' here"),
+        (replace(settings, objective=Objective(exponent=2)), "exponent 2.6 there, 2 here"),
+    ]:
+        with pytest.raises(UserError, match=named):
+            run(other, datasets, tmp_path)
+    with pytest.raises(UserError, match="delete it"):
+        run(settings, (datasets[0], datasets[0]), tmp_path)
+    assert (tmp_path / "checkpoint.pt").read_bytes() == content
+
+
+def test_a_damaged_checkpoint_is_refused(datasets: tuple[Path, Path], tmp_path: Path) -> None:
+    run(replace(SETTINGS, epochs=1), datasets, tmp_path)
+    path = tmp_path / "checkpoint.pt"
+    content = path.read_bytes()
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    for wrong in (b"", content[:100], content[:-200], bytes(flipped), b"PK" + b"x" * 500):
+        path.write_bytes(wrong)
+        with pytest.raises(UserError, match="delete it") as error:
+            checkpoints.read(path)
+        assert "\n" not in str(error.value)
+
+
+def test_too_little_data_is_an_error(datasets: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="less than one batch"):
+        run(replace(SETTINGS, batch_size=100_000), datasets, tmp_path)
+    unscored = np.load(datasets[1])
+    unscored["score"] = NO_SCORE
+    np.save(tmp_path / "none.npy", unscored)
+    with pytest.raises(UserError, match="no position with a score"):
+        run(SETTINGS, (tmp_path / "none.npy", datasets[1]), tmp_path)
+
+
+def test_a_loss_that_is_no_number_stops_the_run(
+    datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match="the loss became nan"):
+        run(replace(SETTINGS, learning_rate=1e38), datasets, tmp_path)
+    assert not (tmp_path / "checkpoint.pt").exists()
+
+
+def test_the_network_learns(datasets: tuple[Path, Path], tmp_path: Path) -> None:
+    settings = replace(SETTINGS, feature_set="ALL", epochs=25, batch_size=64, learning_rate=2e-3)
+    run(settings, datasets, tmp_path)
+    losses = pd.read_csv(tmp_path / "history.csv")["train_loss"]
+    assert losses.iloc[-1] < 0.1 * losses.iloc[0]
+    assert features.parse("ALL").size == checkpoints.read(tmp_path / "checkpoint.pt").sizes[0]
