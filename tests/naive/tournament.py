@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from nnuelab.tournament.adjudication import Rules
+
 
 def fit(
     players: int, white: np.ndarray, black: np.ndarray, points: np.ndarray, cluster: np.ndarray
@@ -36,3 +38,22 @@ def fit(
     full[1:, 1:] = sandwich[:-1, :-1]
     centre = np.eye(players) - 1 / players
     return centre @ ratings, centre @ full @ centre.T, float(theta[-1])
+
+
+def adjudicate(scores: list[int], moves: list[int], rules: Rules) -> tuple[int, str, str] | None:
+    """The first ply after which the scores (White's view) end a game: ply, result, reason."""
+    for end in range(1, len(scores) + 1):
+        last = scores[max(end - rules.draw_plies, 0) : end]
+        if (
+            0 < rules.draw_plies == len(last)
+            and moves[end - 1] >= rules.draw_move
+            and all(abs(score) <= rules.draw_score for score in last)
+        ):
+            return end, "1/2-1/2", "level scores"
+        last = scores[max(end - rules.resign_plies, 0) : end]
+        if 0 < rules.resign_plies == len(last):
+            if all(score >= rules.resign_score for score in last):
+                return end, "1-0", "decisive scores"
+            if all(score <= -rules.resign_score for score in last):
+                return end, "0-1", "decisive scores"
+    return None

@@ -1,0 +1,85 @@
+"""`nnuelab tournament` and `nnuelab rate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab.cli.app import app
+from nnuelab.errors import UserError
+
+
+@app.command()
+def tournament(
+    players: Annotated[
+        list[str], typer.Argument(help="Nets with their names.", metavar="NAME=NET...")
+    ],
+    book: Annotated[Path, typer.Option(help="Openings: EPD or PGN, plain, .gz, .zst or .zip.")],
+    output: Annotated[Path, typer.Option(help="The PGN.")],
+    games_per_pairing: Annotated[int, typer.Option(help="Even: two per opening.")],
+    nodes: Annotated[int, typer.Option(help="Nodes per move.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Draws the openings.")] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    hash: Annotated[int, typer.Option(help="Hash table of each player, MB.", min=1)] = 4,
+    draw_move: Annotated[int, typer.Option(help="Adjudicate draws from this move.")] = 40,
+    draw_plies: Annotated[int, typer.Option(help="Level moves in a row; 0: off.", min=0)] = 16,
+    draw_score: Annotated[int, typer.Option(help="Level is up to this, centipawns.")] = 10,
+    resign_score: Annotated[int, typer.Option(help="Lost is from this, centipawns.")] = 1000,
+    resign_plies: Annotated[int, typer.Option(help="Lost moves in a row; 0: off.", min=0)] = 8,
+    max_plies: Annotated[int, typer.Option(help="A draw after so many half-moves.")] = 400,
+) -> None:
+    """Plays a round robin between nets at fixed nodes per move, and writes its PGN.
+
+    Two games per opening with colours swapped, each opening once per pairing. Killed and started
+    again, it continues; the PGN is the same for any number of workers.
+
+    Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
+    --output games.pgn
+    """
+    from nnuelab.tournament.adjudication import Rules
+    from nnuelab.tournament.runner import Settings
+    from nnuelab.tournament.runner import tournament as play
+
+    nets: dict[str, Path] = {}
+    for player in players:
+        name, mark, net = player.partition("=")
+        if not (name and mark and net):
+            raise typer.BadParameter(f"{player!r} is not of the form NAME=NET")
+        if name in nets:
+            raise UserError(f'two players are called "{name}"; give each a name of its own')
+        nets[name] = Path(net)
+    rules = Rules(draw_move, draw_plies, draw_score, resign_score, resign_plies, max_plies)
+    settings = Settings(games_per_pairing, nodes, seed, hash, rules)
+    play(nets, book, output, settings, processes=workers)
+
+
+@app.command()
+def rate(
+    pgn: Annotated[list[Path], typer.Argument(help="PGN files, plain or compressed.")],
+    anchor: Annotated[str | None, typer.Option(help="The player whose rating is 0.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
+) -> None:
+    """Rates the players of PGN files by Ordo's model, with 95 % errors clustered by opening pair.
+
+    Prints CSV: name,elo,error,points,games,score by elo, descending; score = points / games. Two
+    games of the same players from the same FEN (or of rounds N.1 and N.2) are an opening pair.
+
+    Example: nnuelab rate results/tournament/axis.pgn --anchor ALL#1
+    """
+    from nnuelab import artifacts
+    from nnuelab.tournament import ratings
+
+    table = ratings.to_csv(ratings.rate(pgn, anchor))
+    if csv is not None:
+        with artifacts.atomic(csv) as temporary:
+            temporary.write_text(table)
+        artifacts.provenance(
+            csv,
+            inputs={path.name: path for path in pgn},
+            parameters={"anchor": anchor},
+            modules=("tournament",),
+        )
+    sys.stdout.write(table)

@@ -1,0 +1,102 @@
+"""Processes that play opening pairs, and that end when the process that started them does."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from nnuelab.errors import UserError
+
+IN_FLIGHT = 2  # tasks per worker: the next one lies ready when one is done
+
+
+def _work(connection: Connection, prepare: Callable[[], Callable[[Any], Any]]) -> None:
+    # Ctrl-C reaches the whole group; the parent decides what becomes of its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        work = prepare()
+        while True:
+            connection.send((work(connection.recv()), None))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return  # the parent is gone, or has no more work
+    except UserError as error:
+        connection.send((None, error))
+    except BaseException:
+        connection.send((None, RuntimeError(f"in a worker process:\n{traceback.format_exc()}")))
+
+
+def run(
+    tasks: Iterable[Any], prepare: Callable[[], Callable[[Any], Any]], workers: int
+) -> Iterator[Any]:
+    """Results of tasks in the order in which they are finished.
+
+    Each worker has a pipe of its own that nobody else holds open: it reads the end of file when the
+    parent is killed, so none is left behind.
+
+    Parameters
+    ----------
+    tasks : iterable
+        Handed out in this order, pickled.
+    prepare : callable
+        Called once in each worker (pickled; the start method is spawn), returns the function that
+        turns a task into a result.
+    workers : int
+
+    Raises
+    ------
+    UserError, RuntimeError
+        What a worker raised; or that one died.
+    """
+    context = multiprocessing.get_context("spawn")
+    waiting = iter(tasks)
+    processes: dict[Connection, Any] = {}
+    in_flight: dict[Connection, int] = {}
+
+    def hand_out(connection: Connection) -> None:
+        while in_flight[connection] < IN_FLIGHT:
+            try:
+                task = next(waiting)
+            except StopIteration:
+                return
+            connection.send(task)
+            in_flight[connection] += 1
+
+    try:
+        for _ in range(workers):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(theirs, prepare), daemon=True)
+            process.start()
+            theirs.close()
+            processes[ours], in_flight[ours] = process, 0
+        for connection in processes:
+            hand_out(connection)
+        while busy := [connection for connection, n in in_flight.items() if n]:
+            for ready in wait(busy):
+                assert isinstance(ready, Connection)
+                result, error = _receive(ready, processes[ready])
+                if error is not None:
+                    raise error
+                in_flight[ready] -= 1
+                hand_out(ready)
+                yield result
+    finally:
+        for connection, process in processes.items():
+            connection.close()
+            process.terminate()
+        for process in processes.values():
+            process.join()
+
+
+def _receive(connection: Connection, process: Any) -> tuple[Any, BaseException | None]:
+    try:
+        return connection.recv()
+    except (EOFError, ConnectionResetError):
+        process.join(5)
+        raise UserError(
+            f"a worker process died (exit status {process.exitcode}; -9 is most often a lack of "
+            "memory); run the same command again to continue, with fewer --workers if need be"
+        ) from None

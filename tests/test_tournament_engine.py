@@ -1,0 +1,82 @@
+"""The whole command with the real engine and nets with random weights."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import chess.pgn
+import numpy as np
+import pytest
+
+from nnuelab import features
+from nnuelab.nnue.netfile import Net, write_net, write_nn
+from nnuelab.tournament import ratings
+
+
+def random_net(feature_set: str, seed: int) -> Net:
+    """Mostly noise, so that games are short on sense but full of different scores."""
+    rng = np.random.default_rng(seed)
+    n, m, o = features.parse(feature_set).size, 16, 4
+    return Net(
+        feature_set=features.parse(feature_set).name,
+        w1=rng.integers(-60, 60, (n, m), np.int16),
+        b1=rng.integers(-20, 60, m, np.int16),
+        w2=rng.integers(-60, 60, (o, 2 * m), np.int8),
+        b2=rng.integers(-2000, 4000, o, np.int32),
+        w3=rng.integers(-100, 100, o, np.int16),
+        b3=np.zeros(1, np.int32),
+    )
+
+
+@pytest.fixture(scope="module")
+def call(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A command line with nets of both formats, short of the output."""
+    folder = tmp_path_factory.mktemp("nets")
+    write_net(folder / "all.nnue", random_net("ALL", 1))
+    write_nn(folder / "hv.nn", random_net("H+V", 2))
+    book = folder / "book.epd"
+    board, lines = chess.Board(), []
+    for move in board.legal_moves:
+        board.push(move)
+        lines.append(board.epd())
+        board.pop()
+    book.write_text("\n".join(lines))
+    nets = [f"ALL#1={folder / 'all.nnue'}", f"H+V#1={folder / 'hv.nn'}", "--book", str(book)]
+    options = ["--games-per-pairing", "8", "--nodes", "60", "--max-plies", "60", "--hash", "1"]
+    return [sys.executable, "-m", "nnuelab.cli", "tournament", *nets, *options]
+
+
+def test_nets_of_both_formats_play_the_same_games_with_any_number_of_workers(
+    call: list[str], tmp_path: Path
+) -> None:
+    texts = []
+    for workers in (1, 2):
+        output = tmp_path / f"{workers}.pgn"
+        command = [*call, "--output", str(output), "--workers", str(workers)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ""
+        assert "8 games" in done.stderr
+        texts.append(output.read_text())
+    assert texts[0] == texts[1]
+    stream, games = io.StringIO(texts[0]), 0
+    while game := chess.pgn.read_game(stream):
+        assert game.errors == []
+        games += 1
+    assert games == 8
+    sets = ratings.feature_sets(tmp_path / "1.pgn")
+    assert set(sets) == {"ALL", "H+V"}
+
+
+def test_corrupt_net_is_one_line_and_leaves_nothing(call: list[str], tmp_path: Path) -> None:
+    bad = tmp_path / "bad.nnue"
+    bad.write_bytes(b"NNUELAB\0 and then nothing")
+    command = [*call, f"bad={bad}", "--output", str(tmp_path / "o.pgn")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("nnuelab: error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.glob("o.pgn*")) == []
