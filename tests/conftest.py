@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# No test fails on time: the first example of a property may compile a kernel.
+settings.register_profile("nnuelab", deadline=None)
+settings.load_profile("nnuelab")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -61,7 +61,7 @@ def assert_same_as_python_chess(board: chess.Board) -> np.void:
     return position
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 1 << 32), st.sampled_from(SEEDS))
 def test_every_position_of_random_games_equals_python_chess(seed: int, fen: str) -> None:
     position = notation.from_fen(fen)
@@ -203,7 +203,7 @@ def test_a_position_with_more_moves_than_a_list_holds_is_refused(
         notation.from_fen(chess.STARTING_FEN)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(alphabet="/KQRBNPkqrbnp12345678 wb-ahe36", max_size=60))
 def test_any_text_is_either_a_position_or_a_fen_error(text: str) -> None:
     try:
