@@ -30,6 +30,12 @@ def tournament(
     resign_score: Annotated[int, typer.Option(help="Lost is from this, centipawns.")] = 1000,
     resign_plies: Annotated[int, typer.Option(help="Lost moves in a row; 0: off.", min=0)] = 8,
     max_plies: Annotated[int, typer.Option(help="A draw after so many half-moves.")] = 400,
+    blocks: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--blocks", metavar="FILE", help="A file of your own blocks; may be repeated."
+        ),
+    ] = None,
 ) -> None:
     """Plays a round robin between nets at fixed nodes per move, and writes its PGN.
 
@@ -39,6 +45,7 @@ def tournament(
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
     """
+    from nnuelab.features.registry import add_files
     from nnuelab.tournament.adjudication import Rules
     from nnuelab.tournament.runner import Settings
     from nnuelab.tournament.runner import tournament as play
@@ -51,6 +58,7 @@ def tournament(
         if name in nets:
             raise UserError(f'two players are called "{name}"; give each a name of its own')
         nets[name] = Path(net)
+    add_files(blocks or [])
     rules = Rules(draw_move, draw_plies, draw_score, resign_score, resign_plies, max_plies)
     settings = Settings(games_per_pairing, nodes, seed, hash, rules)
     play(nets, book, output, settings, processes=workers)
