@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+from itertools import pairwise
 
 import chess
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.features import kernels
-from nnuelab.nnue import inference
+from nnuelab.nnue import inference, simd
 from nnuelab.nnue.inference import Evaluator
 from tests.naive import nnue as naive
 from tests.nnue_nets import random_net
@@ -82,7 +84,7 @@ def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
             for step in (1, 7):
                 chain = positions[::step]
                 inference.refresh(record, chain[0], perspective, acc)
-                for old, new in zip(chain, chain[1:], strict=False):
+                for old, new in pairwise(chain):
                     na, nr = kernels.changes(
                         record["features"], old, new, perspective, added, removed
                     )
@@ -133,6 +135,29 @@ def test_a_colour_flipped_position_has_the_same_value() -> None:
 def test_a_broken_fen_is_refused() -> None:
     with pytest.raises(notation.FenError):
         Evaluator(random_net("H", 8, 8)).evaluate_fens(["8/8/8/8/8/8/8/8 w - - 0 1"])
+
+
+@pytest.mark.parametrize("avx2", [True, False])
+def test_the_dot_product_is_the_same_with_and_without_avx2(
+    avx2: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simd, "_AVX2", avx2 and simd._AVX2)
+    accumulate = simd._accumulator(16)
+
+    @numba.njit
+    def kernel(sums, weights, stride, inputs, blocks, n):  # type: ignore[no-untyped-def]
+        accumulate(sums, weights, stride, inputs, blocks, n)
+
+    rng = np.random.default_rng(0)
+    sums = rng.integers(-1000, 1000, 16).astype(np.int32)
+    weights = rng.integers(-128, 128, (10, 16, 4)).astype(np.int8)
+    inputs = rng.integers(0, 128, (10, 4)).astype(np.uint8)
+    weights[3], inputs[3] = -128, 127
+    blocks = np.array([0, 3, 9], np.int32)
+    expected = sums + np.einsum("boi,bi->o", weights[blocks].astype(int), inputs[blocks])
+    places = [array.ctypes.data for array in (sums, weights)]
+    kernel(*places, 64, inputs.ctypes.data, blocks.ctypes.data, 3)
+    assert np.array_equal(sums, expected)
 
 
 def test_a_record_keeps_its_memory_alive() -> None:

@@ -15,12 +15,10 @@ from tests.nnue_nets import random_net
 
 
 def same(a: Net, b: Net) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(a.arrays().values(), b.arrays().values())) and (
-        a.feature_set,
-        a.l1_shift,
-        a.l2_shift,
-        a.out_shift,
-    ) == (b.feature_set, b.l1_shift, b.l2_shift, b.out_shift)
+    settings = [(n.feature_set, n.l1_shift, n.l2_shift, n.out_shift) for n in (a, b)]
+    return settings[0] == settings[1] and all(
+        np.array_equal(array, b.arrays()[name]) for name, array in a.arrays().items()
+    )
 
 
 def test_a_net_survives_the_file(tmp_path: Path) -> None:
@@ -88,7 +86,7 @@ def test_a_net_that_does_not_fit_its_feature_set_is_refused(tmp_path: Path) -> N
     net = random_net("H", 8, 8)
     wrong = Net("V+H", **net.arrays())
     write_net(tmp_path / "net.nnue", wrong)
-    with pytest.raises(UserError, match="96 first-layer rows, but its feature set V.H has 192"):
+    with pytest.raises(UserError, match=r"96 first-layer rows, but its feature set V\+H has 192"):
         read_net(tmp_path / "net.nnue")
 
 

@@ -165,8 +165,13 @@ def test_two_runs_and_any_number_of_threads_give_the_same_net(
     assert run(replace(SETTINGS, seed=2), datasets, tmp_path / "d") != first
     history = pd.read_csv(tmp_path / "a" / "history.csv")
     assert list(history) == [
-        "epoch", "train_loss", "validation_loss", "positions_per_second", "learning_rate", "seconds",
-    ]  # fmt: skip
+        "epoch",
+        "train_loss",
+        "validation_loss",
+        "positions_per_second",
+        "learning_rate",
+        "seconds",
+    ]
     assert history["epoch"].tolist() == [1, 2, 3]
     assert history["train_loss"].iloc[-1] < history["train_loss"].iloc[0]
     assert not list(tmp_path.rglob("*.partial"))

@@ -70,7 +70,7 @@ def train_rows(batch_size: int = 16384) -> list[dict[str, Any]]:
     ratio = statistics.median(a / b for a, b in zip(found["ours"], found["plain"], strict=True))
     return [
         {
-            "name": f"training step 768 -> 512x2 -> 32 -> 1, batch {batch_size}, {threads.n} threads",
+            "name": f"training step 768 -> 512x2 -> 32 -> 1, batch {batch_size}",
             "ours": medians["ours"],
             "reference": medians["plain"],
             "unit": "positions/s",

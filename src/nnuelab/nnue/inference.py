@@ -1,9 +1,9 @@
 """Integer inference: what the engine calls for every evaluated position.
 
-The semantics are those of :class:`nnuelab.nnue.netfile.Net`, bit for bit; ``tests/naive/nnue.py`` says
-the same in numpy. An accumulator is int16[M] of one perspective (0 White, 1 Black). It may be updated
-across any number of plies: rows are added and subtracted modulo 2^16, so only the result has to fit,
-which quantization guarantees.
+The semantics are those of :class:`nnuelab.nnue.netfile.Net`, bit for bit; ``tests/naive/nnue.py``
+says the same in numpy. An accumulator is int16[M] of one perspective (0 White, 1 Black). It may be
+updated across any number of plies: rows are added and subtracted modulo 2^16, so only the result
+has to fit, which quantization guarantees.
 """
 
 from __future__ import annotations
@@ -25,24 +25,22 @@ NET = np.dtype(
         ("features", FEATURES),
         ("l1", "i8"),  # M
         ("l2", "i8"),  # O
-        ("l2_padded", "i8"),  # O rounded up to a whole number of vectors
+        ("l1_padded", "i8"),  # M rounded up to a whole number of vectors
+        ("l2_padded", "i8"),  # O likewise
         ("l1_shift", "i8"),
         ("l2_shift", "i8"),
         ("out_shift", "i8"),
         ("w1", "u8"),  # address of int16[N, M]
         ("b1", "u8"),  # int16[M]
-        (
-            "w2",
-            "u8",
-        ),  # int16[2M + 1, l2_padded]: input-major, so that one input's weights are one load
+        ("w2", "u8"),  # int8[2 * l1_padded / 4, l2_padded, 4]: by blocks of four inputs
         ("b2", "u8"),  # int32[l2_padded]
         ("w3", "u8"),  # int32[l2_padded]
         ("b3", "i8"),
         ("max_active", "i8"),
         ("active", "u8"),  # scratch: int32[max_active]
         ("accumulators", "u8"),  # scratch: int16[2, M]
-        ("inputs", "u8"),  # scratch: int16[2M + 1], the last one stays 0
-        ("nonzero", "u8"),  # scratch: int32[2M + 1]
+        ("inputs", "u8"),  # scratch: uint8[2 * l1_padded], what pads a perspective stays 0
+        ("blocks", "u8"),  # scratch: int32[2 * l1_padded / 4]
         ("sums", "u8"),  # scratch: int32[l2_padded]
     ],
     align=True,
@@ -74,22 +72,24 @@ class Evaluator:
         feature_set = features.parse(net.feature_set)
         self._tables, max_active = feature_set.tables(), feature_set.max_active
         m, o = net.l1, net.l2
-        padded = -(-o // simd.OUTPUTS) * simd.OUTPUTS
-        w2 = np.zeros((2 * m + 1, padded), np.int16)
-        w2[:-1, :o] = net.w2.T
-        b2, w3 = np.zeros((2, padded), np.int32)
+        inputs = -(-m // simd.LANES) * simd.LANES
+        outputs = -(-o // simd.OUTPUTS) * simd.OUTPUTS
+        w2 = np.zeros((outputs, 2, inputs), np.int8)
+        w2[:o, :, :m] = net.w2.reshape(o, 2, m)
+        blocks = w2.reshape(outputs, -1, simd.BLOCK).transpose(1, 0, 2)
+        b2, w3 = np.zeros((2, outputs), np.int32)
         b2[:o], w3[:o] = net.b2, net.w3
         self._memory = {
             "w1": net.w1,
             "b1": net.b1,
-            "w2": w2,
+            "w2": np.ascontiguousarray(blocks),
             "b2": b2,
             "w3": w3,
             "active": np.zeros(max_active, np.int32),
             "accumulators": np.zeros((2, m), np.int16),
-            "inputs": np.zeros(2 * m + 1, np.int16),
-            "nonzero": np.zeros(2 * m + 1, np.int32),
-            "sums": np.zeros(padded, np.int32),
+            "inputs": np.zeros(2 * inputs, np.uint8),
+            "blocks": np.zeros(2 * inputs // simd.BLOCK, np.int32),
+            "sums": np.zeros(outputs, np.int32),
         }
         record = np.zeros(1, NET).view(_Records)
         record.owned = self._memory, self._tables
@@ -97,7 +97,8 @@ class Evaluator:
         for name, value in {
             "l1": m,
             "l2": o,
-            "l2_padded": padded,
+            "l1_padded": inputs,
+            "l2_padded": outputs,
             "l1_shift": net.l1_shift,
             "l2_shift": net.l2_shift,
             "out_shift": net.out_shift,
@@ -132,7 +133,7 @@ def location(array):
 
 @inline
 def update(net, source, target, added, na, removed, nr):
-    """target = source + rows ``added[:na]`` - rows ``removed[:nr]``; both int16[M], may be the same."""
+    """target = source + rows ``added[:na]`` - rows ``removed[:nr]``; int16[M], may be the same."""
     m = net.l1
     w1 = view(net.w1, (np.int64(1) << 40, m), np.int16)
     done = 0
@@ -199,49 +200,54 @@ def refresh(net, position, perspective, acc):
 
 
 @inline
-def _nonzero_inputs(net, acc, x, first, nonzero, n):
-    """Writes clamp(acc >> l1_shift, 0, 127) to x[first:first + M], appends what isn't 0 to the list."""
+def _activate(net, acc, first, blocks, n):
+    """Writes clamp(acc >> l1_shift, 0, 127) to the inputs from ``first``; lists nonzero blocks."""
     m = net.l1
     high = ((LEVELS + 1) << net.l1_shift) - 1
     bulk = m - m % simd.LANES
-    source, target = location(acc), location(x) + 2 * first
-    for i in range(0, bulk, simd.LANES):
-        bits = simd.activate(source + 2 * i, target + 2 * i, high, net.l1_shift)
+    source, target = location(acc), np.int64(net.inputs) + first
+    i = 0
+    while i < bulk:
+        start, bits, shift = i, np.uint64(0), np.uint64(0)
+        while i < bulk and shift < np.uint64(64):
+            found = simd.activate(source + 2 * i, target + i, high, net.l1_shift)
+            bits |= found << shift
+            shift += np.uint64(simd.LANES // simd.BLOCK)
+            i += simd.LANES
         while bits:
-            nonzero[n] = first + i + lsb(bits)
+            blocks[n] = (first + start) // simd.BLOCK + lsb(bits)
             bits &= bits - np.uint64(1)
             n += 1
-    for i in range(bulk, m):
-        value = min(max(np.int64(acc[i]), 0), high) >> net.l1_shift
-        x[first + i] = value
-        nonzero[n] = first + i
-        n += np.int64(value != 0)
+    x = view(net.inputs, 2 * net.l1_padded, np.uint8)
+    for k in range(bulk, m):
+        x[first + k] = min(max(np.int64(acc[k]), 0), high) >> net.l1_shift
+        if k % simd.BLOCK == 0:
+            blocks[n] = (first + k) // simd.BLOCK
+            n += 1
     return n
 
 
 @jit
 def forward(net, stm_acc, other_acc):
     """Centipawns for the side to move from the two accumulators (int16[M], C-contiguous each)."""
-    m = net.l1
-    x = view(net.inputs, 2 * m + 1, np.int16)
-    nonzero = view(net.nonzero, 2 * m + 1, np.int32)
-    n = _nonzero_inputs(net, stm_acc, x, 0, nonzero, 0)
-    n = _nonzero_inputs(net, other_acc, x, m, nonzero, n)
-    nonzero[n] = 2 * m  # completes the last pair; this input is always 0
+    blocks = view(net.blocks, 2 * net.l1_padded // simd.BLOCK, np.int32)
+    n = _activate(net, stm_acc, 0, blocks, 0)
+    n = _activate(net, other_acc, net.l1_padded, blocks, n)
     width = net.l2_padded
     b2 = view(net.b2, width, np.int32)
     sums = view(net.sums, width, np.int32)
     for o in range(width):
         sums[o] = b2[o]
-    for o in range(0, width, simd.OUTPUTS):
-        simd.accumulate_pairs(
-            np.int64(net.sums) + 4 * o,
-            np.int64(net.w2) + 2 * o,
-            2 * width,
-            np.int64(net.inputs),
-            np.int64(net.nonzero),
-            (n + 1) >> 1,
-        )
+    stride, inputs, listed = simd.BLOCK * width, np.int64(net.inputs), np.int64(net.blocks)
+    o = 0
+    while o < width:
+        place, weights = np.int64(net.sums) + 4 * o, np.int64(net.w2) + simd.BLOCK * o
+        if o + 32 <= width:
+            simd.accumulate32(place, weights, stride, inputs, listed, n)
+            o += 32
+        else:
+            simd.accumulate8(place, weights, stride, inputs, listed, n)
+            o += 8
     w3 = view(net.w3, width, np.int32)
     value = net.b3
     for o in range(net.l2):

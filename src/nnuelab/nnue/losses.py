@@ -13,8 +13,8 @@ UNKNOWN_RESULT = 2  # as in nnuelab.data.records
 class Objective:
     """Distance of expected scores: ``mean |sigmoid(out / a) - target|^p``, the study's loss.
 
-    The target is ``share * sigmoid(score / b) + (1 - share) * result``, with the game's result as 0,
-    1/2 or 1; where the result is unknown, the score counts alone.
+    The target is ``share * sigmoid(score / b) + (1 - share) * result``, with the game's result as
+    0, 1/2 or 1; where the result is unknown, the score counts alone.
 
     Attributes
     ----------

@@ -187,7 +187,8 @@ def _parse(content: bytes) -> Net:
     header = json.loads(content[prefix : prefix + length])
     if header["activation"] != ACTIVATION:
         raise ValueError(f"its activation is {header['activation']!r}, not {ACTIVATION!r}")
-    arrays, offset = {}, prefix + length
+    arrays: dict[str, Any] = {}
+    offset = prefix + length
     for name, dtype, shape in header["arrays"]:
         if name not in _ARRAYS or dtype != _ARRAYS[name]:
             raise ValueError(f"it has an unknown array {name} of type {dtype}")
@@ -196,12 +197,8 @@ def _parse(content: bytes) -> Net:
         offset += arrays[name].nbytes
     if offset != len(content) - 32:
         raise ValueError(f"it has {len(content) - 32 - offset} bytes behind its arrays")
-    return Net(
-        header["feature_set"],
-        **arrays,
-        **{name: int(header["shifts"][name]) for name in _SHIFT_LIMITS},
-        provenance=header["provenance"],
-    )
+    fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in _SHIFT_LIMITS}
+    return Net(header["feature_set"], **arrays, **fields, provenance=header["provenance"])
 
 
 def write_net(path: Path | str, net: Net) -> None:
@@ -241,14 +238,15 @@ def _parse_nn(content: bytes) -> Net:
         raise ValueError(
             f"a .nn file of {n} -> {m} x2 -> {o} has {need} bytes, this one {len(content)}"
         )
-    arrays, offset = {}, end + 13
+    fields: dict[str, Any] = dict(STUDY_SHIFTS)
+    offset = end + 13
     for key, dtype in _NN_ARRAYS.items():
         count = math.prod(shapes[key])
         raw = np.frombuffer(content, dtype, count, offset).reshape(shapes[key])
-        arrays[key] = raw.astype(_ARRAYS[key])
+        fields[key] = raw.astype(_ARRAYS[key])
         offset += raw.nbytes
     feature_set = features.parse(_exchange_pairs(name)).name
-    return Net(feature_set, **arrays, **STUDY_SHIFTS, provenance={"format": "nn", "name": name})
+    return Net(feature_set, **fields, provenance={"format": "nn", "name": name})
 
 
 def write_nn(path: Path | str, net: Net) -> None:
@@ -267,7 +265,8 @@ def write_nn(path: Path | str, net: Net) -> None:
     outside = int(np.count_nonzero((net.w3 < -128) | (net.w3 > 127)))
     if outside:
         reasons.append(
-            f"{outside} of {net.l2} output weights don't fit int8 ({net.w3.min()} to {net.w3.max()})"
+            f"{outside} of {net.l2} output weights don't fit int8 "
+            f"({net.w3.min()} to {net.w3.max()})"
         )
     if reasons:
         raise UserError(

@@ -74,8 +74,9 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     accumulators = accumulator_range(w1, b1, feature_set)
     if not accumulators.fits:
         raise UserError(
-            f"{accumulators.outside} of {b1.size} accumulators of {feature_set.name} could overflow "
-            f"int16 ({accumulators.low} to {accumulators.high} with the largest active rows); "
+            f"{accumulators.outside} of {b1.size} accumulators of {feature_set.name} could "
+            f"overflow int16 ({accumulators.low} to {accumulators.high} with the largest active "
+            "rows); "
             "train with a smaller learning rate or fewer epochs"
         )
     return Net(
@@ -179,8 +180,9 @@ def _fit(layer: str, values: np.ndarray, dtype: type) -> np.ndarray:
     outside = np.count_nonzero(~((values >= limits.min) & (values <= limits.max)))
     if outside:
         raise UserError(
-            f"{outside} of {values.size} {layer} don't fit int{limits.bits}: they go from "
-            f"{values.min():.0f} to {values.max():.0f}, the type from {limits.min} to {limits.max}; "
+            f"{outside} of {values.size} {layer} don't fit int{limits.bits}: they go "
+            f"from {values.min():.0f} to {values.max():.0f}, the type from {limits.min} to "
+            f"{limits.max}; "
             "quantize with --scheme fine, or train with a smaller learning rate"
         )
     return values.astype(dtype)

@@ -1,23 +1,29 @@
-"""Vector code that LLVM doesn't find in a plain loop, as portable LLVM vectors (no CPU names).
+"""Vector code that LLVM doesn't find in a plain loop, as portable LLVM vectors.
 
-LLVM splits a vector to the registers that the CPU has. The functions take addresses (int64), not
-arrays: loops of 32 elements would spend their time on the checks that two arrays don't overlap.
+LLVM splits a vector to the registers that the CPU has. Only the dot product of bytes names a CPU's
+instruction, where there is AVX2; elsewhere the same bits come from plain vectors. The functions
+take addresses (int64), not arrays: loops of 32 elements would spend their time on the checks that
+two arrays don't overlap.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import llvmlite.binding
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 LANES = 32  # int16 values that activate takes at once
-OUTPUTS = 16  # neurons that accumulate_pairs computes at once
+BLOCK = 4  # inputs that the byte dot product takes together
+OUTPUTS = 8  # neurons that it gives at once
 COLUMNS = 64  # floats of a row that sum_rows adds at once: eight AVX2 registers
 
-_I16, _I32, _I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
+_AVX2 = llvmlite.binding.get_host_cpu_features().get("avx2", False)
+
+_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _FLOATS = ir.VectorType(ir.FloatType(), COLUMNS)
 
 
@@ -48,9 +54,10 @@ def _clamp(builder: Any, value: Any, low: Any, high: Any, compare: Any) -> Any:
 
 @intrinsic
 def activate(typing_context: Any, source: Any, target: Any, high: Any, shift: Any) -> Any:
-    """target[:32] = clamp(source[:32], 0, high) >> shift, int16; returns bits of the nonzero lanes.
+    """target[:32] (uint8) = clamp(source[:32] (int16), 0, high) >> shift.
 
-    With high = 128 * 2**shift - 1 that is clamp(source >> shift, 0, 127).
+    With high = 128 * 2**shift - 1 that is clamp(source >> shift, 0, 127). Returns a bit for each of
+    the eight blocks of four values, set when one of the four isn't 0.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -61,45 +68,93 @@ def activate(typing_context: Any, source: Any, target: Any, high: Any, shift: An
         shift = _splat(builder, builder.trunc(shift, _I16), LANES)
         value = _load(builder, source, vector, 2)
         value = _clamp(builder, value, zero, high, builder.icmp_signed)
-        value = builder.lshr(value, shift)
-        _store(builder, value, target, 2)
-        nonzero = builder.bitcast(builder.icmp_signed("!=", value, zero), ir.IntType(LANES))
-        return builder.zext(nonzero, _I64)
+        value = builder.trunc(builder.lshr(value, shift), ir.VectorType(_I8, LANES))
+        _store(builder, value, target, 1)
+        count = LANES // BLOCK
+        blocks = builder.bitcast(value, ir.VectorType(_I32, count))
+        nonzero = builder.icmp_unsigned("!=", blocks, ir.Constant(blocks.type, [0] * count))
+        return builder.zext(builder.bitcast(nonzero, ir.IntType(count)), _I64)
 
     i64 = types.int64
     return types.uint64(i64, i64, i64, i64), generate
 
 
-@intrinsic
-def accumulate_pairs(
-    typing_context: Any, sums: Any, weights: Any, stride: Any, inputs: Any, indices: Any, n: Any
-) -> Any:
-    """sums[:16] (int32) += sum over indices[:2n] of inputs[i] (int16) * weights[i, :16] (int16).
+def _dot_bytes(builder: Any, inputs: Any, weights: Any) -> Any:
+    """Sums of four products each: <32 x i8> of 0..127 and <32 x i8> signed to <8 x i32>.
 
-    ``stride`` is bytes between two rows of weights. Two products are added in int16 before they are
-    widened: exact for inputs of 0..127 and weights of -128..127 (2 * 127 * 128 < 2^15).
+    Two products together fit int16 (2 * 127 * 128 < 2^15), so nothing saturates on the way.
     """
+    narrow, wide = ir.VectorType(_I16, 16), ir.VectorType(_I32, 8)
+    if _AVX2:
+        bytes_ = inputs.type
+        pairs = _declared(builder, "llvm.x86.avx2.pmadd.ub.sw", narrow, bytes_, bytes_)
+        fours = _declared(builder, "llvm.x86.avx2.pmadd.wd", wide, narrow, narrow)
+        ones = ir.Constant(narrow, [1] * 16)
+        return builder.call(fours, [builder.call(pairs, [inputs, weights]), ones])
+    whole = ir.VectorType(_I16, 32)
+    products = builder.mul(builder.zext(inputs, whole), builder.sext(weights, whole))
+    pairs = _add_neighbours(builder, products)
+    return _add_neighbours(builder, builder.sext(pairs, ir.VectorType(_I32, 16)))
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        sums, weights, stride, inputs, indices, n = args
-        narrow, wide = ir.VectorType(_I16, OUTPUTS), ir.VectorType(_I32, OUTPUTS)
-        total = cgutils.alloca_once(builder, wide)
-        builder.store(_load(builder, sums, wide, 4), total)
 
-        def product(place: Any) -> Any:
-            index = builder.zext(_element(builder, indices, place, _I32), _I64)
-            row = builder.add(weights, builder.mul(index, stride))
-            value = _element(builder, inputs, index, _I16)
-            return builder.mul(_load(builder, row, narrow, 2), _splat(builder, value, OUTPUTS))
+def _add_neighbours(builder: Any, vector: Any) -> Any:
+    count = vector.type.count
+    mask = ir.VectorType(_I32, count // 2)
+    halves = [
+        builder.shuffle_vector(
+            vector,
+            ir.Constant(vector.type, ir.Undefined),
+            ir.Constant(mask, list(range(start, count, 2))),
+        )
+        for start in (0, 1)
+    ]
+    return builder.add(*halves)
 
-        with cgutils.for_range(builder, n) as loop:
-            first = builder.shl(loop.index, _I64(1))
-            pair = builder.add(product(first), product(builder.add(first, _I64(1))))
-            builder.store(builder.add(builder.load(total), builder.sext(pair, wide)), total)
-        _store(builder, builder.load(total), sums, 4)
-        return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 6), generate
+def _declared(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
+
+
+def _accumulator(outputs: int) -> Any:
+    """A kernel that keeps the sums of ``outputs`` neurons (a multiple of 8) in registers."""
+
+    @intrinsic
+    def accumulate(
+        typing_context: Any, sums: Any, weights: Any, stride: Any, inputs: Any, blocks: Any, n: Any
+    ) -> Any:
+        """sums[:outputs] (int32) += weights of the listed blocks of four inputs times the inputs.
+
+        Parameters are addresses, but for ``stride``, the bytes of a block of weights, and ``n``,
+        how many ``blocks`` (int32) are listed. Weights are int8[block][output][4].
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            sums, weights, stride, inputs, blocks, n = args
+            wide, eight = ir.VectorType(_I32, 8), ir.VectorType(_I8, 32)
+            totals = [cgutils.alloca_once(builder, wide) for _ in range(outputs // 8)]
+            places = [builder.add(sums, _I64(32 * i)) for i in range(outputs // 8)]
+            for total, place in zip(totals, places, strict=True):
+                builder.store(_load(builder, place, wide, 4), total)
+            with cgutils.for_range(builder, n) as loop:
+                block = builder.zext(_element(builder, blocks, loop.index, _I32), _I64)
+                four = _splat(builder, _element(builder, inputs, block, _I32), 8)
+                four = builder.bitcast(four, eight)
+                row = builder.add(weights, builder.mul(block, stride))
+                for i, total in enumerate(totals):
+                    part = _load(builder, builder.add(row, _I64(32 * i)), eight, 1)
+                    products = _dot_bytes(builder, four, part)
+                    builder.store(builder.add(builder.load(total), products), total)
+            for total, place in zip(totals, places, strict=True):
+                _store(builder, builder.load(total), place, 4)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 6), generate
+
+    return accumulate
+
+
+accumulate8 = _accumulator(8)
+accumulate32 = _accumulator(32)
 
 
 @intrinsic

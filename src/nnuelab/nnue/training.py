@@ -1,4 +1,4 @@
-"""Training: a dataset and settings to a checkpoint, the same bit for bit however often it is killed.
+"""Training: data and settings to a checkpoint, the same bit for bit however often it is killed.
 
 What is guaranteed, each with a test:
 

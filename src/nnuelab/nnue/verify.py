@@ -135,7 +135,8 @@ def _overflowing(w1, b1, rows, n):
                 for i in range(total.size):
                     total[i] += row[i]
             outside |= total.max() > 32767 or total.min() < -32768
-        found += np.int64(outside)
+        if outside:
+            found += 1
     return found
 
 
