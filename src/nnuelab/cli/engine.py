@@ -1,0 +1,56 @@
+"""Commands of the engine: uci, eval."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab.cli.app import app
+
+NetFile = Annotated[
+    Path | None, typer.Option("--net", help="Net file (.nnue or .nn); default: the shipped one.")
+]
+
+
+@app.command()
+def uci(net: NetFile = None) -> None:
+    """Play: speak UCI on stdin and stdout, for a GUI or a bridge.
+
+    Example: nnuelab uci --net results/nets/ALL/1/net.nnue
+    """
+    from nnuelab.engine.uci import Uci
+
+    if net is not None and not net.is_file():
+        from nnuelab.errors import UserError
+
+        raise UserError(f"can't read the net {net}; give the path of a .nnue or .nn file")
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # a stray byte is no reason to end
+    Uci(net).run(iter(sys.stdin.readline, ""))
+
+
+@app.command(name="eval")
+def evaluate(
+    net: NetFile = None,
+    fen: Annotated[
+        str | None, typer.Option(help="Position; without it, FENs from stdin, one a line.")
+    ] = None,
+) -> None:
+    """Print what the net says: centipawns for the side to move, one integer a line.
+
+    Example: nnuelab eval --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+    """
+    from nnuelab.chess import notation
+    from nnuelab.engine.search import load_net
+    from nnuelab.nnue.inference import Evaluator
+    from nnuelab.nnue.inference import evaluate as value_of
+
+    evaluator = Evaluator(load_net(net))
+    lines = [fen] if fen is not None else sys.stdin
+    for line in lines:
+        if line.strip():
+            print(int(value_of(evaluator.record, notation.from_fen(line.strip()))))

@@ -1,0 +1,177 @@
+"""The order in which moves are tried, and the histories that it learns from.
+
+An entry of a move list is ``score << 16 | move``, so that sorting is comparing integers. From the
+top: the transposition table's move, captures by MVV-LVA, killers, quiet moves by history, captures
+that lose material, promotions to less than a queen.
+"""
+
+import numpy as np
+
+from nnuelab.chess.moves import (
+    EN_PASSANT,
+    PROMOTION,
+    kind,
+    origin,
+    target,
+)
+from nnuelab.chess.position import EMPTY, KNIGHT, QUEEN
+from nnuelab.engine.exchange import VALUES, victim_value, wins_at_least
+from nnuelab.engine.state import DESTINATIONS
+from nnuelab.jit import inline, jit, view
+
+HASH_MOVE = 1 << 30
+CAPTURE = 1 << 28
+KILLER = 1 << 26  # above every history
+LOSING = -(1 << 26)  # below every history, above the two that follow
+LOSING_CAPTURE = -(1 << 27)
+UNDERPROMOTION = -(1 << 28)
+HISTORY_LIMIT = 1 << 14  # histories stay within +-
+_MOVE_BITS = 16
+_MOVE_MASK = (1 << _MOVE_BITS) - 1
+_MVV = 16  # an attacker's role never outweighs a difference of victims
+
+
+@inline
+def move_of(entry):
+    """The move of a list's entry."""
+    return entry & _MOVE_MASK
+
+
+@inline
+def score_of(entry):
+    """The score of a list's entry."""
+    return entry >> _MOVE_BITS
+
+
+@inline
+def is_tactical(position, move):
+    """A capture or a promotion: what has no history."""
+    return (
+        position.board[target(move)] != EMPTY or kind(move) == EN_PASSANT or kind(move) >= PROMOTION
+    )
+
+
+@inline
+def destination(position, move):
+    """Piece and target square as an index below DESTINATIONS."""
+    return np.int64(position.board[origin(move)]) * 64 + target(move)
+
+
+@inline
+def _histories(s):
+    return view(s.history, (2, 4096), np.int16)
+
+
+@inline
+def _continuations(s):
+    return view(s.continuations, (DESTINATIONS + 1, DESTINATIONS), np.int16)
+
+
+@inline
+def history_of(s, frame, move):
+    """How well a quiet move has done: by itself, after the last move, after our move before."""
+    position = frame.position
+    place = destination(position, move)
+    continuations = _continuations(s)
+    return (
+        np.int64(_histories(s)[np.int64(position.turn), move & 4095])
+        + np.int64(continuations[frame.moved, place])
+        + np.int64(continuations[frame.moved_before, place])
+    )
+
+
+@inline
+def _tactical_score(position, move):
+    """Most valuable victim, then least valuable attacker."""
+    gain = victim_value(position, move)
+    if kind(move) >= PROMOTION:
+        if kind(move) != PROMOTION + QUEEN - KNIGHT:
+            return np.int64(UNDERPROMOTION)
+        gain += VALUES[QUEEN]
+    return CAPTURE + _MVV * gain - (np.int64(position.board[origin(move)]) >> 1)
+
+
+@jit
+def score_moves(s, frame, moves, n, hash_move):
+    """Turns the first ``n`` moves of a list into entries."""
+    position = frame.position
+    for i in range(n):
+        move = moves[i]
+        if move == hash_move:
+            score = np.int64(HASH_MOVE)
+        elif is_tactical(position, move):
+            score = _tactical_score(position, move)
+        elif move == frame.killers[0]:
+            score = np.int64(KILLER + 1)
+        elif move == frame.killers[1]:
+            score = np.int64(KILLER)
+        else:
+            score = history_of(s, frame, move)
+        moves[i] = score << _MOVE_BITS | move
+
+
+@jit
+def score_captures(position, moves, n):
+    """The same where only captures and queen promotions are listed."""
+    for i in range(n):
+        moves[i] = _tactical_score(position, moves[i]) << _MOVE_BITS | moves[i]
+
+
+@inline
+def _best_first(moves, i, n):
+    best = i
+    for j in range(i + 1, n):
+        if moves[j] > moves[best]:
+            best = j
+    entry = moves[best]
+    moves[best] = moves[i]
+    moves[i] = entry
+    return entry
+
+
+@jit
+def pick(position, moves, i, n):
+    """Brings the best entry of moves[i:n] to place ``i`` and returns it.
+
+    Whether a capture loses material is asked only when its turn comes; if so it goes to the back.
+    """
+    entry = _best_first(moves, i, n)
+    while CAPTURE // 2 < score_of(entry) < HASH_MOVE:
+        move = move_of(entry)
+        if wins_at_least(position, move, np.int64(0)):
+            break
+        score = score_of(entry) - CAPTURE + LOSING_CAPTURE
+        moves[i] = score << _MOVE_BITS | move
+        entry = _best_first(moves, i, n)
+    return entry
+
+
+@inline
+def _learn(table, row, column, bonus):
+    """Moves an entry towards the bonus: the nearer to its limit, the less."""
+    value = np.int64(table[row, column])
+    table[row, column] = value + bonus - value * abs(bonus) // HISTORY_LIMIT
+
+
+@inline
+def _reward(s, frame, move, bonus):
+    position = frame.position
+    place = destination(position, move)
+    _learn(_histories(s), np.int64(position.turn), move & 4095, bonus)
+    _learn(_continuations(s), frame.moved, place, bonus)
+    _learn(_continuations(s), frame.moved_before, place, bonus)
+
+
+@jit
+def learn_cutoff(s, frame, moves, i, depth):
+    """Rewards the quiet move moves[i] that refuted the position, blames the quiet ones before."""
+    best = move_of(moves[i])
+    bonus = min(150 * depth, 1500)
+    if frame.killers[0] != best:
+        frame.killers[1] = frame.killers[0]
+        frame.killers[0] = best
+    _reward(s, frame, best, bonus)
+    for j in range(i):
+        move = move_of(moves[j])
+        if not is_tactical(frame.position, move):
+            _reward(s, frame, move, -bonus)

@@ -1,0 +1,304 @@
+"""The engine as an object: iterative deepening over the jitted search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import nnuelab.nnue
+from nnuelab.chess import notation
+from nnuelab.chess.moves import NO_MOVE
+from nnuelab.engine import alphabeta
+from nnuelab.engine.accumulators import bring_up, evaluate
+from nnuelab.engine.clock import Budget
+from nnuelab.engine.state import (
+    FOREVER,
+    HISTORY_KEYS,
+    INFINITE,
+    MATE,
+    MATE_BOUND,
+    MAX_PLY,
+    NO_DESTINATION,
+    Memory,
+)
+from nnuelab.engine.table import GENERATIONS, Table
+from nnuelab.errors import UserError
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.netfile import Net, read_net
+
+DEFAULT_NET = Path(nnuelab.nnue.__file__).parent / "nets" / "default.nnue"
+MAX_DEPTH = MAX_PLY - 1
+ASPIRATION_DEPTH = 5  # earlier iterations jump too much for a narrow window
+ASPIRATION_WINDOW = 20  # centipawns on each side of the last score, doubled when it is left
+
+
+def load_net(net: Net | Path | str | None) -> Net:
+    """A net from a file of either format, or the one that ships with the package.
+
+    Raises
+    ------
+    UserError
+        When there is no such file or it isn't usable.
+    """
+    if isinstance(net, Net):
+        return net
+    if net is None:
+        if not DEFAULT_NET.is_file():
+            raise UserError("this installation has no default net; give one with --net FILE")
+        net = DEFAULT_NET
+    return read_net(net)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a search found.
+
+    Attributes
+    ----------
+    move : int
+        NO_MOVE (0) when there is no legal move.
+    score_cp : int
+        Centipawns for the side to move; beyond +-MATE_BOUND for mates.
+    mate : int or None
+        Moves to mate, negative when the side to move is mated.
+    depth, seldepth, nodes : int
+        Depth is that of the last complete iteration.
+    pv : list of int
+        The best line, beginning with ``move``.
+    seconds : float
+    hashfull : int
+        Permille of the transposition table that this search has written.
+    """
+
+    move: int
+    score_cp: int
+    mate: int | None
+    depth: int
+    seldepth: int
+    nodes: int
+    pv: list[int]
+    seconds: float
+    hashfull: int
+
+
+def mate_in(score: int) -> int | None:
+    """Moves to mate that a score stands for, None when it is no mate."""
+    if abs(score) < MATE_BOUND:
+        return None
+    plies = MATE - abs(score)
+    return (plies + 1) // 2 if score > 0 else -(plies // 2)
+
+
+class Engine:
+    """A player: a net and everything that a search needs.
+
+    At a fixed number of nodes or depth a search is a function of the net, the size of the table,
+    the position, its history and the searches since :meth:`new_game`.
+
+    Parameters
+    ----------
+    net : Net, path, or None
+        None: the net that ships with the package.
+    hash_mb : int
+        Size of the transposition table. Clearing takes about 0.1 ms a megabyte.
+    """
+
+    def __init__(self, net: Net | Path | str | None = None, hash_mb: int = 16) -> None:
+        self._table = Table(hash_mb)
+        self.set_net(net)
+
+    def set_net(self, net: Net | Path | str | None) -> None:
+        """Plays with another net from now on, as in a new game."""
+        self.net = load_net(net)
+        self._memory = Memory(Evaluator(self.net))
+        self._record = self._memory.record
+        self._table.attach(self._record)
+        self.new_game()
+
+    def resize(self, hash_mb: int) -> None:
+        """Another size of the transposition table, which is empty then."""
+        self._table = Table(hash_mb)
+        self._table.attach(self._record)
+
+    def clear_hash(self) -> None:
+        """Empties the transposition table."""
+        self._table.clear()
+
+    def new_game(self) -> None:
+        """Forgets all earlier searches: hash, histories, killers."""
+        self._table.clear()
+        self._memory.forget()
+        self._record["generation"] = 0
+        self.ready()
+
+    # Another thread may call these three while a search runs.
+
+    def stop(self) -> None:
+        """Ends the search that runs, or the next one as soon as it begins."""
+        self._record["stop"] = 1
+
+    def ready(self) -> None:
+        """Takes back a :meth:`stop` or a budget that came when nothing was searching."""
+        self._soft = FOREVER
+        self._record["deadline"] = FOREVER
+        self._record["stop"] = 0
+
+    def set_budget(self, budget: Budget) -> None:
+        """Limits the search that runs, or the next one, counted from now (UCI's ponderhit)."""
+        now = time.monotonic_ns()
+        self._soft = now + int(budget.soft * 1e6)
+        self._record["deadline"] = now + int(budget.hard * 1e6)
+
+    def evaluate(self, position: np.void) -> int:
+        """The net's value of a position in centipawns for the side to move, from scratch."""
+        self._place_root(position, ())
+        return int(evaluate(self._record, 0))
+
+    def search(
+        self,
+        position: np.void,
+        history_keys: Sequence[int] = (),
+        *,
+        nodes: int | None = None,
+        depth: int | None = None,
+        movetime: float | None = None,
+        budget: Budget | None = None,
+        mate: int | None = None,
+        moves: Sequence[int] | None = None,
+        on_info: Callable[[Result], None] | None = None,
+    ) -> Result:
+        """Searches until the first limit is reached; without any, until :meth:`stop`.
+
+        Parameters
+        ----------
+        position : POSITION record
+        history_keys : sequence of int
+            Zobrist keys of the earlier positions of the game, oldest first, ``position`` not among
+            them.
+        nodes : int
+            Exactly so many at most: the search ends on the node.
+        depth : int
+            Plies of the last iteration.
+        movetime : float
+            Milliseconds.
+        budget : Budget
+            Time by which no iteration begins and by which all ends.
+        mate : int
+            Ends when a mate in so many moves is found.
+        moves : sequence of int
+            Only these root moves, legal ones.
+        on_info : callable
+            Called with the state after every iteration.
+        """
+        started = time.monotonic_ns()
+        record = self._record
+        roots = notation.moves_of(position) if moves is None else list(moves)
+        self._place_root(position, history_keys)
+        self._begin(roots, nodes)
+        if movetime is not None:
+            budget = Budget(movetime, movetime)
+        if budget is not None:
+            self.set_budget(budget)
+
+        best = self._result(started, 0, 0, roots[:1])
+        if not roots:
+            mated = -MATE if position["checkers"] else 0
+            best = self._result(started, mated, 0, [])
+        last_depth = min(depth or MAX_DEPTH, MAX_DEPTH) if roots else 0
+        for iteration in range(1, last_depth + 1):
+            record["root_depth"], record["seldepth"] = iteration, 0
+            score, line = self._aspire(iteration, best)
+            if record["stop"]:
+                if line:
+                    score = int(record["root_score"])
+                    best = self._result(started, score, best.depth, line)
+                else:
+                    best = self._result(started, best.score_cp, best.depth, best.pv)
+                break
+            best = self._result(started, score, iteration, line or best.pv)
+            if on_info is not None:
+                on_info(best)
+            if self._is_enough(best, len(roots), mate):
+                break
+        self.ready()
+        return best
+
+    def _place_root(self, position: np.void, history_keys: Sequence[int]) -> None:
+        """Makes ``position`` frame 0."""
+        memory, record = self._memory, self._record
+        reversible = min(len(history_keys), int(position["halfmove"]), HISTORY_KEYS)
+        if reversible:
+            memory.keys[:reversible] = history_keys[-reversible:]
+        memory.keys[reversible] = position["key"]
+        record["root"] = reversible
+        memory.frames["killers"] = NO_MOVE
+        root = memory.frames[0]
+        root["position"] = position
+        root["computed"] = 0
+        root["reversible"] = reversible
+        root["moved"] = root["moved_before"] = NO_DESTINATION
+        root["pv_length"] = 0
+        for perspective in range(2):  # a root in check is never evaluated, but all begins from it
+            bring_up(record, 0, perspective)
+
+    def _begin(self, roots: list[int], nodes: int | None) -> None:
+        record = self._record
+        self._memory.root_moves[: len(roots)] = roots
+        record["n_root_moves"] = len(roots)
+        record["root_best"], record["root_score"] = NO_MOVE, 0
+        record["generation"] = (int(record["generation"]) + 1) % GENERATIONS
+        record["nodes"] = 0
+        record["node_limit"] = FOREVER if nodes is None else nodes
+
+    def _aspire(self, depth: int, last: Result) -> tuple[int, list[int]]:
+        """One iteration in a window around the last score, widened until the score is inside.
+
+        Returns the score and the best line, which is empty when no move has come up to the window.
+        """
+        window = ASPIRATION_WINDOW
+        alpha, beta = -INFINITE, INFINITE
+        if depth >= ASPIRATION_DEPTH and last.mate is None:
+            alpha, beta = last.score_cp - window, last.score_cp + window
+        line: list[int] = []
+        while True:
+            score = int(alphabeta.search(self._record, alpha, beta, depth, 0))
+            line = self._line() or line
+            if self._record["stop"] or alpha < score < beta:
+                return score, line
+            window *= 2
+            if score <= alpha:
+                alpha = max(score - window, -INFINITE)
+            else:
+                beta = min(score + window, INFINITE)
+            if window > 1000:
+                alpha, beta = -INFINITE, INFINITE
+
+    def _line(self) -> list[int]:
+        length = int(self._memory.frames[0]["pv_length"])
+        return self._memory.pv[0, :length].tolist()
+
+    def _is_enough(self, best: Result, n_moves: int, mate: int | None) -> bool:
+        """Whether no further iteration shall begin."""
+        if mate is not None and best.mate is not None and 0 < best.mate <= mate:
+            return True
+        if self._soft == FOREVER:
+            return False
+        return n_moves == 1 or time.monotonic_ns() >= self._soft
+
+    def _result(self, started: int, score: int, depth: int, line: list[int]) -> Result:
+        record = self._record
+        return Result(
+            move=line[0] if line else NO_MOVE,
+            score_cp=score,
+            mate=mate_in(score),
+            depth=depth,
+            seldepth=int(record["seldepth"]),
+            nodes=int(record["nodes"]),
+            pv=line,
+            seconds=(time.monotonic_ns() - started) / 1e9,
+            hashfull=self._table.permille(int(record["generation"])),
+        )

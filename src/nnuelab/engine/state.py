@@ -1,0 +1,116 @@
+"""The memory of one search: one record for jitted code, and the Python object that owns it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nnuelab.chess.moves import MAX_MOVES
+from nnuelab.chess.position import POSITION
+from nnuelab.jit import address
+from nnuelab.nnue.inference import NET, Evaluator
+
+MAX_PLY = 128  # a line is searched no deeper than this; scores of mates leave room for it
+FRAMES = MAX_PLY + 2
+HISTORY_KEYS = 1024  # positions of the game before the root that can be remembered
+
+INFINITE = 32001
+MATE = 32000  # minus the plies to it is the score of a mate
+MATE_BOUND = MATE - MAX_PLY  # scores beyond are mates
+EVALUATION_BOUND = 30000  # evaluations are clamped to it
+NO_EVALUATION = -32768
+
+DESTINATIONS = 12 * 64  # piece code * 64 + target square: what a move does, for histories
+NO_DESTINATION = DESTINATIONS  # of the move before the root and of a null move
+FOREVER = np.iinfo(np.int64).max
+
+FRAME = np.dtype(
+    [
+        ("position", POSITION),
+        ("computed", "u1", 2),  # whether the accumulator of each perspective is that of `position`
+        ("reversible", "i8"),  # plies that can be gone back without a capture, pawn or null move
+        ("evaluation", "i8"),  # static, for the side to move; NO_EVALUATION in check
+        ("moved", "i8"),  # destination index of the move that led here
+        ("moved_before", "i8"),  # and of the move before that
+        ("killers", "i8", 2),  # quiet moves that refuted a sibling
+        ("pv_length", "i8"),
+    ],
+    align=True,
+)
+"""One ply of the line being searched."""
+
+SEARCH = np.dtype(
+    [
+        ("net", NET),
+        ("frames", "u8"),  # -> FRAME[FRAMES]
+        ("accumulators", "u8"),  # -> int16[FRAMES, 2, M], by ply and perspective
+        ("added", "u8"),  # -> int32[max_active], scratch
+        ("removed", "u8"),  # -> int32[max_active], scratch
+        ("moves", "u8"),  # -> int64[FRAMES, MAX_MOVES]: score << 16 | move
+        ("pv", "u8"),  # -> int64[FRAMES, FRAMES]: row of a ply holds its best line
+        ("keys", "u8"),  # -> uint64[HISTORY_KEYS + FRAMES]: game, then the line being searched
+        ("root", "i8"),  # index of the root in `keys`
+        ("history", "u8"),  # -> int16[2, 4096], by colour, from and to
+        ("continuations", "u8"),  # -> int16[DESTINATIONS + 1, DESTINATIONS], by an earlier move
+        ("root_moves", "u8"),  # -> int64[MAX_MOVES]
+        ("n_root_moves", "i8"),
+        ("root_best", "i8"),  # move to try first at the root
+        ("root_score", "i8"),  # of the best line found in this iteration
+        ("root_depth", "i8"),
+        ("table", "u8"),  # -> table.ENTRY[buckets, BUCKET]
+        ("buckets", "i8"),
+        ("generation", "i8"),  # number of this search modulo 64
+        ("nodes", "i8"),  # legal moves made, null moves not counted
+        ("node_limit", "i8"),
+        ("deadline", "i8"),  # monotonic clock, ns
+        ("stop", "i8"),  # set by the search itself or from another thread
+        ("seldepth", "i8"),
+        ("mismatches", "i8"),  # checked build: evaluations that differed from scratch
+    ],
+    align=True,
+)
+"""All that the recursion needs, passed as one pointer."""
+
+
+class Memory:
+    """Owns what a SEARCH record points to, all but the transposition table.
+
+    Attributes
+    ----------
+    record : np.void of dtype SEARCH
+        Valid as long as this object lives; one search at a time.
+    frames, pv, keys, root_moves, history, continuations : ndarray
+        As in SEARCH.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        net = evaluator.record
+        self._evaluator = evaluator
+        self._records = np.zeros(1, SEARCH)
+        self.frames = np.zeros(FRAMES, FRAME)
+        self.pv = np.zeros((FRAMES, FRAMES), np.int64)
+        self.keys = np.zeros(HISTORY_KEYS + FRAMES, np.uint64)
+        self.history = np.zeros((2, 4096), np.int16)
+        self.continuations = np.zeros((DESTINATIONS + 1, DESTINATIONS), np.int16)
+        self.root_moves = np.zeros(MAX_MOVES, np.int64)
+        self._scratch: dict[str, np.ndarray] = {
+            "accumulators": np.zeros((FRAMES, 2, int(net["l1"])), np.int16),
+            "added": np.zeros(int(net["max_active"]), np.int32),
+            "removed": np.zeros(int(net["max_active"]), np.int32),
+            "moves": np.zeros((FRAMES, MAX_MOVES), np.int64),
+        }
+        record = self.record
+        record["net"] = net
+        for name, array in self._scratch.items():
+            record[name] = address(array)
+        for name in ("frames", "pv", "keys", "history", "continuations", "root_moves"):
+            record[name] = address(vars(self)[name])
+
+    @property
+    def record(self) -> np.void:
+        """The search as one pointer."""
+        return self._records[0]
+
+    def forget(self) -> None:
+        """Clears what one search leaves for the next."""
+        self.history.fill(0)
+        self.continuations.fill(0)
