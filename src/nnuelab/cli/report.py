@@ -41,7 +41,7 @@ def table(
             temporary.write_text(text)
     artifacts.provenance(
         csv,
-        inputs={"games": pgn} | {str(net): net for net in nets},
+        inputs={str(path): path for path in (pgn, *nets)},
         parameters={"experiment": experiment, "anchor": anchor},
         modules=("report", "tournament"),
     )

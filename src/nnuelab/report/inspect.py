@@ -243,7 +243,7 @@ def _checkpoint(path: Path) -> Summary:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except (RuntimeError, pickle.UnpicklingError, OSError) as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0].split(". ")[0]
         raise UserError(f"{path} is no checkpoint, or damaged ({reason}); train again") from error
     if not isinstance(content, dict):
         raise UserError(f"{path} is a torch file, but no checkpoint of nnuelab train")
@@ -309,21 +309,32 @@ def _net(path: Path) -> Summary:
 def _csv(path: Path) -> Summary:
     with open(path, newline="") as file:
         reader = csv.DictReader(file)
-        rows: Table = list(reader)
+        lines = list(reader)
         columns = tuple(reader.fieldnames or ())
-    if not rows or any(None in row or None in row.values() for row in rows):
+    if not lines or any(None in line or None in line.values() for line in lines):
         raise UserError(f"{path} is cut off or has no rows; make it again")
+    rows: Table = [{name: _value(text) for name, text in line.items()} for line in lines]
     if columns == table.COLUMNS:
-        facts = {"feature_sets": len(rows), "seeds": rows[0]["seeds"]}
+        sizes = {f"{row['l1']} x2 -> {row['l2']} -> 1" for row in rows}
+        facts: dict[str, Any] = {"feature_sets": len(rows), "layers": ", ".join(sorted(sizes))}
         return Summary(path, "table", facts, {"rows": rows})
     if columns == ("name", "elo", "error", "points", "games", "score"):
-        games = sum(int(row["games"]) for row in rows) // 2
+        games = sum(row["games"] for row in rows) // 2
         return Summary(path, "ratings", {"players": len(rows), "games": games}, {"ratings": rows})
     if "validation_loss" in columns:
-        losses = [float(row["validation_loss"]) for row in rows]
+        losses = [row["validation_loss"] for row in rows]
         facts = {"epochs": len(rows), "validation_loss": losses[-1], "lowest": min(losses)}
         return Summary(path, "history", facts, {"epochs": rows})
     raise UserError(f"{path}: unknown columns {', '.join(columns)}; known are {KNOWN}")
+
+
+def _value(text: str) -> int | float | str | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text or None
 
 
 def _json(path: Path) -> Summary:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -22,7 +22,8 @@ def show(summary: Summary, console: Console) -> None:
             continue
         console.print(f"\n[bold]{title}[/bold]")
         if summary.kind == "table":
-            console.print(_grid(*table.readable(rows)))
+            text = [{k: table.cell(k, v) for k, v in row.items()} for row in rows]
+            console.print(_grid(*table.readable(text, narrow=True)))
         else:
             console.print(_grid(list(rows[0]), [[_text(v) for v in row.values()] for row in rows]))
     if summary.provenance:
@@ -34,7 +35,8 @@ def _grid(head: list[str], body: list[list[str]]) -> Table:
     grid = Table(box=None, pad_edge=False, header_style="italic")
     for i, title in enumerate(head):
         numeric = all(_is_number(line[i].split(" ")[0]) for line in body)
-        grid.add_column(title.replace("_", " "), justify="right" if numeric else "left")
+        justify: Literal["right", "left"] = "right" if numeric else "left"
+        grid.add_column(title.replace("_", " "), justify=justify, no_wrap=numeric)
     for line in body:
         grid.add_row(*line)
     return grid
@@ -53,9 +55,10 @@ def _flat(provenance: dict[str, Any]) -> dict[str, Any]:
     """Provenance in one line an entry."""
     shown = {}
     for name, value in provenance.items():
-        if name == "inputs":
+        if name == "inputs" and isinstance(value, dict):
             for key, source in value.items():
-                shown[f"input {key}"] = f"{source['path']}  sha256 {source['sha256'][:16]}"
+                place = "" if key == source["path"] else f"{source['path']}  "
+                shown[f"input {key}"] = f"{place}sha256 {source['sha256'][:16]}"
         elif isinstance(value, dict):
             shown[name] = ", ".join(f"{key} {_text(item)}" for key, item in value.items())
         elif value is not None:
@@ -68,6 +71,8 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
+    if value is None:
+        return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -215,7 +215,8 @@ def published() -> dict[tuple[str, str], tuple[float, float]]:
         }
 
 
-def _cell(name: str, value: object) -> str:
+def cell(name: str, value: object) -> str:
+    """A value of a column as text; None is empty."""
     if value is None:
         return ""
     if name in _DIGITS:
@@ -227,7 +228,7 @@ def _cell(name: str, value: object) -> str:
 
 def cells(row: Row) -> dict[str, str]:
     """A row as text by column; empty where nothing was measured."""
-    return {name: _cell(name, getattr(row, name)) for name in COLUMNS}
+    return {name: cell(name, getattr(row, name)) for name in COLUMNS}
 
 
 def to_csv(rows: Sequence[Row]) -> str:
@@ -247,52 +248,60 @@ def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
         "",
         "| " + " | ".join(head) + " |",
         "|---" + "|--:" * (len(head) - 1) + "|",
-        *("| " + " | ".join(line) + " |" for line in body),
+        *("| " + " | ".join(line).replace("*", "\\*") + " |" for line in body),
         "",
         f"Elo: fixed nodes, relative to {anchor}, in Ordo's points (x 0.9913 = logistic Elo). "
         "Errors are half the 95 % interval: *games* if these very nets played again, *seeds* if "
-        "the nets were trained again, too (blank with one seed). Validation loss: mean +- standard "
-        "deviation over the seeds. Quantization: integer less float evaluation, in centipawns. "
+        "the nets were trained again, too (blank with one seed). Validation loss: mean \u00b1 "
+        "standard deviation over the seeds. Quantization: integer less float evaluation. "
         "Published: the study's own; its data differ, so its losses don't compare with ours.",
     ]
     return "\n".join(lines) + "\n"
 
 
-# Title, value, and what stands behind it as +- error.
+# Title, value, what stands behind it as its error, and whether a terminal has room for it.
 _READABLE = (
-    ("feature set", "feature_set", None),
-    ("features", "n_features", None),
-    ("L1", "l1", None),
-    ("L2", "l2", None),
-    ("seeds", "seeds", None),
-    ("validation loss", "val_loss_mean", "val_loss_sd"),
-    ("Elo +- games", "elo", "elo_error_games"),
-    ("+- seeds", "elo_error_seeds", None),
-    ("Elo at fixed time +- games", "elo_time", "elo_time_error_games"),
-    ("+- seeds ", "elo_time_error_seeds", None),
-    ("nodes/s ratio", "nps_ratio", None),
-    ("puzzles", "puzzle_accuracy", None),
-    ("quantization mean", "quant_mean_cp", None),
-    ("rms", "quant_rms_cp", None),
-    ("max", "quant_max_cp", None),
-    ("active", "active", None),
-    ("added", "added", None),
-    ("removed", "removed", None),
-    ("training s", "train_seconds", None),
-    ("published loss", "published_val_loss", None),
-    ("published Elo", "published_elo", None),
+    ("feature set", "feature_set", None, True),
+    ("features", "n_features", None, True),
+    ("L1", "l1", None, False),
+    ("L2", "l2", None, False),
+    ("seeds", "seeds", None, True),
+    ("validation loss", "val_loss_mean", "val_loss_sd", True),
+    ("Elo \u00b1 games", "elo", "elo_error_games", True),
+    ("\u00b1 seeds", "elo_error_seeds", None, True),
+    ("Elo at fixed time \u00b1 games", "elo_time", "elo_time_error_games", True),
+    ("\u00b1 seeds", "elo_time_error_seeds", None, True),
+    ("nodes/s ratio", "nps_ratio", None, True),
+    ("puzzles", "puzzle_accuracy", None, True),
+    ("quantization mean cp", "quant_mean_cp", None, False),
+    ("rms cp", "quant_rms_cp", None, True),
+    ("max cp", "quant_max_cp", None, False),
+    ("active", "active", None, False),
+    ("added", "added", None, False),
+    ("removed", "removed", None, False),
+    ("training s", "train_seconds", None, False),
+    ("published loss", "published_val_loss", None, False),
+    ("published Elo", "published_elo", None, True),
 )
 
 
-def readable(table: Sequence[dict[str, str]]) -> tuple[list[str], list[list[str]]]:
-    """Head and lines of a table for people; takes rows as `cells` (or a CSV reader) gives them."""
-    shown = [column for column in _READABLE if any(row[column[1]] for row in table)]
-    head = [title.strip() for title, _, _ in shown]
+def readable(
+    table: Sequence[Mapping[str, str]], *, narrow: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """Head and lines of a table for people, from rows as `cells` or a CSV reader give them.
+
+    ``narrow`` leaves out what is for reference only.
+    """
+    shown = [
+        (title, name, error)
+        for title, name, error, needed in _READABLE
+        if any(row[name] for row in table) and (needed or not narrow)
+    ]
     body = [
         [
-            f"{row[name]} +- {row[error]}" if error and row[name] and row[error] else row[name]
+            f"{row[name]} \u00b1 {row[error]}" if error and row[name] and row[error] else row[name]
             for _, name, error in shown
         ]
         for row in table
     ]
-    return head, body
+    return [title for title, _, _ in shown], body

@@ -1,0 +1,178 @@
+"""params.yaml: every mistake at once with its path, and options that the commands really have."""
+
+from __future__ import annotations
+
+import copy
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+
+from nnuelab import params
+from nnuelab.params import ParamsError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def settings():
+    return yaml.safe_load((ROOT / "params.yaml").read_text())
+
+
+def mistakes(settings):
+    with pytest.raises(ParamsError) as caught:
+        params.validate(settings)
+    return caught.value.mistakes
+
+
+def test_schema_is_up_to_date():
+    assert (ROOT / "params.schema.json").read_text() == params.schema(), (
+        "write it anew: nnuelab params schema > params.schema.json"
+    )
+
+
+def test_first_line_points_editors_to_the_schema():
+    first = (ROOT / "params.yaml").read_text().splitlines()[0]
+    assert first == "# yaml-language-server: $schema=params.schema.json"
+
+
+@pytest.mark.parametrize("overlay", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.stem)
+def test_overlays_fit(overlay):
+    params.read(ROOT / "params.yaml", [overlay])
+
+
+def test_all_mistakes_are_told_at_once_with_their_paths(settings):
+    settings["train"]["epocs"] = 3
+    settings["tran"] = {}
+    settings["sample"]["min_ply"] = -1
+    settings["verify"].pop("count")
+    settings["tournament"]["games_per_pairing"] = 7
+    settings["label"]["labeller"] = "oracle"
+    settings["experiments"]["axis"]["feature_sets"][1] = "HH+V"
+    told = mistakes(settings)
+    assert sorted(line.split(":")[0] for line in told) == [
+        "experiments.axis.feature_sets[1]",
+        "label.labeller",
+        "sample.min_ply",
+        "tournament.games_per_pairing",
+        "train.epocs",
+        "tran",
+        "verify.count",
+    ]
+
+
+def test_an_unknown_key_names_the_nearest_one_of_its_section(settings):
+    settings["train"]["epocs"] = 3
+    settings["experiments"]["axis"]["seed"] = 3
+    assert mistakes(settings) == [
+        "train.epocs: unknown; did you mean epochs?",
+        "experiments.axis.seed: unknown; did you mean seeds?",
+    ]
+
+
+def test_an_unknown_block_names_the_nearest_one(settings):
+    settings["experiments"]["axis"]["feature_sets"][0] = "ALLL+H"
+    told = [line for line in mistakes(settings) if "feature_sets[0]" in line]
+    assert "ALLL" in told[0]
+    assert "did you mean ALL" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("section", "change", "told"),
+    [
+        ("data", {"source": "lichess"}, "needs at least one month"),
+        ("data", {"source": "files"}, "needs at least one file"),
+        ("data", {"months": ["2024-13"]}, "data.months[0]"),
+        ("label", {"nodes": 5000}, "not both"),
+        ("label", {"validation_share": 1.5}, "label.validation_share"),
+    ],
+)
+def test_settings_that_contradict_each_other(settings, section, change, told):
+    settings[section] |= change
+    (line,) = mistakes(settings)
+    assert told in line
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"feature_sets": ["ALL", "H", "all"]}, "feature_sets: ALL stands there twice"),
+        ({"seeds": [1, 2, 1]}, "seeds: 1 stands there twice"),
+        ({"anchor": "D1*D2"}, "anchor: D1*D2 is none of the feature sets"),
+        ({"seeds": []}, "experiments.axis.seeds"),
+    ],
+)
+def test_experiments_that_make_no_sense(settings, change, told):
+    settings["experiments"]["axis"] |= change
+    assert any(told in line for line in mistakes(settings))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{}, {"experiments": 3, "data": [1]}, {"experiments": {"axis": None}}, {"blocks": ["no.py"]}],
+    ids=str,
+)
+def test_settings_of_a_wrong_shape_are_told_not_thrown(settings, damage, monkeypatch):
+    monkeypatch.setenv("NNUELAB_BLOCKS", "")
+    assert mistakes(damage)
+
+
+def test_feature_sets_come_back_in_canonical_form(settings):
+    settings["experiments"]["axis"] |= {"feature_sets": ["all", "h + v"], "anchor": "All"}
+    axis = params.validate(settings).experiments["axis"]
+    assert (axis.feature_sets, axis.anchor) == (["ALL", "H+V"], "ALL")
+
+
+def test_overlays_merge_into_sections_and_replace_lists():
+    base = {"a": {"x": 1, "y": [1, 2]}, "b": 1}
+    params.merge(base, copy.deepcopy({"a": {"y": [3]}, "b": {"z": 1}}))
+    assert base == {"a": {"x": 1, "y": [3]}, "b": {"z": 1}}
+
+
+def test_files_that_are_no_settings(tmp_path):
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("a: [1,\nb: 2")
+    for file in (broken, tmp_path / "missing.yaml"):
+        with pytest.raises(params.UserError, match=file.name):
+            params.read(file)
+
+
+def commands():
+    """Every command of the package by name."""
+    import importlib
+    import pkgutil
+
+    import nnuelab.cli
+    from nnuelab.cli.app import app
+
+    for module in pkgutil.iter_modules(nnuelab.cli.__path__):
+        if module.name != "__main__":
+            importlib.import_module(f"nnuelab.cli.{module.name}")
+    return typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize(
+    "section", ["sample", "label", "train", "quantize", "verify", "tournament"]
+)
+def test_keys_of_a_section_are_options_of_its_command(section):
+    found = getattr(params.read(ROOT / "params.yaml"), section)
+    known = {
+        name
+        for option in commands()[section].params
+        for name in (*option.opts, *option.secondary_opts)
+    }
+    words = shlex.split(params.options(found))
+    assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_options_are_rendered_mechanically(settings):
+    settings["label"] |= {"engine": "my engine", "depth": None}
+    settings["sample"]["quiet"] = False
+    checked = params.validate(settings)
+    assert "--no-quiet" in params.options(checked.sample)
+    label = params.options(checked.label)
+    assert "--engine 'my engine'" in label
+    assert "--depth" not in label
+    assert "--threads" not in params.options(checked.train, without=["threads"])

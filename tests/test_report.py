@@ -1,0 +1,258 @@
+"""The table has the columns of the contract, and every artifact can be inspected."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from nnuelab import artifacts
+from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
+from nnuelab.cli.app import app
+from nnuelab.errors import UserError
+from nnuelab.nnue.netfile import Net, write_net
+from nnuelab.report import inspect as summaries
+from nnuelab.report import table
+
+CONTRACT = (
+    "feature_set,n_features,l1,l2,seeds,val_loss_mean,val_loss_sd,elo,elo_error_games,"
+    "elo_error_seeds,elo_time,elo_time_error_games,elo_time_error_seeds,nps_ratio,puzzle_accuracy,"
+    "quant_mean_cp,quant_rms_cp,quant_max_cp,active,added,removed,train_seconds,"
+    "published_val_loss,published_elo"
+)
+SIZES = {"ALL": 768, "H+V": 192}
+RESULTS = ("1-0", "0-1", "1/2-1/2")
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Two feature sets with two seeds each, as the stages leave them, and their games."""
+    rng = np.random.default_rng(1)
+    for name, size in SIZES.items():
+        for seed in (1, 2):
+            folder = tmp_path / "nets" / name / str(seed)
+            folder.mkdir(parents=True)
+            net = Net(
+                name,
+                rng.integers(-9, 9, (size, 16)).astype("<i2"),
+                np.zeros(16, "<i2"),
+                rng.integers(-9, 9, (8, 32)).astype("<i1"),
+                np.zeros(8, "<i4"),
+                np.ones(8, "<i2"),
+                np.zeros(1, "<i4"),
+            )
+            write_net(folder / "net.nnue", net)
+            (folder / "history.csv").write_text(
+                f"epoch,validation_loss,seconds\n1,0.9,2.5\n2,0.{seed}{size},1.5\n"
+            )
+            error = {"n": 9, "mean_cp": float(seed), "rms_cp": 3.0 * seed, "max_cp": 10.0 * seed}
+            (folder / "verify.json").write_text(json.dumps(error | {"worst": []}))
+    games = io.StringIO()
+    players = [f"{name}#{seed}" for name in SIZES for seed in (1, 2)]
+    for _ in range(120):
+        white, black = rng.choice(players, 2, replace=False)
+        result = RESULTS[rng.integers(3)]
+        games.write(f'[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n\n{result}\n\n')
+    (tmp_path / "axis.pgn").write_text(games.getvalue())
+    return tmp_path
+
+
+@pytest.fixture
+def nets(results):
+    return [results / "nets" / name / seed / "net.nnue" for name in SIZES for seed in "12"]
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(word) for word in arguments], catch_exceptions=False)
+
+
+def test_table_has_the_columns_of_the_contract(results, nets):
+    out, markdown = results / "axis_table.csv", results / "axis_table.md"
+    done = call("table", *nets, "--experiment", "axis", "--pgn", results / "axis.pgn",
+                "--csv", out, "--markdown", markdown)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert out.read_text().splitlines()[0] == CONTRACT
+    rows = list(csv.DictReader(out.open()))
+    assert [row["feature_set"] for row in rows] == ["ALL", "H+V"]
+    first, second = rows
+    assert (first["n_features"], first["l1"], first["l2"], first["seeds"]) == (
+        "768",
+        "16",
+        "8",
+        "2",
+    )
+    assert (first["elo"], first["elo_error_games"]) == ("0.0", "0.0")
+    assert float(second["elo_error_games"]) > 0
+    # Nothing measures these yet.
+    assert all(row["elo_time"] == row["nps_ratio"] == row["puzzle_accuracy"] == "" for row in rows)
+    assert (second["published_val_loss"], second["published_elo"]) == ("0.005810", "-384.3")
+    assert second["elo"] in markdown.read_text()
+    assert (results / "axis_table.csv.json").is_file()
+
+
+def test_means_over_seeds(results, nets):
+    row = table.build("axis", nets, results / "axis.pgn", "ALL")[0]
+    assert row.val_loss_mean == pytest.approx((0.1768 + 0.2768) / 2)
+    assert row.val_loss_sd == pytest.approx(0.1 / 2**0.5)
+    assert row.train_seconds == 4.0
+    # As if the positions of both seeds were one set.
+    assert row.quant_mean_cp == 1.5
+    assert row.quant_rms_cp == pytest.approx(((3**2 + 6**2) / 2) ** 0.5)
+    assert row.quant_max_cp == 20.0
+
+
+def test_one_seed_has_no_spread(results, nets):
+    row = table.build("axis", nets[::2], results / "axis.pgn", "ALL")[1]
+    assert row.val_loss_sd is None
+    assert row.seeds == 1
+
+
+def test_an_experiment_of_ones_own_has_no_published_results(results, nets):
+    row = table.build("mine", nets, results / "axis.pgn", "ALL")[0]
+    assert row.published_elo is None
+
+
+@pytest.mark.parametrize("file", ["history.csv", "verify.json", "net.nnue"])
+@pytest.mark.parametrize("damage", ["missing", "cut"])
+def test_a_missing_or_cut_off_file_is_named(results, nets, file, damage):
+    path = nets[0].with_name(file)
+    content = path.read_bytes()
+    path.unlink() if damage == "missing" else path.write_bytes(content[: len(content) // 3])
+    with pytest.raises(UserError, match=file.replace(".", "[.]")):
+        table.build("axis", nets, results / "axis.pgn", "ALL")
+
+
+def test_a_set_that_did_not_play_is_named(results, nets):
+    games = (results / "axis.pgn").read_text().replace("H+V", "H")
+    (results / "axis.pgn").write_text(games)
+    with pytest.raises(UserError, match=r"H\+V played"):
+        table.build("axis", nets, results / "axis.pgn", "ALL")
+
+
+def test_published_results_equal_the_reference(shared):
+    with open(shared / "reference" / "nnue_study_results.csv") as file:
+        reference = {
+            (row["experiment"], row["feature_set"]): (float(row["val_loss"]), float(row["elo"]))
+            for row in csv.DictReader(file)
+            if row["experiment"] != "baseline"
+        }
+    assert table.published() == reference
+
+
+GAMES = """[White "a"]
+[Black "b"]
+[Result "1-0"]
+
+1. e4 { [%eval 0.2] } e5 { [%eval 0.1] } 1-0
+
+[White "b"]
+[Black "a"]
+[Result "*"]
+
+1. d4 *
+
+"""
+
+
+@pytest.fixture
+def artifact(results, nets, tmp_path):
+    """A file of each kind that needs no training, by kind."""
+    from nnuelab.data.records import from_fen
+    from nnuelab.tournament.ratings import rate, to_csv
+
+    games = tmp_path / "games.pgn.gz"
+    games.write_bytes(gzip.compress(GAMES.encode()))
+    dataset = tmp_path / "train.npy"
+    start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+    np.save(dataset, np.array([from_fen(start)] * 3))
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text(to_csv(rate(results / "axis.pgn")))
+    openings = tmp_path / "book.epd"
+    openings.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n")
+    rows = tmp_path / "axis_table.csv"
+    rows.write_text(table.to_csv(table.build("axis", nets, results / "axis.pgn", "ALL")))
+    record = artifacts.provenance(games, parameters={"source": "test"}, seed=3)
+    assert record["seed"] == 3
+    return {
+        "games": games,
+        "tournament": results / "axis.pgn",
+        "openings": openings,
+        "dataset": dataset,
+        "net": nets[0],
+        "ratings": ratings,
+        "table": rows,
+        "history": nets[0].with_name("history.csv"),
+        "verification": nets[0].with_name("verify.json"),
+        "provenance": tmp_path / "games.pgn.gz.json",
+    }
+
+
+KINDS = [
+    "games",
+    "tournament",
+    "openings",
+    "dataset",
+    "net",
+    "ratings",
+    "table",
+    "history",
+    "verification",
+    "provenance",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_file_is_recognized_and_shown(artifact, kind):
+    path = artifact[kind]
+    done = call("inspect", path, "--json")
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["kind"] == kind
+    shown = call("inspect", path)
+    assert shown.exit_code == 0
+    assert path.name in shown.stdout.replace("\n", "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("damage", ["emptied", "overwritten"])
+def test_a_damaged_file_is_one_line_and_not_a_traceback(artifact, kind, damage):
+    path = artifact[kind]
+    path.write_bytes(b"" if damage == "emptied" else b"\xff" * 40)
+    with pytest.raises(UserError) as caught:
+        summaries.inspect(path)
+    assert "\n" not in str(caught.value)
+    assert path.name in str(caught.value)
+
+
+def test_facts_of_games(artifact):
+    facts = summaries.inspect(artifact["games"]).facts
+    assert (facts["games"], facts["evaluated_games"], facts["evaluations"]) == (2, 1, 2)
+    assert (facts["white_wins"], facts["unfinished"]) == (1, 1)
+    assert summaries.inspect(artifact["games"]).provenance["parameters"] == {"source": "test"}
+
+
+def test_checkpoint(tmp_path):
+    torch = pytest.importorskip("torch")
+    path = tmp_path / "checkpoint.pt"
+    torch.save({"feature_set": "ALL", "model": {"w1": torch.ones(4, 2)}}, path)
+    summary = summaries.inspect(path)
+    assert summary.kind == "checkpoint"
+    assert summary.facts == {"feature_set": "ALL"}
+    assert summary.tables["tensors"][0]["shape"] == "4 x 2"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(UserError, match="damaged"):
+        summaries.inspect(path)
+
+
+@pytest.mark.parametrize("name", ["folder", "missing.pgn", "notes.txt"])
+def test_what_is_no_artifact_is_said_in_one_line(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "notes.txt").write_text("hello")
+    with pytest.raises(UserError) as caught:
+        summaries.inspect(tmp_path / name)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,216 @@
+"""The tiny chain under Snakemake and DVC: no job runs twice, and none that has to run is left out.
+
+One folder goes through all of it, so the tests run in their order and in one process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from nnuelab.params import merge
+
+ROOT = Path(__file__).resolve().parents[1]
+NETS = ("train", "quantize", "verify")
+GAMES = ("tournament", "rate", "table", "all")
+CHAIN = {"download", "sample", "label", *NETS, *GAMES}
+NOTHING = "Nothing to be done"
+
+# A feature block of a user's own, outside the package.
+BLOCK = '''
+from nnuelab.features import COLORS, ROLES, Concept, file_of, piece_square
+
+WINGS = Concept("WINGS", ("queenside", "kingside"))
+
+
+@piece_square("WING", WINGS, ROLES, COLORS)
+def wing(square, role, color):
+    """A piece of role r and colour c stands on a wing."""
+    return file_of(square) // 4, role, color
+'''
+
+pytestmark = pytest.mark.xdist_group("workflow")
+
+
+@dataclass
+class Folder:
+    """A copy of the project with its own results."""
+
+    path: Path
+
+    def run(self, *command, status=0, **variables):
+        """What a command printed; ``PYTHONPATH=src`` runs the copy's own package."""
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "DVC_NO_ANALYTICS": "1",
+            "NNUELAB_BLOCKS": "",
+            **variables,
+        }
+        done = subprocess.run(
+            command,
+            cwd=self.path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert done.returncode == status, done.stdout
+        return done.stdout
+
+    def would_run(self, *arguments, **variables):
+        """Rules that a dry run names, with their number of jobs."""
+        found = self.run("snakemake", "-n", *arguments, **variables)
+        jobs = re.findall(r"^(\w+) +(\d+)$", found, re.MULTILINE)
+        assert jobs or NOTHING in found, found
+        return {rule: int(count) for rule, count in jobs if rule != "total"}
+
+    def git(self, *arguments):
+        self.run("git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments)
+
+    def commit(self):
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "state", "--allow-empty")
+
+
+def ran(output):
+    """Rules whose jobs ran, by Snakemake's report."""
+    return set(re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)$", output, re.MULTILINE))
+
+
+def project(path):
+    """The files of the working tree in a git repository of their own."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith("results/"):
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, path / name)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The project at tiny scale with a block of the user's own, after its first run."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git repository")
+    path = project(tmp_path_factory.mktemp("project"))
+    settings = yaml.safe_load((path / "params.yaml").read_text())
+    merge(settings, yaml.safe_load((path / "config/tiny.yaml").read_text()))
+    settings["experiments"]["axis"]["feature_sets"] = ["ALL", "H*WING"]
+    settings["blocks"] = ["wing.py"]
+    (path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    (path / "wing.py").write_text(BLOCK)
+    folder = Folder(path)
+    folder.git("init", "--quiet")
+    folder.commit()
+    assert ran(folder.run("snakemake")) == CHAIN
+    folder.commit()
+    return folder
+
+
+def change(folder, section, key, value):
+    settings = yaml.safe_load((folder.path / "params.yaml").read_text())
+    settings[section][key] = value
+    (folder.path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+
+
+def test_first_run_leaves_a_table_of_every_set(folder):
+    lines = (folder.path / "results/axis_table.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["feature_set", "ALL", "H*WING"]
+    assert "H\\*WING" in (folder.path / "results/axis_table.md").read_text()
+
+
+def test_second_run_has_nothing_to_do(folder):
+    assert NOTHING in folder.run("snakemake", "results/axis_table.csv")
+
+
+def test_results_but_tables_are_ignored_by_git(folder):
+    tracked = subprocess.run(
+        ["git", "ls-files", "results", ".snakemake", "logs", "benchmarks"],
+        cwd=folder.path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert tracked.stdout.split() == ["results/axis_table.csv", "results/axis_table.md"]
+
+
+@pytest.mark.parametrize(
+    ("edited", "rules"),
+    [
+        ("src/nnuelab/nnue/losses.py", {*NETS, *GAMES}),
+        ("src/nnuelab/engine/search.py", set(GAMES)),
+        ("src/nnuelab/features/text.py", {*NETS, *GAMES}),
+        ("src/nnuelab/data/sampling.py", CHAIN - {"download"}),
+        ("src/nnuelab/report/published.csv", {"table", "all"}),
+        ("src/nnuelab/progress.py", set()),
+        ("src/nnuelab/features/blocks/d1.py", set()),
+    ],
+)
+def test_an_edit_of_the_package_reruns_what_used_it(folder, edited, rules):
+    path = folder.path / edited
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n# edited\n")
+    try:
+        assert set(folder.would_run(PYTHONPATH=str(folder.path / "src"))) == rules
+    finally:
+        path.write_bytes(before)
+
+
+def test_an_edit_of_a_users_block_reruns_the_nets_that_use_it(folder):
+    (folder.path / "wing.py").write_text(BLOCK + "\n# edited\n")
+    try:
+        jobs = folder.would_run()
+    finally:
+        (folder.path / "wing.py").write_text(BLOCK)
+    assert jobs == {"train": 2, "quantize": 2, "verify": 2, **dict.fromkeys(GAMES, 1)}
+
+
+def test_wrong_settings_are_told_without_a_traceback(folder):
+    told = folder.run("snakemake", "-n", "--config", "train={'epocs': 3}", status=1)
+    assert "train.epocs: unknown; did you mean epochs?" in told
+    assert "Traceback" not in told
+
+
+def test_a_table_that_came_with_git_is_no_result_of_the_clone(folder, tmp_path):
+    folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
+    assert set(Folder(tmp_path / "clone").would_run("results/axis_table.csv")) == CHAIN - {"all"}
+
+
+def test_dvc_and_snakemake_do_no_job_twice(folder, tmp_path):
+    """In either order, after a change, and in a clone that has pulled."""
+    assert ran(folder.run("dvc", "repro")) == set()
+    change(folder, "train", "learning_rate", 0.002)
+    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES}
+    assert NOTHING in folder.run("snakemake")
+    assert "up to date" in folder.run("dvc", "repro")
+
+    folder.run("dvc", "remote", "add", "--default", "store", str(tmp_path / "store"))
+    folder.commit()
+    folder.run("dvc", "push")
+    folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
+    clone = Folder(tmp_path / "clone")
+    clone.run("dvc", "pull")
+    assert clone.would_run() == {}
+    assert clone.would_run("results/axis_table.csv") == {}
+
+
+def test_a_net_beyond_its_bound_plays_no_game(folder):
+    change(folder, "verify", "max_abs_mean", 1e-9)
+    told = folder.run("snakemake", "--keep-going", status=1)
+    assert "quantization error beyond the bounds" in told
+    assert not ran(told) & {"tournament", "table"}
