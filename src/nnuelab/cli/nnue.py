@@ -44,12 +44,12 @@ def train(
     history: Annotated[Path, typer.Option(help="Losses per epoch, .csv.")],
     l1: Annotated[int, typer.Option(min=1, max=16384, help="Neurons per perspective.")] = 512,
     l2: Annotated[int, typer.Option(min=1, max=16384, help="Neurons of the second layer.")] = 32,
-    epochs: Annotated[int, typer.Option(min=1)] = 10,
-    batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 4096,
+    epochs: Annotated[int, typer.Option(min=1)] = 6,
+    batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
     learning_rate: Annotated[
         float, typer.Option(min=0, help="Of Adam, in the first epoch.")
     ] = 5e-4,
-    lr_decay: Annotated[float, typer.Option(min=0, max=1, help="Factor per epoch.")] = 0.99,
+    lr_decay: Annotated[float, typer.Option(min=0, max=1, help="Factor per epoch.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Of weights and order.")] = 1,
     exponent: Annotated[float, typer.Option(min=1, help="Of the loss.")] = 2.6,
     output_scale: Annotated[float, typer.Option(help="Centipawns of the net's sigmoid.")] = 361,

@@ -40,6 +40,9 @@ FREE_SETTINGS = ("epochs",)  # may differ when a run is continued
 class Settings:
     """Everything about a run but its data.
 
+    The defaults suit a few hundred thousand positions, where small batches and a fast decay gave
+    the lowest validation loss. The study's, for billions: 16384, 5e-4 and 0.99.
+
     Attributes
     ----------
     feature_set : str
@@ -58,10 +61,10 @@ class Settings:
     feature_set: str
     l1: int = 512
     l2: int = 32
-    epochs: int = 10
-    batch_size: int = 4096
-    learning_rate: float = 5e-4
-    lr_decay: float = 0.99
+    epochs: int = 6
+    batch_size: int = 1024
+    learning_rate: float = 2e-3
+    lr_decay: float = 0.5
     seed: int = 1
     objective: Objective = field(default_factory=Objective)
 
