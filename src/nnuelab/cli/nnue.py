@@ -48,7 +48,7 @@ def train(
     batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
     learning_rate: Annotated[
         float, typer.Option(min=0, help="Of Adam, in the first epoch.")
-    ] = 5e-4,
+    ] = 2e-3,
     lr_decay: Annotated[float, typer.Option(min=0, max=1, help="Factor per epoch.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Of weights and order.")] = 1,
     exponent: Annotated[float, typer.Option(min=1, help="Of the loss.")] = 2.6,
