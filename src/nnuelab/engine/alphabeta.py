@@ -15,7 +15,7 @@ from nnuelab.chess.moves import (
     make,
     make_null,
 )
-from nnuelab.chess.position import KING, PAWN, insufficient_material
+from nnuelab.chess.position import KING, PAWN, QUEEN, ROOK, insufficient_material
 from nnuelab.engine import clock, table
 from nnuelab.engine.accumulators import evaluate, outdate
 from nnuelab.engine.exchange import victim_value, wins_at_least
@@ -244,10 +244,12 @@ def quiesce(s, alpha, beta, ply):
 
 
 @inline
-def _has_pieces(position):
-    """Whether the side to move has more than king and pawns: it is hardly ever in zugzwang."""
+def _is_mobile(position):
+    """Whether the side to move has a rook, a queen or two minor pieces: hardly ever zugzwang."""
     own = position.colors[np.int64(position.turn)]
-    return (own & ~(position.roles[PAWN] | position.roles[KING])) != 0
+    pieces = own & ~(position.roles[PAWN] | position.roles[KING])
+    heavy = pieces & (position.roles[ROOK] | position.roles[QUEEN])
+    return (heavy | (pieces & (pieces - np.uint64(1)))) != 0
 
 
 @inline
@@ -358,7 +360,7 @@ def search(s, alpha, beta, depth, ply):
             depth >= NULL_DEPTH
             and evaluation >= beta
             and frame.moved != NO_DESTINATION  # never two in a row
-            and _has_pieces(position)
+            and _is_mobile(position)
         ):
             less = NULL_REDUCTION + depth // NULL_SLOPE
             less += min((evaluation - beta) // NULL_MARGIN, 3)

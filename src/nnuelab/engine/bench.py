@@ -192,7 +192,9 @@ def perft_rows() -> list[dict[str, Any]]:
             return nodes / stockfish.ask(commands, "Nodes searched")
 
         sides: dict[str, Callable[[], float]]
-        sides = {"ours": ours, "python-chess": slow} | ({"stockfish": native} if stockfish else {})
+        sides = {"ours": ours, "python-chess": slow}
+        if stockfish:
+            sides["stockfish"] = native
         found: dict[str, list[float]] = {side: [] for side in sides}
         for _ in range(ROUNDS):
             for side, measure in sides.items():

@@ -26,6 +26,8 @@ from nnuelab.jit import inline, jit, lsb
 
 VALUES = np.array([100, 300, 300, 500, 900, 0], np.int64)  # by role; the king is never taken
 
+_LAST_RANKS = np.uint64(0xFF000000000000FF)
+
 
 @inline
 def victim_value(position, move):
@@ -43,6 +45,27 @@ def _least_valuable(position, own):
     while not position.roles[role] & own:
         role += 1
     return role
+
+
+@jit
+def _answer(position, square, side, prize, occupied):
+    """The most that ``side`` wins by taking the ``prize`` on a last rank's square, or leaving it.
+
+    There a pawn that takes becomes a queen, which the quick loop of :func:`wins_at_least` can't
+    say: how much is at stake depends on who takes next.
+    """
+    own = attackers(position, square, occupied) & occupied & position.colors[side]
+    if not own:
+        return np.int64(0)
+    role = _least_valuable(position, own)
+    after = occupied ^ bit(lsb(own & position.roles[role]))
+    if role == KING and attackers(position, square, after) & after & position.colors[side ^ 1]:
+        return np.int64(0)
+    placed = VALUES[role]
+    if role == PAWN:
+        placed = VALUES[QUEEN]
+        prize += VALUES[QUEEN] - VALUES[PAWN]
+    return max(np.int64(0), prize - _answer(position, square, side ^ 1, placed, after))
 
 
 @jit
@@ -64,8 +87,8 @@ def wins_at_least(position, move, threshold):
         balance += VALUES[role] - VALUES[PAWN]
     if balance < 0:
         return False
-    balance -= VALUES[role]
-    if balance >= 0:
+    last_rank = _LAST_RANKS & bit(square)
+    if balance >= VALUES[role] and not last_rank:
         return True
     occupied = (position.colors[0] | position.colors[1] | bit(square)) & ~bit(start)
     if move_kind == EN_PASSANT:
@@ -75,6 +98,11 @@ def wins_at_least(position, move, threshold):
     everyone = attackers(position, square, occupied) & occupied
     us = np.int64(position.turn)
     side = us ^ 1
+    if last_rank and everyone & position.roles[PAWN]:
+        return balance >= _answer(position, square, side, VALUES[role], occupied)
+    balance -= VALUES[role]
+    if balance >= 0:
+        return True
     while True:
         own = everyone & position.colors[side]
         if not own:

@@ -1,0 +1,84 @@
+"""Slow, obvious twins of the engine's kernels, and a net whose value is the material."""
+
+from __future__ import annotations
+
+import chess
+import numpy as np
+
+from nnuelab import features
+from nnuelab.nnue.netfile import Net
+
+VALUES = {
+    chess.PAWN: 100,
+    chess.KNIGHT: 300,
+    chess.BISHOP: 300,
+    chess.ROOK: 500,
+    chess.QUEEN: 900,
+    chess.KING: 0,
+}
+
+
+def exchange(board: chess.Board, move: chess.Move) -> int:
+    """What the exchange that ``move`` begins wins, with both sides stopping when they like."""
+    if board.is_castling(move):
+        return 0
+    square, occupied = move.to_square, board.occupied & ~chess.BB_SQUARES[move.from_square]
+    victim = board.piece_type_at(square)
+    gain = VALUES[victim] if victim else 0
+    if board.is_en_passant(move):
+        gain = VALUES[chess.PAWN]
+        occupied &= ~chess.BB_SQUARES[square ^ 8]
+    placed = VALUES[board.piece_type_at(move.from_square) or chess.PAWN]
+    if move.promotion:
+        gain += VALUES[move.promotion] - VALUES[chess.PAWN]
+        placed = VALUES[move.promotion]
+    return gain - _answer(board, not board.turn, square, placed, occupied)
+
+
+def _answer(board: chess.Board, side: bool, square: int, prize: int, occupied: int) -> int:
+    """The most that ``side`` wins by taking ``prize`` on the square or leaving it."""
+    attackers = board.attackers_mask(side, square, occupied) & occupied
+    if not attackers:
+        return 0
+    taker = min(chess.scan_forward(attackers), key=lambda s: board.piece_type_at(s) or 0)
+    role = board.piece_type_at(taker) or chess.PAWN
+    occupied &= ~chess.BB_SQUARES[taker]
+    defenders = board.attackers_mask(not side, square, occupied) & occupied
+    if role == chess.KING and defenders:
+        return 0
+    placed = VALUES[role]
+    if role == chess.PAWN and chess.square_rank(square) in (0, 7):
+        placed = VALUES[chess.QUEEN]
+        prize += placed - VALUES[chess.PAWN]
+    return max(0, prize - _answer(board, not side, square, placed, occupied))
+
+
+def material_net(noise: int = 0) -> Net:
+    """A net over ALL that counts pieces (1, 3, 3, 5, 9), in pawns of 100 centipawns.
+
+    ``noise`` is the largest extra weight of a feature, so that positions differ.
+    """
+    size, width = features.parse("ALL").size, 32
+    rng = np.random.default_rng(7)
+    w1 = np.zeros((size, width), np.int16)
+    own = np.array([1, 3, 3, 5, 9, 0])
+    for row in range(size):
+        role, color = row % 12 // 2, row % 2
+        if color == 0:
+            w1[row, 0] = own[role]
+    if noise:
+        w1[:, 1:] = rng.integers(-noise, noise + 1, (size, width - 1))
+    w2 = np.zeros((3, 2 * width), np.int8)
+    w2[0, 0], w2[0, width] = 64, -64
+    w2[1, 0], w2[1, width] = -64, 64
+    if noise:
+        w2[2] = rng.integers(-9, 10, 2 * width)
+    return Net(
+        "ALL",
+        w1=w1,
+        b1=np.zeros(width, np.int16),
+        w2=w2,
+        b2=np.zeros(3, np.int32),
+        w3=np.array([1600, -1600, 32], np.int16),
+        b3=np.zeros(1, np.int32),
+    )

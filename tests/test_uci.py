@@ -1,0 +1,231 @@
+"""UCI as a GUI sees it, mostly through python-chess."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import chess.engine
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nnuelab.engine.uci import Uci, parse_go
+from nnuelab.nnue.netfile import write_net
+from tests.naive.engine import material_net
+
+COMMAND = [sys.executable, "-m", "nnuelab.cli"]
+
+
+@pytest.fixture(scope="module")
+def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("nets") / "material.nnue"
+    write_net(path, material_net(noise=3))
+    return path
+
+
+@pytest.fixture(scope="module")
+def engine(net: Path) -> Iterator[chess.engine.SimpleEngine]:
+    with chess.engine.SimpleEngine.popen_uci([*COMMAND, "uci", "--net", str(net)]) as engine:
+        yield engine
+
+
+def converse(net: Path, *lines: str) -> list[str]:
+    """The answers to a conversation held in this process."""
+    output = io.StringIO()
+    Uci(net, output).run(lines)
+    return output.getvalue().splitlines()
+
+
+def test_uci_is_answered_without_loading_the_engine(net: Path) -> None:
+    program = (
+        "import io, sys; from nnuelab.engine.uci import Uci; Uci(None, io.StringIO()).run(['uci']);"
+        "assert not {'numba', 'torch', 'pandas'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    answers = converse(net, "uci")
+    assert answers[0].startswith("id name nnuelab")
+    assert answers[-1] == "uciok"
+
+
+def test_a_game_is_played_through(engine: chess.engine.SimpleEngine) -> None:
+    board = chess.Board()
+    while not board.is_game_over(claim_draw=True) and board.ply() < 30:
+        result = engine.play(board, chess.engine.Limit(nodes=500))
+        assert result.move in board.legal_moves
+        board.push(result.move)
+    assert board.ply() > 10
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        chess.engine.Limit(depth=4),
+        chess.engine.Limit(nodes=2000),
+        chess.engine.Limit(time=0.05),
+        chess.engine.Limit(white_clock=1, black_clock=1, white_inc=0.01, black_inc=0.01),
+        chess.engine.Limit(white_clock=1, black_clock=1, remaining_moves=5),
+        chess.engine.Limit(mate=1),
+    ],
+)
+def test_every_limit_ends_a_search(
+    engine: chess.engine.SimpleEngine, limit: chess.engine.Limit
+) -> None:
+    board = chess.Board("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1")
+    assert engine.play(board, limit).move == chess.Move.from_uci("a1a8")
+
+
+def test_analysis_reports_and_stops(engine: chess.engine.SimpleEngine) -> None:
+    with engine.analysis(chess.Board(), game="stop") as analysis:
+        for info in analysis:
+            if info.get("depth", 0) >= 3 and "pv" in info:
+                break
+        assert info["nodes"] > 0
+        assert info["pv"][0] in chess.Board().legal_moves
+        assert {"seldepth", "score", "nps", "hashfull", "time"} <= set(info)
+    assert engine.analyse(chess.Board(), chess.engine.Limit(depth=1))
+
+
+def test_pondering_ends_with_ponderhit(engine: chess.engine.SimpleEngine) -> None:
+    board = chess.Board()
+    limit = chess.engine.Limit(white_clock=3, black_clock=3)
+    for _ in range(3):  # python-chess plays the expected move: a ponderhit
+        result = engine.play(board, limit, ponder=True, game="ponder")
+        board.push(result.move)
+        board.push(result.ponder if result.ponder else next(iter(board.legal_moves)))
+
+
+def test_options_are_obeyed(engine: chess.engine.SimpleEngine, net: Path) -> None:
+    engine.configure({"Hash": 1, "Move Overhead": 20, "EvalFile": str(net)})
+    assert engine.play(chess.Board(), chess.engine.Limit(nodes=100)).move
+    engine.configure({"Hash": 16, "Move Overhead": 10})
+
+
+def test_the_engine_is_ready_while_it_searches(net: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "uci", "--net", str(net)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    print("isready\ngo infinite", file=process.stdin)
+    for line in process.stdout:
+        if line.startswith("info depth 2"):
+            break
+    print("isready", file=process.stdin)
+    while (line := process.stdout.readline().strip()) != "readyok":
+        assert line.startswith("info")
+    asked = time.monotonic()
+    print("stop", file=process.stdin)
+    while not process.stdout.readline().startswith("bestmove"):
+        pass
+    assert time.monotonic() - asked < 1
+    print("quit", file=process.stdin)
+    assert process.wait(10) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "nonsense",
+        "position",
+        "position fen",
+        "position fen 8/8/8/8/8/8/8/8 w - - 0 1",
+        "position fen kk6/8/8/8/8/8/8/K7 w - - 0 1",
+        "position startpos moves e2e5",
+        "position startpos moves e2e4 e2e4",
+        "go depth",
+        "go depth many",
+        "go sideways 3",
+        "go perft x",
+        "go searchmoves e2e5",
+        "setoption",
+        "setoption name Hash value 0",
+        "setoption name Hash value x",
+        "setoption name Unknown value 1",
+        "setoption name EvalFile value /no/such/net.nnue",
+        "bench fast",
+    ],
+)
+def test_what_is_wrong_is_said_and_survived(net: Path, line: str) -> None:
+    answers = converse(net, line, "go nodes 50")
+    assert answers[0].startswith("info string")
+    assert answers[-1].startswith("bestmove")
+
+
+def test_a_wrong_position_leaves_the_last_one(net: Path) -> None:
+    fen = "8/8/8/8/8/4k3/8/4K2R w K - 0 1"
+    answers = converse(net, f"position fen {fen}", "position fen 8/8 w - -", "d")
+    assert f"Fen: {fen}" in answers
+
+
+def test_a_game_that_goes_on_is_the_same_as_one_sent_whole(net: Path) -> None:
+    moves = ["e2e4", "e7e5", "g1f3", "b8c6"]
+    steps = [f"position startpos moves {' '.join(moves[:n])}" for n in range(1, 5)]
+    assert converse(net, *steps, "d") == converse(net, steps[-1], "d")
+    assert converse(net, *steps, steps[0], "d") == converse(net, steps[0], "d")
+
+
+def test_positions_without_a_move_are_answered(net: Path) -> None:
+    for fen, score in (("7k/5Q2/8/8/8/8/8/K7 b - - 0 1", "cp 0"),):
+        answers = converse(net, f"position fen {fen}", "go depth 3")
+        assert f"score {score}" in answers[0]
+        assert answers[-1] == "bestmove (none)"
+
+
+def test_perft_and_bench_print_their_totals(net: Path) -> None:
+    assert converse(net, "go perft 3")[-1] == "Nodes searched: 8902"
+    first, second = (converse(net, "bench 4")[0] for _ in range(2))
+    assert first == second
+    assert first.startswith("Nodes searched")
+
+
+WORDS = st.sampled_from(
+    [
+        *("uci", "isready", "ucinewgame", "position", "startpos", "fen", "moves", "e2e4", "e7e8q"),
+        *("go", "depth", "2", "nodes", "30", "perft", "1", "wtime", "-5", "winc", "movetime"),
+        *("stop", "ponderhit", "ponder", "infinite", "setoption", "name", "value", "Hash"),
+        *("EvalFile", "d", "eval", "0", "x", "-", "é"),
+    ]
+)
+
+
+@given(st.lists(st.lists(WORDS, max_size=7).map(" ".join), max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_no_conversation_breaks_the_engine(net: Path, lines: list[str]) -> None:
+    answers = converse(net, *lines, "stop", "position startpos", "go nodes 10", "isready")
+    assert "readyok" in answers
+
+
+def test_go_takes_its_numbers_in_any_order() -> None:
+    go = parse_go(["ponder", "binc", "3", "wtime", "1000", "searchmoves", "e2e4", "d2d4"])
+    assert go.ponder
+    assert go.numbers == {"binc": 3, "wtime": 1000}
+    assert go.moves == ["e2e4", "d2d4"]
+
+
+def test_eval_prints_one_integer_a_line(net: Path) -> None:
+    fens = [chess.STARTING_FEN, "4k3/8/8/8/8/8/8/Q3K3 w - - 0 1"]
+    command = [*COMMAND, "eval", "--net", str(net)]
+    many = subprocess.run(command, input="\n".join(fens), capture_output=True, text=True)
+    values = [int(line) for line in many.stdout.splitlines()]
+    assert len(values) == 2
+    assert values[1] > 700
+    one = subprocess.run([*command, "--fen", fens[1]], capture_output=True, text=True)
+    assert int(one.stdout) == values[1]
+
+
+def test_eval_refuses_a_broken_fen(net: Path) -> None:
+    command = [*COMMAND, "eval", "--net", str(net), "--fen", "8/8 w"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "broken FEN" in done.stderr
+    assert not done.stdout
