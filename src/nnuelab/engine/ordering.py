@@ -119,11 +119,13 @@ def score_captures(position, moves, n):
 
 @inline
 def _best_first(moves, i, n):
-    best = i
+    """Swaps the greatest of moves[i:n] to place ``i``; LLVM makes vectors of the first loop."""
+    entry = moves[i]
     for j in range(i + 1, n):
-        if moves[j] > moves[best]:
-            best = j
-    entry = moves[best]
+        entry = max(entry, moves[j])
+    best = i
+    while moves[best] != entry:
+        best += 1
     moves[best] = moves[i]
     moves[i] = entry
     return entry

@@ -70,8 +70,6 @@ class Result:
     pv : list of int
         The best line, beginning with ``move``.
     seconds : float
-    hashfull : int
-        Permille of the transposition table that this search has written.
     """
 
     move: int
@@ -82,7 +80,6 @@ class Result:
     nodes: int
     pv: list[int]
     seconds: float
-    hashfull: int
 
 
 def mate_in(score: int) -> int | None:
@@ -152,6 +149,10 @@ class Engine:
         now = time.monotonic_ns()
         self._soft = now + int(budget.soft * 1e6)
         self._record["deadline"] = now + int(budget.hard * 1e6)
+
+    def hashfull(self) -> int:
+        """Permille of the transposition table that the last search has written."""
+        return self._table.permille(int(self._record["generation"]))
 
     def evaluate(self, position: np.void) -> int:
         """The net's value of a position in centipawns for the side to move, from scratch."""
@@ -300,5 +301,4 @@ class Engine:
             nodes=int(record["nodes"]),
             pv=line,
             seconds=(time.monotonic_ns() - started) / 1e9,
-            hashfull=self._table.permille(int(record["generation"])),
         )

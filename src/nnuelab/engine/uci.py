@@ -314,7 +314,7 @@ class Uci:
         self._say(
             f"info depth {result.depth} seldepth {result.seldepth} score {score} "
             f"nodes {result.nodes} nps {int(result.nodes / max(result.seconds, 1e-6))} "
-            f"hashfull {result.hashfull} time {int(result.seconds * 1000)}"
+            f"hashfull {self._loaded().hashfull()} time {int(result.seconds * 1000)}"
             + (f" pv {pv}" if pv else "")
         )
 
