@@ -58,7 +58,12 @@ def code(entry, sets=(), files=()):
             reached.add(name)
             waiting += imported(name)
     blocks = {file for expression in sets for file in block_files(expression)}
-    return code_hash((), sorted({*map(source, reached), *blocks, *map(Path, files)}))
+    used = {*map(source, reached), *blocks, *(Path(file).resolve() for file in files)}
+    # In an order that doesn't depend on where the project lies.
+    inside = sorted(file for file in used if file.is_relative_to(PACKAGE))
+    return code_hash(
+        (), [*inside, *sorted(used.difference(inside), key=lambda file: file.name)]
+    )
 
 
 def of_nets(experiment, file):

@@ -20,7 +20,7 @@ rule table:
     conda:
         "environment.yaml"
     params:
-        code=code("report.table", files=["src/nnuelab/report/published.csv"]),
+        code=code("report.table", files=[PACKAGE / "report/published.csv"]),
         anchor=lambda w: settings.experiments[w.experiment].anchor,
     message:
         "Table of experiment {wildcards.experiment}"
