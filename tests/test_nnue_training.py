@@ -237,6 +237,18 @@ def test_a_checkpoint_of_another_run_is_not_touched(
     assert (tmp_path / "checkpoint.pt").read_bytes() == content
 
 
+def test_an_unfinished_run_of_other_settings_gives_way(
+    datasets: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = replace(SETTINGS, epochs=1)
+    expected = run(settings, datasets, tmp_path / "fresh")
+    other = tmp_path / "other"
+    run(replace(settings, learning_rate=0.5), datasets, other)
+    (other / "checkpoint.pt").rename(other / "checkpoint.pt.partial")
+    assert run(settings, datasets, other) == expected
+    assert "learning_rate 0.5 there, 0.001 here" in capsys.readouterr().err
+
+
 def test_a_damaged_checkpoint_is_refused(datasets: tuple[Path, Path], tmp_path: Path) -> None:
     run(replace(SETTINGS, epochs=1), datasets, tmp_path)
     path = tmp_path / "checkpoint.pt"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -286,7 +287,11 @@ def _describe(settings: Settings, train_path: Path, validation_path: Path) -> di
 
 
 def _earlier(partial: Path, finished: Path, described: dict[str, Any]) -> Checkpoint | None:
-    """The checkpoint to continue from, if there is one."""
+    """The checkpoint to continue from, if there is one.
+
+    An unfinished run of other settings is of no use to anyone and gives way; a finished one is
+    never overwritten.
+    """
     path = partial if partial.exists() else finished
     if not path.exists():
         return None
@@ -298,11 +303,18 @@ def _earlier(partial: Path, finished: Path, described: dict[str, Any]) -> Checkp
     ]
     if found.epoch > described["epochs"]:
         different.append(f"epochs {found.epoch} there, {described['epochs']} here")
-    if different:
+    if not different:
+        return found
+    if path == finished:
         raise UserError(
             f"{path} is of another run ({'; '.join(different)}); delete it to train anew"
         )
-    return found
+    print(
+        f"{path} is of an unfinished run with other settings ({'; '.join(different)}); "
+        "training anew",
+        file=sys.stderr,
+    )
+    return None
 
 
 def _write_history(path: Path, history: list[dict[str, float]]) -> None:
