@@ -1,6 +1,6 @@
 """The tiny chain under Snakemake and DVC: no job runs twice, and none that has to run is left out.
 
-One folder goes through all of it, so the tests run in their order and in one process.
+One folder goes through all of it, so the tests run in their order (./test keeps a file's together).
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ def wing(square, role, color):
     """A piece of role r and colour c stands on a wing."""
     return file_of(square) // 4, role, color
 '''
-
-pytestmark = pytest.mark.xdist_group("workflow")
 
 
 @dataclass

@@ -140,6 +140,7 @@ def _games(path: Path) -> Summary:
     for text in islice(texts, MAX_GAMES):
         tags = {name.decode(): value.decode(errors="replace") for name, value in _TAG.findall(text)}
         counts["games"] += 1
+        counts["tags"] += len(tags)
         counts["evaluations"] += text.count(b"[%eval")
         counts["evaluated"] += b"[%eval" in text
         counts["adjudicated"] += tags.get("Termination") == "adjudication"
@@ -150,6 +151,8 @@ def _games(path: Path) -> Summary:
             score["games"] += 1
             score["wins"] += result == win
             score["draws"] += result == "1/2-1/2"
+    if not counts["tags"]:
+        raise UserError(f"{path} is no PGN: not one of its games has a tag; fetch it again")
     more = next(texts, None) is not None
     tournament = _is_tournament(players)
     facts = {
