@@ -1,0 +1,110 @@
+"""Files are written whole or not at all, whatever goes wrong, and say how they were made."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nnuelab import artifacts
+from nnuelab.errors import UserError
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def write_half(path: Path, error: Exception) -> None:
+    with artifacts.atomic(path) as temporary:
+        temporary.write_text("half")
+        raise error
+
+
+def test_a_file_appears_under_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file"
+    with artifacts.atomic(path) as temporary:
+        temporary.write_text("whole")
+        assert not path.exists()
+    assert path.read_text() == "whole"
+    assert names(path.parent) == ["file"]
+
+
+def test_a_failure_keeps_the_old_file_and_leaves_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(RuntimeError):
+        write_half(path, RuntimeError())
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_full_disk_is_one_line_and_keeps_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(UserError, match="No space left on device") as error:
+        write_half(path, full)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["file"]
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="can't write"):
+        artifacts.write_json(tmp_path / "file" / "below.json", {})
+
+
+def small_files_only() -> None:
+    """Files of this process can't grow beyond a page: what a full disk does, for real."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def test_a_stage_that_runs_out_of_disk_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    moves = "1. Nf3 Nf6 2. Ng1 Ng8 " * 20
+    games = tmp_path / "games.pgn"
+    games.write_text(f'[Event "?"]\n[Result "1/2-1/2"]\n\n{moves}1/2-1/2\n\n' * 20)
+    command = [sys.executable, "-m", "nnuelab.cli", "sample", str(games), "--workers", "1"]
+    done = subprocess.run(
+        [*command, "--output", str(tmp_path / "sampled.npy")],
+        preexec_fn=small_files_only,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "can't write" in done.stderr.splitlines()[-1]
+    assert names(tmp_path) == ["games.pgn"]
+
+
+def test_provenance_names_what_an_artifact_came_from(tmp_path: Path) -> None:
+    source, made = tmp_path / "source", tmp_path / "made"
+    source.write_text("in")
+    made.write_text("out")
+    record = artifacts.provenance(
+        made, inputs={"games": source}, parameters={"depth": 3}, seed=7, modules=("chess",)
+    )
+    assert json.loads((tmp_path / "made.json").read_text()) == record
+    assert record["inputs"]["games"]["sha256"] == artifacts.sha256(source)
+    assert record["sha256"] == artifacts.sha256(made)
+    assert record["seed"] == 7
+    assert record["parameters"] == {"depth": 3}
+    assert record["versions"]["nnuelab"]
+
+
+def test_a_code_hash_changes_with_the_code_it_covers_and_with_no_other(tmp_path: Path) -> None:
+    block = tmp_path / "block.py"
+    block.write_text("a")
+    before = artifacts.code_hash(("chess",), [block])
+    assert before == artifacts.code_hash(("chess",), [block])
+    assert before != artifacts.code_hash(("features",), [block])
+    block.write_text("b")
+    assert before != artifacts.code_hash(("chess",), [block])
+    with pytest.raises(ValueError, match="no module"):
+        artifacts.code_hash(("nothing",))
