@@ -1,8 +1,6 @@
 """Settings, code hashes and names of files that the rules share; what is imported here is light."""
 
-import ast
 import os
-from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -24,46 +22,11 @@ EXPRESSIONS = {
     for name in experiment.feature_sets
 }
 
-# How artifacts are written and progress is shown changes nothing in them.
-WITHOUT_EFFECT = {"nnuelab.artifacts", "nnuelab.errors", "nnuelab.progress"}
 
-
-def source(name):
-    """The file of a module of the package, or None."""
-    place = PACKAGE.parent.joinpath(*name.split("."))
-    files = (place.with_suffix(".py"), place / "__init__.py")
-    return next((file for file in files if file.is_file()), None)
-
-
-@cache
-def imported(name):
-    """Modules of the package that a module imports, inside functions, too."""
-    found = set()
-    for node in ast.walk(ast.parse(source(name).read_bytes())):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            parts = {f"{node.module}.{alias.name}" for alias in node.names}
-            inner = {part for part in parts if source(part)}
-            found |= inner if inner == parts else inner | {node.module}
-    return {part for part in found if part.startswith("nnuelab.")} - WITHOUT_EFFECT
-
-
-def code(entry, sets=(), files=()):
-    """Content hash of what a job runs: a module, all that it imports, the blocks of its sets."""
-    reached, waiting = set(), [f"nnuelab.{entry}"]
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting += imported(name)
+def code(module, sets=(), files=()):
+    """Content hash of what a job runs: a module with its imports, the blocks of its sets, files."""
     blocks = {file for expression in sets for file in block_files(expression)}
-    used = {*map(source, reached), *blocks, *(Path(file).resolve() for file in files)}
-    # In an order that doesn't depend on where the project lies.
-    inside = sorted(file for file in used if file.is_relative_to(PACKAGE))
-    return code_hash(
-        (), [*inside, *sorted(used.difference(inside), key=lambda file: file.name)]
-    )
+    return code_hash(module, [*blocks, *files])
 
 
 def of_nets(experiment, file):

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real games, suites and reference outputs beside the project; skips without it."""
+    """The folder of real games, suites and reference outputs beside the project, or a skip."""
     for place in (ROOT.parent / "shared", ROOT / "shared"):
         if (place / "data" / "README.md").is_file():
             return place

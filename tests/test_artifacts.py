@@ -72,12 +72,11 @@ def test_a_stage_that_runs_out_of_disk_says_so_and_leaves_nothing(tmp_path: Path
     games = tmp_path / "games.pgn"
     games.write_text(f'[Event "?"]\n[Result "1/2-1/2"]\n\n{moves}1/2-1/2\n\n' * 20)
     command = [sys.executable, "-m", "nnuelab.cli", "sample", str(games), "--workers", "1"]
-    done = subprocess.run(
-        [*command, "--output", str(tmp_path / "sampled.npy")],
-        preexec_fn=small_files_only,
-        capture_output=True,
-        text=True,
-    )
+    command += ["--output", str(tmp_path / "sampled.npy")]
+    subprocess.run(command, check=True, capture_output=True)  # compiles the kernels
+    for path in tmp_path.glob("sampled*"):
+        path.unlink()
+    done = subprocess.run(command, preexec_fn=small_files_only, capture_output=True, text=True)
     assert done.returncode == 1
     assert "can't write" in done.stderr.splitlines()[-1]
     assert names(tmp_path) == ["games.pgn"]
@@ -88,7 +87,7 @@ def test_provenance_names_what_an_artifact_came_from(tmp_path: Path) -> None:
     source.write_text("in")
     made.write_text("out")
     record = artifacts.provenance(
-        made, inputs={"games": source}, parameters={"depth": 3}, seed=7, modules=("chess",)
+        made, inputs={"games": source}, parameters={"depth": 3}, seed=7, module="chess.perft"
     )
     assert json.loads((tmp_path / "made.json").read_text()) == record
     assert record["inputs"]["games"]["sha256"] == artifacts.sha256(source)
@@ -98,13 +97,23 @@ def test_provenance_names_what_an_artifact_came_from(tmp_path: Path) -> None:
     assert record["versions"]["nnuelab"]
 
 
-def test_a_code_hash_changes_with_the_code_it_covers_and_with_no_other(tmp_path: Path) -> None:
+def test_a_code_hash_covers_a_module_with_its_imports_and_files_of_the_user(tmp_path: Path) -> None:
     block = tmp_path / "block.py"
     block.write_text("a")
-    before = artifacts.code_hash(("chess",), [block])
-    assert before == artifacts.code_hash(("chess",), [block])
-    assert before != artifacts.code_hash(("features",), [block])
+    before = artifacts.code_hash("chess.perft", [block])
+    assert before == artifacts.code_hash("chess.perft", [block])
+    assert before != artifacts.code_hash("chess.moves", [block])
     block.write_text("b")
-    assert before != artifacts.code_hash(("chess",), [block])
+    assert before != artifacts.code_hash("chess.perft", [block])
     with pytest.raises(ValueError, match="no module"):
-        artifacts.code_hash(("nothing",))
+        artifacts.code_hash("nothing")
+
+
+def test_sources_follow_imports_down_and_nothing_else() -> None:
+    files = {
+        file.relative_to(artifacts.PACKAGE).as_posix() for file in artifacts.sources("chess.perft")
+    }
+    assert {"chess/perft.py", "chess/moves.py", "chess/attacks.py", "jit.py"} <= files
+    assert not any(file.startswith(("nnue", "engine", "cli")) for file in files)
+    played = {file.parent.name for file in artifacts.sources("tournament.runner")}
+    assert {"engine", "nnue", "features", "chess"} <= played  # imported inside functions, too

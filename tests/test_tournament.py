@@ -42,12 +42,6 @@ ENDGAMES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def module_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fake player's games depend on this room alone."""
-    monkeypatch.setattr(runner, "MODULES", ("tournament",))
-
-
 def write_book(path: Path, openings: int) -> Path:
     lines = dict.fromkeys(ENDGAMES)
     for first in chess.Board().legal_moves:
@@ -92,9 +86,7 @@ def read(text: str) -> list[chess.pgn.Game]:
 def text(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tournament of three players, 16 openings per pairing, played by two workers."""
     folder = tmp_path_factory.mktemp("three")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "MODULES", ("tournament",))
-        return play(folder, write_nets(folder, "a", "a", "a"), processes=2)
+    return play(folder, write_nets(folder, "a", "a", "a"), processes=2)
 
 
 # --- the games
@@ -236,7 +228,7 @@ import sys
 from pathlib import Path
 from nnuelab.tournament import runner
 from tests import test_tournament as t
-runner.MODULES = ("tournament",)
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     t.play(folder, t.write_nets(folder, "a", "a", "a"), processes=int(sys.argv[2]))

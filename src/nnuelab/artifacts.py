@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 import os
 import platform
@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from nnuelab import __version__
 from nnuelab.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parent
+# How artifacts are written and progress is shown changes nothing in them.
+WITHOUT_EFFECT = {"nnuelab.artifacts", "nnuelab.errors", "nnuelab.progress"}
 LIBRARIES = ("numpy", "numba", "torch", "chess", "pandas", "statsmodels")
 
 
@@ -66,38 +69,65 @@ def sha256(path: Path | str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sources(modules: Iterable[str]) -> list[Path]:
-    """The Python files of modules or packages of nnuelab, sorted.
+def _source(name: str) -> Path | None:
+    """The file of a dotted module name, None when it is no module of the package."""
+    place = PACKAGE.parent.joinpath(*name.split("."))
+    files = (place.with_suffix(".py"), place / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
+
+
+@cache
+def _imported(file: Path) -> frozenset[str]:
+    """Modules of the package that a file imports, inside functions, too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            parts = {f"{node.module}.{alias.name}" for alias in node.names}
+            inner = {part for part in parts if _source(part)}
+            found |= inner if inner == parts else inner | {node.module}
+    return frozenset(part for part in found if part.startswith("nnuelab.")) - WITHOUT_EFFECT
+
+
+def sources(module: str) -> set[Path]:
+    """The file of a module and of all modules of the package that it reaches by imports.
 
     Parameters
     ----------
-    modules : iterable of str
-        Dotted names below ``nnuelab`` ("features", "nnue.training"); a package stands for all of
-        its files.
+    module : str
+        Dotted, below ``nnuelab``: "nnue.training".
     """
-    files: set[Path] = set()
-    for module in modules:
-        place = PACKAGE.joinpath(*module.split("."))
-        if place.is_dir():
-            files.update(place.rglob("*.py"))
-        elif place.with_suffix(".py").is_file():
-            files.add(place.with_suffix(".py"))
-        else:
-            raise ValueError(f"no module nnuelab.{module}")
-    return sorted(files)
+    reached: dict[str, Path] = {}
+    waiting = [f"nnuelab.{module}"]
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        file = _source(name)
+        if file is None:
+            raise ValueError(f"there is no module {name}")
+        reached[name] = file
+        waiting += _imported(file)
+    return set(reached.values())
 
 
-def code_hash(modules: Iterable[str], files: Iterable[Path | str] = ()) -> str:
-    """A short content hash of the package's modules and of a user's own files (feature blocks).
+def code_hash(module: str | None, files: Iterable[Path | str] = ()) -> str:
+    """A short content hash of what a job runs: a module with its imports, and files of the user's.
 
     Snakemake rules carry it as a parameter, so that an edit of the code that a job runs remakes
-    what the job made, and an edit elsewhere doesn't.
+    what the job made, and an edit elsewhere doesn't. It depends on contents and on names below the
+    package, not on where the project lies.
     """
+    used = (sources(module) if module else set()) | {Path(file).resolve() for file in files}
+    named = sorted(
+        (file.relative_to(PACKAGE).as_posix() if file.is_relative_to(PACKAGE) else file.name, file)
+        for file in used
+    )
     digest = hashlib.sha256()
-    for path in [*sources(modules), *map(Path, files)]:
-        name = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else Path(path.name)
-        digest.update(f"{name.as_posix()}\0".encode())
-        digest.update(path.read_bytes())
+    for name, file in named:
+        digest.update(f"{name}\0".encode())
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -117,12 +147,13 @@ def provenance(
     inputs: Mapping[str, Path | str] | None = None,
     parameters: Mapping[str, Any] | None = None,
     seed: int | None = None,
-    modules: Iterable[str] = (),
+    module: str | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """Writes ``<path>.json``: how the artifact was made, enough to make it again.
 
-    Nothing in it depends on time or place, so the same inputs give the same file.
+    ``module`` is the one that did the work, for the code hash. Nothing in the record depends on
+    time, so the same command on the same inputs gives the same file.
 
     Returns
     -------
@@ -142,7 +173,7 @@ def provenance(
         "parameters": dict(parameters or {}),
         "seed": seed,
         "versions": _versions(),
-        "code": code_hash(modules) if modules else None,
+        "code": code_hash(module) if module else None,
         **more,
     }
     write_json(path.with_name(path.name + ".json"), record)

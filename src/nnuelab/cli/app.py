@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
 import typer
 
 from nnuelab.errors import UserError
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 app = typer.Typer(
     name="nnuelab",
@@ -25,10 +28,16 @@ def main() -> None:
     except UserError as error:
         print(f"nnuelab: error: {error}", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("nnuelab: stopped; run the same command again to continue", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         # The reader (head, less) has gone; python would complain once more while it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in FULL_DISK:
+            raise
+        place = f" ({error.filename})" if error.filename else ""
+        print(f"nnuelab: error: {error.strerror}{place}; make room and run again", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("nnuelab: stopped; run the same command again to continue", file=sys.stderr)
+        sys.exit(130)

@@ -118,7 +118,7 @@ def quantize(
         output,
         inputs={"checkpoint": checkpoint},
         parameters={"scheme": chosen.value, "format": format.value},
-        modules=("nnue.quantize", "nnue.netfile"),
+        module="nnue.quantize",
     )
     typer.echo(
         f"{output}: {net.feature_set}, {net.n_features} -> {net.l1} x2 -> {net.l2} -> 1, shifts "
@@ -154,9 +154,7 @@ def verify(
     verification.plot(plot, figures)
     inputs = {"net": net, "checkpoint": checkpoint, "positions": positions}
     for path in (output, plot):
-        artifacts.provenance(
-            path, inputs=inputs, parameters={"count": count}, modules=("nnue.verify",)
-        )
+        artifacts.provenance(path, inputs=inputs, parameters={"count": count}, module="nnue.verify")
     typer.echo(
         f"{output}: {figures['n']:,} positions, mean {figures['mean_cp']:+.2f}, "
         f"rms {figures['rms_cp']:.2f}, max {figures['max_cp']:.0f} cp",

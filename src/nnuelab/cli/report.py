@@ -43,7 +43,7 @@ def table(
         csv,
         inputs={str(path): path for path in (pgn, *nets)},
         parameters={"experiment": experiment, "anchor": anchor},
-        modules=("report", "tournament"),
+        module="report.table",
     )
 
 

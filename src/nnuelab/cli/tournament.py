@@ -88,6 +88,6 @@ def rate(
             csv,
             inputs={path.name: path for path in pgn},
             parameters={"anchor": anchor},
-            modules=("tournament",),
+            module="tournament.ratings",
         )
     sys.stdout.write(table)

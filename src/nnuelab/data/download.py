@@ -37,7 +37,10 @@ def embedded(output: Path, source: Path = EMBEDDED) -> None:
         if artifacts.sha256(temporary) != expected:
             raise UserError(f"{source} is damaged (its SHA-256 is not that of {record.name})")
     artifacts.provenance(
-        output, inputs={"embedded": source}, parameters={"source": "embedded"}, modules=("data",)
+        output,
+        inputs={"embedded": source},
+        parameters={"source": "embedded"},
+        module="data.download",
     )
 
 
@@ -72,7 +75,7 @@ def lichess(month: str, output: Path, mirror: str = LICHESS) -> None:
     artifacts.provenance(
         output,
         parameters={"source": "lichess", "url": f"{folder}/{name}", "checked": bool(expected)},
-        modules=("data",),
+        module="data.download",
     )
 
 

@@ -147,7 +147,7 @@ def label(
                 "validation_share": validation_share,
             },
             seed=seed,
-            modules=("data", "chess"),
+            module="data.labels",
             counts=dict(sorted(counts.items())),
         )
     if journal:

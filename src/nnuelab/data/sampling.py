@@ -216,7 +216,7 @@ def sample(
         inputs={path.name: path for path in paths},
         parameters={**asdict(options), "max_positions": max_positions},
         seed=options.seed,
-        modules=("data", "chess"),
+        module="data.sampling",
         counts=dict(sorted(counts.items())),
     )
     return counts

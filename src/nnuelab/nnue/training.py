@@ -241,7 +241,7 @@ def train(
         inputs={"train": train_path, "validation": validation_path},
         parameters=asdict(settings),
         seed=settings.seed,
-        modules=("nnue", "features"),
+        module="nnue.training",
     )
     return checkpoints.read(checkpoint_path)
 
@@ -282,7 +282,7 @@ def _describe(settings: Settings, train_path: Path, validation_path: Path) -> di
     flat.update(flat.pop("objective"))
     flat["train_sha256"] = artifacts.sha256(train_path)
     flat["validation_sha256"] = artifacts.sha256(validation_path)
-    flat["blocks"] = artifacts.code_hash((), features.block_files(settings.feature_set))
+    flat["blocks"] = artifacts.code_hash(None, features.block_files(settings.feature_set))
     return flat
 
 

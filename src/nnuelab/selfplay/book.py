@@ -75,6 +75,6 @@ def book(
             "positions": positions,
         },
         seed=seed,
-        modules=("selfplay",),
+        module="selfplay.book",
         engine=name,
     )

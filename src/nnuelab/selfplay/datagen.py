@@ -238,7 +238,7 @@ def _finish(
         output,
         parameters=asdict(parameters),
         seed=parameters.seed,
-        modules=("selfplay",),
+        module="selfplay.datagen",
         engine=name,
         games=len(played),
         results=dict(sorted(results.items())),

@@ -29,16 +29,6 @@ from nnuelab.tournament.journal import Journal
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import to_pgn
 
-MODULES = (
-    "jit",
-    "chess",
-    "features",
-    "nnue.netfile",
-    "nnue.inference",
-    "nnue.simd",
-    "engine",
-    "tournament",
-)
 """Code that the games depend on."""
 
 
@@ -152,7 +142,7 @@ def tournament(
         "players": [[name, artifacts.sha256(net)] for name, net in players.items()],
         "book": artifacts.sha256(book),
         "settings": asdict(settings),
-        "code": artifacts.code_hash(MODULES, blocks),
+        "code": artifacts.code_hash("tournament.runner", blocks),
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
         if journal.replaced:
@@ -166,7 +156,7 @@ def tournament(
         inputs=inputs,
         parameters={"players": {n: str(p) for n, p in players.items()}, **asdict(settings)},
         seed=settings.seed,
-        modules=MODULES,
+        module="tournament.runner",
     )
     journal.path.unlink(missing_ok=True)
     return output
