@@ -23,6 +23,7 @@ from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE, MAX_PLY
 from nnuelab.nnue import inference
 from tests.naive import engine as naive
+from tests.nnue_nets import random_net
 
 KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 MATES = [  # distances are Stockfish's, confirmed at depth 26
@@ -230,7 +231,7 @@ def test_exchanges_of_the_suite(shared: Path) -> None:
 
 @pytest.mark.parametrize("feature_set", ["ALL", "D1+D2", "ALL+H+V+D1+D2"])
 def test_lazy_accumulators_are_those_from_scratch(feature_set: str) -> None:
-    engine = Engine(bench.random_net(feature_set, l1=64, l2=8), hash_mb=1)
+    engine = Engine(random_net(feature_set, l1=64), hash_mb=1)
     record, frames = engine._record, engine._memory.frames
     choose = random.Random(1)
     for fen in (KIWIPETE, "rnbqkb1r/1p1p1ppp/p7/1PpPpP2/8/6n1/P1P1P1PP/RNBQKBNR w KQkq c6 0 9"):
@@ -260,6 +261,18 @@ def test_bench_counts_the_same_nodes_every_time(fresh: Engine) -> None:
     assert first.nodes == second.nodes > 1000
 
 
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_a_widened_net_evaluates_the_same(copies: int) -> None:
+    net = random_net("ALL+H", l1=16, l2_shift=8)
+    wide = bench.widened(net, 16 * copies)
+    assert wide.l1 == 16 * copies
+    for fen in bench.POSITIONS:
+        position = notation.from_fen(fen)
+        assert Engine(wide, 1).evaluate(position) == Engine(net, 1).evaluate(position)
+    with pytest.raises(ValueError, match="no multiple"):
+        bench.widened(net, 24)
+
+
 @pytest.mark.slow
 def test_every_evaluation_of_real_searches_is_that_from_scratch() -> None:
     program = """
@@ -267,9 +280,10 @@ from nnuelab.chess import notation
 from nnuelab.engine import bench
 from nnuelab.engine.search import Engine
 from nnuelab.jit import CHECKED
+from tests.nnue_nets import random_net
 assert CHECKED
 for features in ("ALL", "H+V", "ALL+H+V+D1+D2"):
-    engine = Engine(bench.random_net(features, l1=64, l2=8), 1)
+    engine = Engine(random_net(features, l1=64), 1)
     for fen in bench.POSITIONS:
         engine.search(notation.from_fen(fen), nodes=5000)
     assert engine._record["mismatches"] == 0, features

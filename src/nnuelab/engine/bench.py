@@ -11,16 +11,15 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import chess
 import numpy as np
 
-from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.chess.perft import perft
-from nnuelab.engine.search import DEFAULT_NET, Engine
+from nnuelab.engine.search import Engine, load_net
 from nnuelab.nnue.netfile import Net
 
 POSITIONS = (  # opening, middlegames open and closed, tactics (Kiwipete), endgames
@@ -65,19 +64,28 @@ def run(engine: Engine, depth: int = DEPTH) -> Measured:
     return Measured(nodes, seconds)
 
 
-def random_net(feature_set: str = "ALL", l1: int = 512, l2: int = 32, seed: int = 1) -> Net:
-    """A net of random weights; about one in seven neurons is active, as in trained nets."""
-    chosen = features.parse(feature_set)
-    rng = np.random.default_rng(seed)
-    return Net(
-        chosen.name,
-        w1=rng.normal(0, 12, (chosen.size, l1)).round().astype(np.int16),
-        b1=rng.integers(-110, -40, l1).astype(np.int16),
-        w2=rng.integers(-40, 41, (l2, 2 * l1)).astype(np.int8),
-        b2=rng.integers(-2000, 2001, l2).astype(np.int32),
-        w3=rng.integers(-100, 101, l2).astype(np.int16),
-        b3=np.zeros(1, np.int32),
-        provenance={"random": seed},
+def widened(net: Net, l1: int) -> Net:
+    """The same evaluation, bit for bit, by ``l1`` neurons: each of them split into equal ones.
+
+    So a net of any width can be measured at the width that figures are given for.
+
+    Parameters
+    ----------
+    net : Net
+    l1 : int
+        A multiple of the net's own.
+    """
+    copies, rest = divmod(l1, net.l1)
+    if rest or not copies:
+        raise ValueError(f"{l1} is no multiple of {net.l1}")
+    # Integer shares of each second-layer weight that add up to it.
+    shares = [(net.w2.astype(np.int16) + i) // copies for i in range(copies)]
+    own, other = ([half[:, side * net.l1 :][:, : net.l1] for half in shares] for side in (0, 1))
+    return replace(
+        net,
+        w1=np.tile(net.w1, copies),
+        b1=np.tile(net.b1, copies),
+        w2=np.concatenate([*own, *other], axis=1).astype(np.int8),
     )
 
 
@@ -132,9 +140,9 @@ def _row(
 def search_rows() -> list[dict[str, Any]]:
     """Rows for ``nnuelab bench search``: nodes/s with an ALL 512/32 net, one thread.
 
-    The shipped net, or random weights where there is none; geometric mean of six positions.
+    The shipped net, widened to 512; geometric mean of six positions.
     """
-    engine = Engine(None if DEFAULT_NET.is_file() else random_net())
+    engine = Engine(widened(load_net(None), 512))
     path = find_stockfish()
     stockfish = _Stockfish(path) if path else None
     engine.search(notation.from_fen(POSITIONS[0]), nodes=1000)  # loads the kernels

@@ -14,7 +14,7 @@ from nnuelab import artifacts
 from nnuelab.errors import UserError
 from nnuelab.nnue.network import Network
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass
@@ -31,6 +31,9 @@ class Checkpoint:
         Epochs done.
     model, optimizer : dict
         State of the network and of Adam.
+    activations : float32 [2M]
+        Mean outputs of the first layer over training positions: quantization needs them to centre
+        the error that rounding the second layer's weights makes.
     generator : uint8 tensor
         State of the generator that the initial weights came from.
     history : list of dict
@@ -42,6 +45,7 @@ class Checkpoint:
     epoch: int
     model: dict[str, torch.Tensor]
     optimizer: dict[str, Any]
+    activations: torch.Tensor
     generator: torch.Tensor
     history: list[dict[str, float]] = field(default_factory=list)
 

@@ -7,7 +7,8 @@ w1, b1         round(127 w)                          round(127 * 2^l1_shift w), 
                                                      shift up to 3
 w2             round(64 w)                           round(2^l2_shift w), the largest shift from 6
                                                      to 8 that fits int8
-b2             round(64 * 127 b)                     round(2^l2_shift * 127 b)
+b2             round(64 * 127 b)                     round(2^l2_shift * 127 b), less what rounding
+                                                     w2 adds at the mean activations
 w3             round(600 * 16 / 127 w), int8         round(600 * 2^out_shift / 127 w), int16, the
                                                      largest shift up to 12 that fits
 b3             round(600 * 16 b)                     round(600 * 2^out_shift b)
@@ -71,6 +72,10 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     w1 = _fit("first-layer weights", np.rint(w["w1"] * first), np.int16)
     b1 = _fit("first-layer biases", np.rint(w["b1"] * first + half(l1_shift)), np.int16)
     w3_type = np.int16 if fine else np.int8
+    w2 = _fit("second-layer weights", np.rint(w["w2"] * second), np.int8)
+    b2 = w["b2"] * second
+    if fine:
+        b2 -= (w2 - w["w2"] * second) @ checkpoint.activations.double().numpy()
     accumulators = accumulator_range(w1, b1, feature_set)
     if not accumulators.fits:
         raise UserError(
@@ -83,10 +88,8 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         feature_set.name,
         w1=w1,
         b1=b1,
-        w2=_fit("second-layer weights", np.rint(w["w2"] * second), np.int8),
-        b2=_fit(
-            "second-layer biases", np.rint(w["b2"] * second * LEVELS + half(l2_shift)), np.int32
-        ),
+        w2=w2,
+        b2=_fit("second-layer biases", np.rint(b2 * LEVELS + half(l2_shift)), np.int32),
         w3=_fit("output weights", np.rint(w["w3"] * last / LEVELS), w3_type).astype(np.int16),
         b3=_fit("output bias", np.rint(w["b3"] * last + half(out_shift)), np.int32),
         l1_shift=l1_shift,

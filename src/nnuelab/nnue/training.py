@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from nnuelab.nnue.network import Network
 from nnuelab.progress import Progress
 
 HEAD_CHUNK = 512  # positions of one task of the dense layers; part of what the result depends on
+CALIBRATION = 65536  # positions over which activations are averaged
 FREE_SETTINGS = ("epochs",)  # may differ when a run is continued
 
 
@@ -154,7 +156,19 @@ class Trainer:
         )
         return accumulators
 
-    def state(self, epoch: int, settings: dict[str, Any], history: list[dict]) -> Checkpoint:
+    @torch.no_grad()
+    def mean_activations(self, loader: Loader) -> torch.Tensor:
+        """Mean outputs of the first layer, float32[2M], over a fixed random choice of positions."""
+        batches = max(CALIBRATION // loader.batch_size, 1)
+        total, positions = torch.zeros(2 * self.settings.l1, dtype=torch.float64), 0
+        for labelled in islice(loader.shuffled(self.settings.seed, 0), batches):
+            total += self._forward(labelled).double().sum(0)
+            positions += len(labelled.batch)
+        return (total / positions).float()
+
+    def state(
+        self, epoch: int, settings: dict[str, Any], loader: Loader, history: list[dict]
+    ) -> Checkpoint:
         """The checkpoint after ``epoch`` epochs."""
         return Checkpoint(
             feature_set=self.settings.feature_set,
@@ -162,6 +176,7 @@ class Trainer:
             epoch=epoch,
             model=dict(self.network.state_dict()),
             optimizer=self.optimizer.state_dict(),
+            activations=self.mean_activations(loader),
             generator=self.generator.get_state(),
             history=history,
         )
@@ -230,7 +245,7 @@ def train(
         for epoch in range(done, settings.epochs):
             row = _epoch(trainer, epoch, loader, validation, progress)
             history = [*history, row]
-            trainer.state(epoch + 1, described, history).write(partial)
+            trainer.state(epoch + 1, described, loader, history).write(partial)
             _write_history(history_path, history)
     threads.close()
     if partial.exists():
