@@ -146,7 +146,8 @@ def test_results_but_tables_are_ignored_by_git(folder):
         text=True,
         check=True,
     )
-    assert tracked.stdout.split() == ["results/axis_table.csv", "results/axis_table.md"]
+    table = "results/axis_table"
+    assert tracked.stdout.split() == [f"{table}.csv", f"{table}.csv.json", f"{table}.md"]
 
 
 @pytest.mark.parametrize(
