@@ -4,6 +4,9 @@ Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the us
 results/data/train.npy and results/data/validation.npy.
 """
 
+# Of a labeller that searches; no others must label anew when they change.
+ENGINE_OPTIONS = ["engine", "depth", "nodes"]
+
 
 rule data:
     input:
@@ -70,7 +73,10 @@ rule label:
     threads: workflow.cores or 1
     params:
         code=code("data.labels"),
-        options=options(settings.label),
+        options=options(
+            settings.label,
+            without=[] if settings.label.labeller == "stockfish" else ENGINE_OPTIONS,
+        ),
     message:
         "Scores for positions; progress in {log}"
     shell:

@@ -16,7 +16,8 @@ rule tournaments:
 rule tournament:
     input:
         nets=lambda w: of_nets(w.experiment, "net.nnue"),
-        verified=lambda w: of_nets(w.experiment, "verify.json"),
+        # A proof must be there; a new one of the same net is no reason to play again.
+        verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
         book=settings.tournament.book,
     output:
         games="results/tournament/{experiment}.pgn",

@@ -97,6 +97,15 @@ def test_no_evaluation_at_all_is_one_line_with_the_remedy(tmp_path) -> None:
     assert not list(tmp_path.glob("*train*"))
 
 
+def test_files_that_would_overwrite_each_other_are_refused(tmp_path) -> None:
+    sampled = tmp_path / "sampled.npy"
+    sampled.write_bytes(b"precious")
+    for train, validation in (("t.npy", "t.npy"), ("sampled.npy", "v.npy")):
+        with pytest.raises(UserError, match="three files"):
+            labels.label(sampled, tmp_path / train, tmp_path / validation, labels.pgn, name="pgn")
+    assert sampled.read_bytes() == b"precious"
+
+
 def test_one_game_can_not_be_split(tmp_path) -> None:
     samples(tmp_path / "sampled.npy", 5)
     with pytest.raises(UserError, match="set is empty"):

@@ -185,6 +185,16 @@ def test_bounds_follow_from_the_pieces_that_a_block_is_about():
     assert parse("SIDE").max_active == 16  # there are no more features
 
 
+def test_bounds_hold_in_positions_that_no_game_reaches():
+    position = notation.from_fen("kn6/pp6/8/8/QQQQQQ2/QQQQQQQQ/8/6K1 w - - 0 1")
+    for expression in ("ALL", "H", "ALL+H*V"):
+        features = parse(expression)
+        out = np.empty(2 * features.max_active, np.int32)
+        for perspective in range(2):
+            n = kernels.active(features.tables().record, position, perspective, out)
+            assert n <= features.max_active
+
+
 def test_wrong_tables_are_found_out(games):
     """Each property that reads the tables fails, and says where, when one entry is wrong."""
     features = FeatureSet(parse("H").terms)

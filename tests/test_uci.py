@@ -205,8 +205,28 @@ def test_no_conversation_breaks_the_engine(net: Path, lines: list[str]) -> None:
     assert "readyok" in answers
 
 
+def test_a_go_that_fails_is_answered_with_a_legal_move(net: Path) -> None:
+    for line in ("go depth x", "go searchmoves e2e5", "go movetime"):
+        info, best = converse(net, "position startpos", line)
+        assert info.startswith("info string error")
+        assert chess.Move.from_uci(best.split()[1]) in chess.Board().legal_moves
+
+
+def test_a_broken_net_ends_the_program_before_any_game(tmp_path: Path) -> None:
+    (tmp_path / "broken.nnue").write_bytes(b"no net at all")
+    done = subprocess.run(
+        [*COMMAND, "uci", "--net", str(tmp_path / "broken.nnue")],
+        input="uci\nisready\n",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert not done.stdout
+    assert "nnuelab: error" in done.stderr
+
+
 def test_go_takes_its_numbers_in_any_order() -> None:
-    go = parse_go(["ponder", "binc", "3", "wtime", "1000", "searchmoves", "e2e4", "d2d4"])
+    go = parse_go(["ponder", "binc", "3", "searchmoves", "e2e4", "d2d4", "wtime", "1000"])
     assert go.ponder
     assert go.numbers == {"binc": 3, "wtime": 1000}
     assert go.moves == ["e2e4", "d2d4"]

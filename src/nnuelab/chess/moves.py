@@ -30,7 +30,7 @@ from nnuelab.jit import copy_record, inline, jit, lsb
 NORMAL, DOUBLE_PUSH, CASTLING, EN_PASSANT = range(4)
 PROMOTION = 4  # kinds 4..7 promote to knight, bishop, rook, queen
 NO_MOVE = 0
-MAX_MOVES = 256  # 218 is the most that a reachable position has; FENs beyond this are refused
+MAX_MOVES = 512  # 218 is the most in a reachable position; more queens have some 300
 
 _RANK_1, _RANK_8 = np.uint64(0xFF), np.uint64(0xFF << 56)
 _ONE = np.uint64(1)

@@ -48,8 +48,10 @@ def datagen(
     nodes: Nodes = None,
     depth: Depth = None,
     engine: Engine = "stockfish",
-    random_plies: Annotated[int, typer.Option(help="Random plies first, or one more.")] = 8,
-    max_opening_score: Annotated[int, typer.Option(help="Balance of openings, centipawns.")] = 100,
+    random_plies: Annotated[int, typer.Option(min=4, help="Random plies first, or one more.")] = 8,
+    max_opening_score: Annotated[
+        int, typer.Option(min=1, help="Balance of openings, centipawns.")
+    ] = 100,
     seed: Seed = 1,
     workers: Workers = 0,
 ) -> None:
@@ -76,8 +78,8 @@ def book(
     nodes: Nodes = None,
     depth: Depth = None,
     engine: Engine = "stockfish",
-    random_plies: Annotated[int, typer.Option(help="Random plies, or one more.")] = 8,
-    max_score: Annotated[int, typer.Option(help="Balance, centipawns.")] = 50,
+    random_plies: Annotated[int, typer.Option(min=4, help="Random plies, or one more.")] = 8,
+    max_score: Annotated[int, typer.Option(min=1, help="Balance, centipawns.")] = 50,
     seed: Seed = 2,
     workers: Workers = 0,
 ) -> None:

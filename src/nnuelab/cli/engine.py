@@ -24,10 +24,10 @@ def uci(net: NetFile = None) -> None:
     """
     from nnuelab.engine.uci import Uci
 
-    if net is not None and not net.is_file():
-        from nnuelab.errors import UserError
+    if net is not None:
+        from nnuelab.engine.search import load_net
 
-        raise UserError(f"can't read the net {net}; give the path of a .nnue or .nn file")
+        load_net(net)  # a broken one ends here, not in the middle of a game
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # a stray byte is no reason to end
     Uci(net).run(iter(sys.stdin.readline, ""))

@@ -52,8 +52,12 @@ def train(
     lr_decay: Annotated[float, typer.Option(min=0, max=1, help="Factor per epoch.")] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Of weights and order.")] = 1,
     exponent: Annotated[float, typer.Option(min=1, help="Of the loss.")] = 2.6,
-    output_scale: Annotated[float, typer.Option(help="Centipawns of the net's sigmoid.")] = 361,
-    target_scale: Annotated[float, typer.Option(help="Centipawns of the labels' sigmoid.")] = 410,
+    output_scale: Annotated[
+        float, typer.Option(min=1, help="Centipawns of the net's sigmoid.")
+    ] = 361,
+    target_scale: Annotated[
+        float, typer.Option(min=1, help="Centipawns of the labels' sigmoid.")
+    ] = 410,
     score_share: Annotated[
         float, typer.Option(min=0, max=1, help="Lambda: 1 learns scores, 0 game results.")
     ] = 1,

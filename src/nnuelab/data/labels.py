@@ -111,6 +111,11 @@ def label(
     UserError
         When no position has a score, or one of the sets is empty; nothing is written then.
     """
+    if len({Path(path).resolve() for path in (sampled, train, validation)}) < 3:
+        raise UserError(
+            f"the sampled, training and validation positions need three files, not {sampled}, "
+            f"{train}, {validation}"
+        )
     samples = dataset.open(sampled)
     parameters = {"labeller": name, **(parameters or {})}
     journal = None

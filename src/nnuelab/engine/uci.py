@@ -26,6 +26,9 @@ NUMBERS = (
     *("wtime", "btime", "winc", "binc", "movestogo"),
     *("movetime", "depth", "nodes", "mate"),
 )
+KEYWORDS = {*NUMBERS, "infinite", "ponder", "searchmoves"}
+WARM_UP_NODES = 1000  # reaches every kernel of the search
+FAILURES = (UserError, ValueError, OverflowError, MemoryError)
 _OPTIONS = (
     f"option name Hash type spin default {HASH_DEFAULT} min 1 max {HASH_MAX}",
     "option name Clear Hash type button",
@@ -61,7 +64,9 @@ def parse_go(words: list[str]) -> Go:
         elif word == "ponder":
             go.ponder = True
         elif word == "searchmoves":
-            go.moves, i = words[i:], len(words)
+            while i < len(words) and words[i] not in KEYWORDS:
+                go.moves.append(words[i])
+                i += 1
         else:
             raise ValueError(f"go knows no {word!r}")
     return go
@@ -134,9 +139,12 @@ class Uci:
             return
         try:
             command(words[1:])
-        except (UserError, ValueError, OverflowError, MemoryError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            self._say(f"info string error: {reason}")
+        except FAILURES as error:
+            self._complain(error)
+
+    def _complain(self, error: Exception) -> None:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        self._say(f"info string error: {reason}")
 
     def _say(self, text: str) -> None:
         with self._output_lock:
@@ -148,9 +156,14 @@ class Uci:
     def _loaded(self) -> Engine:
         """The engine, made when it is first needed."""
         if self._engine is None:
+            from nnuelab.chess import notation
             from nnuelab.engine.search import Engine
 
-            self._engine = Engine(self._net, self._hash_mb)
+            engine = Engine(self._net, self._hash_mb)
+            # Kernels are compiled or loaded by their first call: no search on a clock shall pay.
+            engine.search(notation.from_fen(STARTPOS), nodes=WARM_UP_NODES)
+            engine.new_game()
+            self._engine = engine
         return self._engine
 
     def _uci(self, words: list[str]) -> None:
@@ -251,6 +264,19 @@ class Uci:
         if words and words[0] == "perft":
             self._perft(words[1:])
             return
+        try:
+            self._begin(words)
+        except FAILURES as error:  # the GUI waits for a move, whatever has happened
+            self._complain(error)
+            self._say("bestmove " + self._any_move())
+
+    def _any_move(self) -> str:
+        from nnuelab.chess import notation
+
+        return notation.move_to_uci([*notation.moves_of(self._current()[-1]), 0][0])
+
+    def _begin(self, words: list[str]) -> None:
+        """Starts the search of a ``go``."""
         from nnuelab.chess import notation
 
         go = parse_go(words)
@@ -279,9 +305,9 @@ class Uci:
 
             try:
                 best = engine.search(position, keys, **numbers, moves=moves, on_info=tell)
-            except Exception as error:  # the GUI waits for a move, whatever has happened
+            except Exception as error:
                 self._say(f"info string error: the search failed: {error!r}")
-                self._say("bestmove " + notation.move_to_uci([*notation.moves_of(position), 0][0]))
+                self._say("bestmove " + self._any_move())
                 return
             self._may_answer.wait()
             if told != [best]:  # the last iteration was cut

@@ -38,9 +38,7 @@ from nnuelab.features.concepts import (
 PIECES, SQUARES_ON_BOARD = 12, 64
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
-# The most pieces of a role that one side can have: the eight pawns may all promote.
-_MOST = (8, 10, 10, 10, 9)
-_MOST_WITHOUT_KING = 15
+MOST_PIECES = 32  # on a board, one king each; a FEN may hold any others
 
 PieceSquarePredicate = Callable[[int, int, int], "tuple[int, ...] | int | None"]
 
@@ -111,12 +109,11 @@ class Block:
 
     @cached_property
     def max_active(self) -> int:
-        """Bound of the features that are active at once, over all legal positions."""
-        bound = 0
-        for color in range(2):
-            kinds = [len(np.unique(self._live_rows(role * 2 + color))) for role in range(6)]
-            others = sum(min(most, kind) for most, kind in zip(_MOST, kinds, strict=False))
-            bound += min(others, _MOST_WITHOUT_KING) + min(kinds[KING], 1)
+        """Bound of the features that are active at once, over all positions that a FEN can hold."""
+        rows = [self._live_rows(piece) for piece in range(PIECES)]
+        kings = sum(min(len(np.unique(rows[2 * KING + color])), 1) for color in range(2))
+        others = len(np.unique(np.concatenate(rows[: 2 * KING])))
+        bound = kings + min(others, MOST_PIECES - 2)
         return min(bound, int(self.legal_members.any(axis=(1, 2)).sum()))
 
     def _live_rows(self, piece: int) -> np.ndarray:

@@ -29,8 +29,6 @@ from nnuelab.tournament.journal import Journal
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import to_pgn
 
-"""Code that the games depend on."""
-
 
 @dataclass(frozen=True)
 class Settings:

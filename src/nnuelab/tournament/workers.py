@@ -62,7 +62,10 @@ def run(
                 task = next(waiting)
             except StopIteration:
                 return
-            connection.send(task)
+            try:
+                connection.send(task)
+            except OSError:
+                raise _died(processes[connection]) from None
             in_flight[connection] += 1
 
     try:
@@ -95,8 +98,12 @@ def _receive(connection: Connection, process: Any) -> tuple[Any, BaseException |
     try:
         return connection.recv()
     except (EOFError, ConnectionResetError):
-        process.join(5)
-        raise UserError(
-            f"a worker process died (exit status {process.exitcode}; -9 is most often a lack of "
-            "memory); run the same command again to continue, with fewer --workers if need be"
-        ) from None
+        raise _died(process) from None
+
+
+def _died(process: Any) -> UserError:
+    process.join(5)
+    return UserError(
+        f"a worker process died (exit status {process.exitcode}; -9 is most often a lack of "
+        "memory); run the same command again to continue, with fewer --workers if need be"
+    )
