@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from nnuelab.errors import UserError
 
 FILE = Path("params.yaml")
-SCHEMA = Path("params.schema.json")
 
 Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]

@@ -70,12 +70,6 @@ def is_capture(position, move):
 
 
 @inline
-def is_quiet(position, move):
-    """Neither capture nor promotion."""
-    return not is_capture(position, move) and not is_promotion(move)
-
-
-@inline
 def pack(from_square, to_square, move_kind):
     """The move as one integer."""
     return from_square | (to_square << 6) | (move_kind << 12)

@@ -5,8 +5,6 @@ What is compared is measured in the same run, turn by turn: the machine's speed 
 
 from __future__ import annotations
 
-import os
-import shutil
 import statistics
 import subprocess
 import time
@@ -19,7 +17,9 @@ import numpy as np
 
 from nnuelab.chess import notation
 from nnuelab.chess.perft import perft
+from nnuelab.data.engines import find_engine
 from nnuelab.engine.search import Engine, load_net
+from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net
 
 POSITIONS = (  # opening, middlegames open and closed, tactics (Kiwipete), endgames
@@ -90,8 +90,11 @@ def widened(net: Net, l1: int) -> Net:
 
 
 def find_stockfish() -> str | None:
-    """Debian's Stockfish, which is not on everybody's PATH."""
-    return shutil.which("stockfish", path=os.environ.get("PATH", "") + ":/usr/games")
+    """Debian's Stockfish, where it is installed."""
+    try:
+        return find_engine("stockfish")
+    except UserError:
+        return None
 
 
 class _Stockfish:

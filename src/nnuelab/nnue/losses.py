@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-UNKNOWN_RESULT = 2  # as in nnuelab.data.records
+from nnuelab.data.records import UNKNOWN_RESULT
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A lean UCI client for very short searches, and the rule by which an engine is found.
+"""A lean UCI client for very short searches.
 
 python-chess's client costs as much time as Stockfish needs for 500 nodes (its asyncio loop and
 the parsing of every info line); this one reads the last score and the move only, which makes

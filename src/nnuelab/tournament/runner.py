@@ -7,7 +7,6 @@ or none; within a pairing no opening comes twice.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,6 +18,7 @@ import numpy as np
 
 from nnuelab import artifacts
 from nnuelab.chess import notation
+from nnuelab.data.parallel import cores
 from nnuelab.errors import UserError
 from nnuelab.features import registry
 from nnuelab.progress import Progress
@@ -158,11 +158,6 @@ def tournament(
     )
     journal.path.unlink(missing_ok=True)
     return output
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check(players: Mapping[str, Path], settings: Settings) -> None:
