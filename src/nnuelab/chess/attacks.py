@@ -14,10 +14,16 @@ _KING = np.zeros(64, np.uint64)
 _PAWN = np.zeros((2, 64), np.uint64)  # squares that a pawn of that colour attacks
 _BETWEEN = np.zeros((64, 64), np.uint64)  # squares strictly between two on one line
 _LINE = np.zeros((64, 64), np.uint64)  # the whole line through two squares, 0 if there is none
-_MASK = np.zeros((2, 64), np.uint64)  # [bishop, rook]: squares whose occupancy matters
-_MAGIC = np.array(MAGICS, np.uint64)
-_SHIFT = np.zeros((2, 64), np.uint64)
-_OFFSET = np.zeros((2, 64), np.int64)  # of a square's block in _SLIDER
+_DIAGONAL = np.zeros((2, 64), np.uint64)  # the whole diagonal a1-h8, h1-a8 that a square is on
+_LOOKUP = np.zeros(
+    (2, 64),  # [bishop, rook]; together, so that a lookup reads one cache line
+    [
+        ("mask", "u8"),  # squares whose occupancy matters
+        ("magic", "u8"),
+        ("shift", "u8"),
+        ("offset", "i8"),  # of a square's block in _SLIDER
+    ],
+)
 _SLIDER = np.zeros(5248 + 102400, np.uint64)  # sum of 2^popcount(mask) over squares: bishop, rook
 
 _knight_table = table("knight", _KNIGHT)
@@ -25,10 +31,8 @@ _king_table = table("king", _KING)
 _pawn_table = table("pawn", _PAWN)
 _between_table = table("between", _BETWEEN)
 _line_table = table("line", _LINE)
-_mask_table = table("magic_mask", _MASK)
-_magic_table = table("magic", _MAGIC)
-_shift_table = table("magic_shift", _SHIFT)
-_offset_table = table("magic_offset", _OFFSET)
+_diagonal_table = table("diagonal", _DIAGONAL)
+_lookup_table = table("slider_lookup", _LOOKUP)
 _slider_table = table("slider", _SLIDER)
 
 BISHOP_LINES, ROOK_LINES = 0, 1
@@ -71,11 +75,22 @@ def line(a, b):
 
 
 @inline
+def diagonal(square):
+    """All squares of the diagonal through ``square`` that runs like a1-h8."""
+    return _diagonal_table()[0, square]
+
+
+@inline
+def antidiagonal(square):
+    """All squares of the diagonal through ``square`` that runs like h1-a8."""
+    return _diagonal_table()[1, square]
+
+
+@inline
 def _slider(lines, square, occupied):
-    index = (
-        (occupied & _mask_table()[lines, square]) * _magic_table()[lines, square]
-    ) >> _shift_table()[lines, square]
-    return _slider_table()[_offset_table()[lines, square] + np.int64(index)]
+    lookup = _lookup_table()[lines, square]
+    index = ((occupied & lookup.mask) * lookup.magic) >> lookup.shift
+    return _slider_table()[lookup.offset + np.int64(index)]
 
 
 @inline
@@ -147,7 +162,17 @@ def _fill_lines(between_sets, line_sets):
 
 
 @jit
-def _fill_sliders(magics, masks, shifts, offsets, sliders):
+def _fill_diagonals(diagonals):
+    for a in range(64):
+        for b in range(64):
+            if b % 8 - a % 8 == b // 8 - a // 8:
+                diagonals[0, a] |= bit(b)
+            if b % 8 - a % 8 == a // 8 - b // 8:
+                diagonals[1, a] |= bit(b)
+
+
+@jit
+def _fill_sliders(lookups, sliders):
     offset = 0
     inner_files = ~np.uint64(0x8181818181818181)
     inner_ranks = ~np.uint64(0xFF000000000000FF)
@@ -159,12 +184,13 @@ def _fill_sliders(magics, masks, shifts, offsets, sliders):
             inner = (inner_files | own_file) & (inner_ranks | own_rank)
             mask = _walk(lines, square, np.uint64(0)) & inner
             size = 1 << popcount(mask)
-            masks[lines, square] = mask
-            shifts[lines, square] = 64 - popcount(mask)
-            offsets[lines, square] = offset
+            lookup = lookups[lines, square]
+            lookup.mask = mask
+            lookup.shift = 64 - popcount(mask)
+            lookup.offset = offset
             subset = np.uint64(0)
             for _ in range(size):
-                slot = np.int64((subset * magics[lines, square]) >> shifts[lines, square])
+                slot = np.int64((subset * lookup.magic) >> lookup.shift)
                 sliders[offset + slot] = _walk(lines, square, subset)
                 subset = (subset - mask) & mask
             offset += size
@@ -172,4 +198,6 @@ def _fill_sliders(magics, masks, shifts, offsets, sliders):
 
 _fill_leapers(_KNIGHT, _KING, _PAWN)
 _fill_lines(_BETWEEN, _LINE)
-_fill_sliders(_MAGIC, _MASK, _SHIFT, _OFFSET, _SLIDER)
+_fill_diagonals(_DIAGONAL)
+_LOOKUP["magic"] = MAGICS
+_fill_sliders(_LOOKUP, _SLIDER)

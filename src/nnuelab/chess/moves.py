@@ -17,6 +17,7 @@ from nnuelab.chess.position import (
     ROOK,
     WHITE,
     attackers,
+    is_attacked,
     capturable_en_passant,
     castling_key,
     ep_key,
@@ -25,15 +26,17 @@ from nnuelab.chess.position import (
     set_checkers,
     turn_key,
 )
-from nnuelab.jit import copy_record, inline, jit, lsb
+from nnuelab.jit import copy_record, inline, jit, lsb, popcount
 
 NORMAL, DOUBLE_PUSH, CASTLING, EN_PASSANT = range(4)
 PROMOTION = 4  # kinds 4..7 promote to knight, bishop, rook, queen
 NO_MOVE = 0
 MAX_MOVES = 512  # 218 is the most in a reachable position; more queens have some 300
 
-_RANK_1, _RANK_8 = np.uint64(0xFF), np.uint64(0xFF << 56)
-_ONE = np.uint64(1)
+_FILE_A, _FILE_H = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_RANK_3, _RANK_6 = np.uint64(0xFF << 16), np.uint64(0xFF << 40)
+_LAST_RANKS = np.uint64(0xFF000000000000FF)
+_ONE, _SEVEN, _EIGHT, _NINE = np.uint64(1), np.uint64(7), np.uint64(8), np.uint64(9)
 _ALL = ~np.uint64(0)
 # Squares that must be empty, by castling right: White's O-O and O-O-O, Black's
 _CASTLING_EMPTY = np.array([0x60, 0x0E, 0x60 << 56, 0x0E << 56], np.uint64)
@@ -75,8 +78,14 @@ def pack(from_square, to_square, move_kind):
     return from_square | (to_square << 6) | (move_kind << 12)
 
 
+# A generator either lists the moves or counts them: `counting` is a constant in its callers, so each
+# is compiled to a function of its own, and a count of a set of targets is one instruction.
+
+
 @inline
-def _add(out, n, square, targets):
+def _add(out, n, square, targets, counting):
+    if counting:
+        return n + popcount(targets)
     while targets:
         out[n] = pack(square, lsb(targets), NORMAL)
         n += 1
@@ -85,46 +94,65 @@ def _add(out, n, square, targets):
 
 
 @inline
-def _add_pawn(out, n, square, to_square, captures_only):
-    if to_square >= 56 or to_square < 8:
-        out[n] = pack(square, to_square, PROMOTION + QUEEN - KNIGHT)
+def _add_pawns(out, n, targets, step, move_kind, captures_only, counting):
+    """Moves of pawns to ``targets``, each from ``step`` squares before its target."""
+    promotions = targets & _LAST_RANKS
+    if counting:
+        return n + popcount(targets) + 3 * popcount(promotions)
+    targets ^= promotions
+    while targets:
+        square = lsb(targets)
+        targets &= targets - _ONE
+        out[n] = pack(square - step, square, move_kind)
+        n += 1
+    while promotions:
+        square = lsb(promotions)
+        promotions &= promotions - _ONE
+        out[n] = pack(square - step, square, PROMOTION + QUEEN - KNIGHT)
         n += 1
         if not captures_only:
             for role in range(KNIGHT, QUEEN):
-                out[n] = pack(square, to_square, PROMOTION + role - KNIGHT)
+                out[n] = pack(square - step, square, PROMOTION + role - KNIGHT)
                 n += 1
-    else:
-        out[n] = pack(square, to_square, NORMAL)
-        n += 1
     return n
 
 
 @inline
-def _pawn_moves(position, out, n, captures_only, allowed, occupied, enemy, king):
+def _pawn_moves(position, out, n, captures_only, counting, allowed, occupied, enemy, king):
+    """All pawns at once; a pinned one only moves along its pin, a line through the king."""
     us = np.int64(position.turn)
-    forward = 8 if us == WHITE else -8
-    promotion_rank = _RANK_8 if us == WHITE else _RANK_1
-    start_rank = 1 if us == WHITE else 6
-    pawns = position.roles[PAWN] & position.colors[us]
-    while pawns:
-        square = lsb(pawns)
-        pawns &= pawns - _ONE
-        mask = allowed
-        if position.pinned & bit(square):
-            mask &= attacks.line(king, square)
-        captures = attacks.pawn(us, square) & enemy & mask
-        while captures:
-            n = _add_pawn(out, n, square, lsb(captures), captures_only)
-            captures &= captures - _ONE
-        push = square + forward
-        if not occupied & bit(push):
-            if mask & bit(push) and (not captures_only or promotion_rank & bit(push)):
-                n = _add_pawn(out, n, square, push, captures_only)
-            if not captures_only and square >> 3 == start_rank:
-                double = push + forward
-                if not occupied & bit(double) and mask & bit(double):
-                    out[n] = pack(square, double, DOUBLE_PUSH)
-                    n += 1
+    white = us == WHITE
+    free = position.roles[PAWN] & position.colors[us]
+    pinned = free & position.pinned
+    free ^= pinned
+    takers = free | (pinned & attacks.diagonal(king))
+    if white:
+        targets = (takers & ~_FILE_H) << _NINE
+    else:
+        targets = (takers & ~_FILE_A) >> _NINE
+    step = 9 if white else -9
+    targets &= enemy & allowed
+    n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
+    takers = free | (pinned & attacks.antidiagonal(king))
+    if white:
+        targets = (takers & ~_FILE_A) << _SEVEN
+    else:
+        targets = (takers & ~_FILE_H) >> _SEVEN
+    step = 7 if white else -7
+    targets &= enemy & allowed
+    n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
+    walkers = free | (pinned & (_FILE_A << np.uint64(king & 7)))
+    step = 8 if white else -8
+    if white:
+        targets = (walkers << _EIGHT) & ~occupied
+        doubles = ((targets & _RANK_3) << _EIGHT) & ~occupied & allowed
+    else:
+        targets = (walkers >> _EIGHT) & ~occupied
+        doubles = ((targets & _RANK_6) >> _EIGHT) & ~occupied & allowed
+    targets &= allowed & (_LAST_RANKS if captures_only else _ALL)
+    n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
+    if not captures_only:
+        n = _add_pawns(out, n, doubles, 2 * step, DOUBLE_PUSH, captures_only, counting)
     if position.ep != NO_SQUARE:
         n = _en_passant_moves(position, out, n, us, king, occupied, enemy)
     return n
@@ -146,14 +174,14 @@ def _en_passant_moves(position, out, n, us, king, occupied, enemy):
 
 
 @inline
-def _piece_moves(position, out, n, allowed, occupied, king):
+def _piece_moves(position, out, n, counting, allowed, occupied, king):
     us = np.int64(position.turn)
     own = position.colors[us]
     knights = position.roles[KNIGHT] & own & ~position.pinned  # a pinned knight never moves
     while knights:
         square = lsb(knights)
         knights &= knights - _ONE
-        n = _add(out, n, square, attacks.knight(square) & allowed)
+        n = _add(out, n, square, attacks.knight(square) & allowed, counting)
     diagonal = (position.roles[BISHOP] | position.roles[QUEEN]) & own
     while diagonal:
         square = lsb(diagonal)
@@ -161,7 +189,7 @@ def _piece_moves(position, out, n, allowed, occupied, king):
         targets = attacks.bishop(square, occupied) & allowed
         if position.pinned & bit(square):
             targets &= attacks.line(king, square)
-        n = _add(out, n, square, targets)
+        n = _add(out, n, square, targets, counting)
     straight = (position.roles[ROOK] | position.roles[QUEEN]) & own
     while straight:
         square = lsb(straight)
@@ -169,42 +197,39 @@ def _piece_moves(position, out, n, allowed, occupied, king):
         targets = attacks.rook(square, occupied) & allowed
         if position.pinned & bit(square):
             targets &= attacks.line(king, square)
-        n = _add(out, n, square, targets)
+        n = _add(out, n, square, targets, counting)
     return n
 
 
 @inline
-def _castling_moves(position, out, n, us, king, occupied):
-    enemy = position.colors[us ^ 1]
+def _castling_moves(position, out, n, us, king, safe_steps, occupied):
     for side in range(2):  # 0 short, 1 long
         right = 2 * us + side
         if position.castling & (1 << right) and not occupied & _CASTLING_EMPTY[right]:
             step = -1 if side else 1
-            if (
-                not attackers(position, king + step, occupied) & enemy
-                and not attackers(position, king + 2 * step, occupied) & enemy
-            ):
+            passes = safe_steps & bit(king + step)
+            if passes and not is_attacked(position, king + 2 * step, occupied, us):
                 out[n] = pack(king, king + 2 * step, CASTLING)
                 n += 1
     return n
 
 
 @inline
-def _generate(position, out, captures_only):
+def _generate(position, out, captures_only, counting):
     us = np.int64(position.turn)
     own, enemy = position.colors[us], position.colors[us ^ 1]
     occupied = own | enemy
     king = king_square(position, us)
     targets = enemy if captures_only else ~own
-    n = 0
     without_king = occupied ^ bit(king)
     steps = attacks.king(king) & targets
+    safe = steps
     while steps:
         square = lsb(steps)
         steps &= steps - _ONE
-        if not attackers(position, square, without_king) & enemy:
-            out[n] = pack(king, square, NORMAL)
-            n += 1
+        if is_attacked(position, square, without_king, us):
+            safe ^= bit(square)
+    n = _add(out, 0, king, safe, counting)
     checkers = position.checkers
     evasions = _ALL
     if checkers:
@@ -212,21 +237,27 @@ def _generate(position, out, captures_only):
             return n  # only the king can answer a double check
         evasions = checkers | attacks.between(king, lsb(checkers))
     elif not captures_only and position.castling:
-        n = _castling_moves(position, out, n, us, king, occupied)
-    n = _piece_moves(position, out, n, targets & evasions, occupied, king)
-    return _pawn_moves(position, out, n, captures_only, evasions, occupied, enemy, king)
+        n = _castling_moves(position, out, n, us, king, safe, occupied)
+    n = _piece_moves(position, out, n, counting, targets & evasions, occupied, king)
+    return _pawn_moves(position, out, n, captures_only, counting, evasions, occupied, enemy, king)
 
 
 @jit
 def legal_moves(position, out):
     """Writes all legal moves to ``out`` (int64, at least MAX_MOVES) and returns their number."""
-    return _generate(position, out, False)
+    return _generate(position, out, False, False)
 
 
 @jit
 def captures(position, out):
     """Writes legal captures, en passant and queen promotions to ``out``; returns their number."""
-    return _generate(position, out, True)
+    return _generate(position, out, True, False)
+
+
+@jit
+def count_moves(position, scratch):
+    """The number of legal moves; ``scratch`` (int64, at least MAX_MOVES) is overwritten."""
+    return _generate(position, scratch, False, True)
 
 
 def _castling_kept() -> np.ndarray:
@@ -241,26 +272,11 @@ _KEPT = _castling_kept()
 
 
 @inline
-def _remove(position, piece, square):
+def _toggle(position, piece, square):
+    """Puts a piece on the bitboards or takes it off; returns its Zobrist number."""
     position.roles[piece >> 1] ^= bit(square)
     position.colors[piece & 1] ^= bit(square)
-    position.board[square] = EMPTY
-    position.key ^= piece_key(piece, square)
-
-
-@inline
-def _put(position, piece, square):
-    position.roles[piece >> 1] ^= bit(square)
-    position.colors[piece & 1] ^= bit(square)
-    position.board[square] = piece
-    position.key ^= piece_key(piece, square)
-
-
-@inline
-def _pass_turn(position):
-    position.turn ^= 1
-    position.key ^= turn_key()
-    set_checkers(position)
+    return piece_key(piece, square)
 
 
 @jit
@@ -271,28 +287,43 @@ def make(old, new, move):
     start, square, move_kind = origin(move), target(move), kind(move)
     piece = np.int64(new.board[start])
     captured = np.int64(new.board[square])
-    new.key ^= ep_key(new.ep) ^ castling_key(new.castling)
-    new.ep = NO_SQUARE
-    new.halfmove += 1
-    new.fullmove += us
+    castling = np.int64(new.castling)
+    key = new.key ^ turn_key()
+    halfmove = new.halfmove + 1
+    if new.ep != NO_SQUARE:
+        key ^= ep_key(new.ep)
+        new.ep = NO_SQUARE
     if captured != EMPTY:
-        _remove(new, captured, square)
-        new.halfmove = 0
-    _remove(new, piece, start)
+        key ^= _toggle(new, captured, square)
+        halfmove = 0
+    new.board[start] = EMPTY
+    key ^= _toggle(new, piece, start)
     if piece >> 1 == PAWN:
-        new.halfmove = 0
+        halfmove = 0
         if move_kind >= PROMOTION:
             piece = 2 * (move_kind - PROMOTION + KNIGHT) + us
         elif move_kind == EN_PASSANT:
-            _remove(new, 2 * PAWN + (us ^ 1), square ^ 8)
-    _put(new, piece, square)
+            new.board[square ^ 8] = EMPTY
+            key ^= _toggle(new, 2 * PAWN + (us ^ 1), square ^ 8)
+    new.board[square] = piece
+    key ^= _toggle(new, piece, square)
     if move_kind == CASTLING:
         short = square > start
-        _remove(new, 2 * ROOK + us, square + 1 if short else square - 2)
-        _put(new, 2 * ROOK + us, square - 1 if short else square + 1)
-    new.castling &= _KEPT[start] & _KEPT[square]
-    new.key ^= castling_key(new.castling)
-    _pass_turn(new)
+        corner, beside = square + 1 if short else square - 2, square - 1 if short else square + 1
+        rook = 2 * ROOK + us
+        new.board[corner] = EMPTY
+        new.board[beside] = rook
+        key ^= _toggle(new, rook, corner) ^ _toggle(new, rook, beside)
+    if castling:
+        kept = castling & np.int64(_KEPT[start] & _KEPT[square])
+        if kept != castling:
+            key ^= castling_key(castling) ^ castling_key(kept)
+            new.castling = kept
+    new.halfmove = halfmove
+    new.fullmove += us
+    new.turn = us ^ 1
+    new.key = key
+    set_checkers(new)
     if move_kind == DOUBLE_PUSH and capturable_en_passant(new, square ^ 8):
         new.ep = square ^ 8
         new.key ^= ep_key(new.ep)
@@ -306,4 +337,6 @@ def make_null(old, new):
     new.ep = NO_SQUARE
     new.halfmove += 1
     new.fullmove += new.turn
-    _pass_turn(new)
+    new.turn ^= 1
+    new.key ^= turn_key()
+    set_checkers(new)

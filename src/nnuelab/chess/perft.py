@@ -2,21 +2,24 @@
 
 import numpy as np
 
-from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
+from nnuelab.chess.moves import MAX_MOVES, count_moves, legal_moves, make
 from nnuelab.chess.position import POSITION
-from nnuelab.jit import jit
+from nnuelab.jit import address, jit, view
 
 MAX_DEPTH = 32
 
 
 @jit
 def _count(stack, lists, ply, depth):
-    n = legal_moves(stack[ply], lists[ply])
+    """``stack`` and ``lists`` are the addresses of POSITION[depth + 1] and int64[.., MAX_MOVES]."""
+    positions = view(stack, MAX_DEPTH + 1, POSITION)
+    moves = view(lists, (MAX_DEPTH + 1, MAX_MOVES), np.int64)[ply]
     if depth == 1:
-        return n  # bulk counting: every legal move is one leaf
+        return count_moves(positions[ply], moves)  # every legal move is one leaf
+    n = legal_moves(positions[ply], moves)
     total = 0
     for i in range(n):
-        make(stack[ply], stack[ply + 1], lists[ply, i])
+        make(positions[ply], positions[ply + 1], moves[i])
         total += _count(stack, lists, ply + 1, depth - 1)
     return total
 
@@ -37,8 +40,9 @@ def divide(position: np.void, depth: int) -> dict[int, int]:
     lists = np.zeros((depth + 1, MAX_MOVES), np.int64)
     stack[0] = position
     n = legal_moves(stack[0], lists[0])
+    places = np.uint64(address(stack)), np.uint64(address(lists))
     counts = {}
     for move in lists[0, :n].tolist():
         make(stack[0], stack[1], move)
-        counts[move] = _count(stack, lists, 1, depth - 1) if depth > 1 else 1
+        counts[move] = _count(*places, 1, depth - 1) if depth > 1 else 1
     return counts

@@ -91,31 +91,49 @@ def attackers(position, square, occupied):
 
 
 @inline
+def is_attacked(position, square, occupied, us):
+    """Whether a piece of the other colour attacks ``square`` when ``occupied`` squares block."""
+    queens = position.roles[QUEEN]
+    return (
+        position.colors[us ^ 1]
+        & (
+            (attacks.pawn(us, square) & position.roles[PAWN])
+            | (attacks.knight(square) & position.roles[KNIGHT])
+            | (attacks.king(square) & position.roles[KING])
+            | (attacks.bishop(square, occupied) & (position.roles[BISHOP] | queens))
+            | (attacks.rook(square, occupied) & (position.roles[ROOK] | queens))
+        )
+        != 0
+    )
+
+
+@inline
 def set_checkers(position):
     """Derives ``checkers`` and ``pinned`` of the side to move from the pieces."""
     us = np.int64(position.turn)
     king = king_square(position, us)
     enemy = position.colors[us ^ 1]
     own = position.colors[us]
-    occupied = own | enemy
-    queens = position.roles[QUEEN]
-    position.checkers = enemy & (
+    diagonal = position.roles[BISHOP] | position.roles[QUEEN]
+    straight = position.roles[ROOK] | position.roles[QUEEN]
+    checkers = enemy & (
         (attacks.pawn(us, king) & position.roles[PAWN])
         | (attacks.knight(king) & position.roles[KNIGHT])
-        | (attacks.bishop(king, occupied) & (position.roles[BISHOP] | queens))
-        | (attacks.rook(king, occupied) & (position.roles[ROOK] | queens))
-    )
-    snipers = enemy & (
-        (attacks.bishop(king, enemy) & (position.roles[BISHOP] | queens))
-        | (attacks.rook(king, enemy) & (position.roles[ROOK] | queens))
     )
     pinned = np.uint64(0)
+    # Sliders that would give check if there were none of our own pieces between.
+    snipers = enemy & (
+        (attacks.bishop(king, enemy) & diagonal) | (attacks.rook(king, enemy) & straight)
+    )
     while snipers:
         sniper = lsb(snipers)
         snipers &= snipers - np.uint64(1)
         blockers = attacks.between(king, sniper) & own
-        if popcount(blockers) == 1:
+        if blockers == 0:
+            checkers |= bit(sniper)
+        elif blockers & (blockers - np.uint64(1)) == 0:
             pinned |= blockers
+    position.checkers = checkers
     position.pinned = pinned
 
 
