@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import chess
-import numba
+import llvmlite.binding
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnuelab import features
+from nnuelab import features, jit
 from nnuelab.chess import notation
 from nnuelab.features import kernels
-from nnuelab.nnue import inference, simd
+from nnuelab.nnue import inference
 from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.netfile import Net
 from tests.naive import nnue as naive
 from tests.nnue_nets import random_net
 
@@ -55,7 +59,7 @@ def test_forward_is_the_twin_s(
     accumulators = rng.normal(0, 100 << l1_shift, (2, l1)).clip(-32768, 32767).astype(np.int16)
     accumulators[rng.random((2, l1)) < 0.02] = 32767
     accumulators[rng.random((2, l1)) < 0.02] = -32768
-    value = inference.forward(Evaluator(net).record, *accumulators)
+    value = inference.forward(Evaluator(net).record, *padded(net, *accumulators))
     assert value == naive.forward(net, *accumulators)
 
 
@@ -64,7 +68,9 @@ def test_the_largest_products_do_not_wrap() -> None:
     net.w2[:], net.b2[:] = -128, 0
     net.w2[0] = 127
     full = np.full((2, 64), 32767, np.int16)
-    assert inference.forward(Evaluator(net).record, *full) == naive.forward(net, *full)
+    assert inference.forward(Evaluator(net).record, *padded(net, *full)) == naive.forward(
+        net, *full
+    )
 
 
 @pytest.mark.parametrize("feature_set", ["ALL", "H+V+D1+D2", "ALL+H+V"])
@@ -74,11 +80,10 @@ def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
     record = evaluator.record
     width = features.parse(feature_set).max_active
     added, removed = np.empty((2, width), np.int32)
-    fresh = np.empty(40, np.int16)
+    fresh, acc, other = np.zeros((3, record["width"]), np.int16)
     for seed in range(3):
         positions = [notation.from_fen(fen) for fen in random_game(seed)]
         for perspective in range(2):
-            acc = np.empty(40, np.int16)
             inference.refresh(record, positions[0], perspective, acc)
             # One ply at a time in place, then jumps of seven plies into another accumulator.
             for step in (1, 7):
@@ -88,23 +93,23 @@ def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
                     na, nr = kernels.changes(
                         record["features"], old, new, perspective, added, removed
                     )
-                    target = acc if step == 1 else np.empty(40, np.int16)
+                    target = acc if step == 1 else other
                     inference.update(record, acc, target, added, na, removed, nr)
-                    acc = target
+                    acc, other = target, acc
                     inference.refresh(record, new, perspective, fresh)
                     expected = naive.accumulator(net, rows_of(feature_set, new, perspective))
                     assert np.array_equal(acc, fresh)
-                    assert np.array_equal(acc, expected)
+                    assert np.array_equal(acc[:40], expected)
 
 
 @pytest.mark.parametrize(("na", "nr"), [(a, r) for a in range(4) for r in range(4)])
 def test_every_mix_of_added_and_removed_rows(na: int, nr: int) -> None:
-    net = random_net("H", 20, 8)
+    net = random_net("H", 320, 8)  # one pass of the widest vectors, and a rest
     rng = np.random.default_rng(1)
-    source = rng.integers(-500, 500, 20).astype(np.int16)
+    source = rng.integers(-500, 500, 320).astype(np.int16)
     added, removed = rng.choice(96, 8, replace=False).astype(np.int32).reshape(2, 4)
     expected = source + net.w1[added[:na]].sum(0) - net.w1[removed[:nr]].sum(0)
-    target = np.empty(20, np.int16)
+    target = np.empty(320, np.int16)
     inference.update(Evaluator(net).record, source, target, added, na, removed, nr)
     assert np.array_equal(target, expected)
 
@@ -137,27 +142,53 @@ def test_a_broken_fen_is_refused() -> None:
         Evaluator(random_net("H", 8, 8)).evaluate_fens(["8/8/8/8/8/8/8/8 w - - 0 1"])
 
 
-@pytest.mark.parametrize("avx2", [True, False])
-def test_the_dot_product_is_the_same_with_and_without_avx2(
-    avx2: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(simd, "_AVX2", avx2 and simd._AVX2)
-    accumulate = simd._accumulator(16)
+PROBE = """
+import sys
+import numpy as np
+from nnuelab.chess import notation
+from nnuelab.engine.search import Engine
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.netfile import Net
+from tests.nnue_nets import random_games, random_net
+fens = random_games(3)
+for l1, l2, shift in ((1, 1, 0), (40, 8, 2), (64, 32, 3), (320, 72, 1)):
+    net = random_net("ALL+H", l1, l2, l1 + l2, shift, 7, 4)
+    print(Evaluator(net).evaluate_fens(fens))
+    engine = Engine(net, hash_mb=1)
+    for fen in fens[::80]:
+        print(engine.search(notation.from_fen(fen), nodes=500).pv)
+"""
 
-    @numba.njit
-    def kernel(sums, weights, stride, inputs, blocks, n):  # type: ignore[no-untyped-def]
-        accumulate(sums, weights, stride, inputs, blocks, n)
 
-    rng = np.random.default_rng(0)
-    sums = rng.integers(-1000, 1000, 16).astype(np.int32)
-    weights = rng.integers(-128, 128, (10, 16, 4)).astype(np.int8)
-    inputs = rng.integers(0, 128, (10, 4)).astype(np.uint8)
-    weights[3], inputs[3] = -128, 127
-    blocks = np.array([0, 3, 9], np.int32)
-    expected = sums + np.einsum("boi,bi->o", weights[blocks].astype(int), inputs[blocks])
-    places = [array.ctypes.data for array in (sums, weights)]
-    kernel(*places, 64, inputs.ctypes.data, blocks.ctypes.data, 3)
-    assert np.array_equal(sums, expected)
+@pytest.mark.parametrize("path", [path for path in jit.SIMD_PATHS if path != jit.SIMD])
+def test_every_path_of_the_vector_code_gives_the_same_bits(path: str) -> None:
+    features_here = llvmlite.binding.get_host_cpu_features()
+    if not all(features_here.get(needed) for needed in jit.SIMD_PATHS[path]):
+        pytest.skip(f"this CPU has no {path}")
+
+    def outputs(chosen: str) -> str:
+        environment = {**os.environ, "NNUELAB_SIMD": chosen}
+        command = [sys.executable, "-c", PROBE]
+        return subprocess.run(
+            command, env=environment, check=True, capture_output=True, text=True
+        ).stdout
+
+    assert outputs(path) == outputs(jit.SIMD)
+
+
+def test_an_unknown_path_is_refused_in_one_line() -> None:
+    environment = {**os.environ, "NNUELAB_SIMD": "sse9"}
+    command = [sys.executable, "-m", "nnuelab.cli", "perft", "startpos", "1"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "NNUELAB_SIMD" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def padded(net: Net, *accumulators: np.ndarray) -> list[np.ndarray]:
+    """The same with what the kernels' width adds: zeros."""
+    width = int(Evaluator(net).record["width"])
+    return [np.pad(a, (0, width - len(a))) for a in accumulators]
 
 
 def test_a_record_keeps_its_memory_alive() -> None:
@@ -166,5 +197,7 @@ def test_a_record_keeps_its_memory_alive() -> None:
     gc.collect()
     filler = [np.full(24 * 96, -1, np.int16) for _ in range(50)]
     accumulators = np.full((2, 24), 50, np.int16)
-    assert inference.forward(record, *accumulators) == naive.forward(net, *accumulators)
+    assert inference.forward(record, *padded(net, *accumulators)) == naive.forward(
+        net, *accumulators
+    )
     assert filler

@@ -22,8 +22,35 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from nnuelab.errors import UserError
+
 CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
+CACHE_LINE = 64  # bytes
 KERNEL_ROOMS = ("jit.py", "chess", "features", "data", "nnue", "engine")
+
+
+SIMD_PATHS = {
+    "avx512": ("avx512f", "avx512bw", "avx512vl", "avx512vnni"),
+    "vnni256": ("avx2", "avx512vl", "avx512vnni"),
+    "avx2": ("avx2",),
+    "portable": (),
+}
+"""Ways through the vector kernels, best first, and the CPU features that each needs."""
+
+
+def _simd_path() -> str:
+    """The best path of this CPU, or the one that ``NNUELAB_SIMD`` names; all give the same bits."""
+    features = llvmlite.binding.get_host_cpu_features()
+    usable = [path for path, needs in SIMD_PATHS.items() if all(features.get(n) for n in needs)]
+    chosen = os.environ.get("NNUELAB_SIMD", usable[0])
+    if chosen not in usable:
+        raise UserError(
+            f"NNUELAB_SIMD is {chosen!r}, this CPU can do {', '.join(usable)}; unset it"
+        )
+    return chosen
+
+
+SIMD = _simd_path()
 
 
 def _cache_folder() -> Path:
@@ -33,7 +60,7 @@ def _cache_folder() -> Path:
     constants in other files: a cached caller would keep the old ones inside. A folder keyed by a
     hash of all of them has no stale entries.
     """
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {CHECKED}".encode())
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {CHECKED} {SIMD}".encode())
     package = Path(__file__).resolve().parent
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package)
@@ -123,6 +150,15 @@ def view(address, shape, dtype):  # type: ignore[no-untyped-def]
     return numba.carray(_pointer(np.uint64(address)), shape, dtype)
 
 
+@inline
+def at(index):  # type: ignore[no-untyped-def]
+    """An index (int64) that is never negative: LLVM leaves out the test for counting from the end.
+
+    Without it a loop over an array can't become vector code.
+    """
+    return np.uint64(index)
+
+
 def address(array: np.ndarray) -> int:
     """The address of an array's first element, to be stored in a record's field.
 
@@ -134,6 +170,15 @@ def address(array: np.ndarray) -> int:
     if not array.flags.c_contiguous:
         raise ValueError("only C-contiguous arrays can be handed to kernels by address")
     return array.ctypes.data
+
+
+def aligned(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Zeros that begin on a cache line, so that no vector lies on two."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape)) * dtype.itemsize
+    memory = np.zeros(size + CACHE_LINE, np.uint8)
+    start = -address(memory) % CACHE_LINE
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 @intrinsic
@@ -153,6 +198,14 @@ def copy_record(typing_context: Any, target: Any, source: Any) -> Any:
 _TABLES: list[np.ndarray] = []  # tables live as long as the process: compiled code points into them
 
 
+def symbol(builder: Any, name: str) -> Any:
+    """The memory of the :func:`table` called ``name`` as LLVM's pointer to bytes."""
+    name = f"nnuelab_{name}"
+    if name in builder.module.globals:
+        return builder.module.globals[name]
+    return cgutils.add_global_variable(builder.module, ir.IntType(8), name)
+
+
 def table(name: str, array: np.ndarray) -> Any:
     """Makes a read-mostly array reachable from jitted code without baking it in.
 
@@ -170,16 +223,14 @@ def table(name: str, array: np.ndarray) -> Any:
     A function of no arguments for jitted code, that returns the array: ``KNIGHT()[square]``.
     """
     _TABLES.append(array)
-    symbol = f"nnuelab_{name}"
-    llvmlite.binding.add_symbol(symbol, address(array))
+    llvmlite.binding.add_symbol(f"nnuelab_{name}", address(array))
     array_type = types.Array(numba.from_dtype(array.dtype), array.ndim, "C")
     shape, strides, itemsize = array.shape, array.strides, array.itemsize
 
     @intrinsic
     def function(typing_context: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            symbol_type = ir.IntType(8)
-            data = cgutils.add_global_variable(builder.module, symbol_type, symbol)
+            data = symbol(builder, name)
             made = context.make_array(array_type)(context, builder)
 
             def integer(value: int) -> Any:

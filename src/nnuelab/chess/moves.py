@@ -17,16 +17,16 @@ from nnuelab.chess.position import (
     ROOK,
     WHITE,
     attackers,
-    is_attacked,
     capturable_en_passant,
     castling_key,
     ep_key,
+    is_attacked,
     king_square,
     piece_key,
     set_checkers,
     turn_key,
 )
-from nnuelab.jit import copy_record, inline, jit, lsb, popcount
+from nnuelab.jit import at, copy_record, inline, jit, lsb, popcount
 
 NORMAL, DOUBLE_PUSH, CASTLING, EN_PASSANT = range(4)
 PROMOTION = 4  # kinds 4..7 promote to knight, bishop, rook, queen
@@ -78,8 +78,8 @@ def pack(from_square, to_square, move_kind):
     return from_square | (to_square << 6) | (move_kind << 12)
 
 
-# A generator either lists the moves or counts them: `counting` is a constant in its callers, so each
-# is compiled to a function of its own, and a count of a set of targets is one instruction.
+# A generator either lists moves or counts them: `counting` is a constant in its callers, so each is
+# compiled to a function of its own, and a set of targets is counted by one instruction.
 
 
 @inline
@@ -87,7 +87,7 @@ def _add(out, n, square, targets, counting):
     if counting:
         return n + popcount(targets)
     while targets:
-        out[n] = pack(square, lsb(targets), NORMAL)
+        out[at(n)] = pack(square, lsb(targets), NORMAL)
         n += 1
         targets &= targets - _ONE
     return n
@@ -103,16 +103,16 @@ def _add_pawns(out, n, targets, step, move_kind, captures_only, counting):
     while targets:
         square = lsb(targets)
         targets &= targets - _ONE
-        out[n] = pack(square - step, square, move_kind)
+        out[at(n)] = pack(square - step, square, move_kind)
         n += 1
     while promotions:
         square = lsb(promotions)
         promotions &= promotions - _ONE
-        out[n] = pack(square - step, square, PROMOTION + QUEEN - KNIGHT)
+        out[at(n)] = pack(square - step, square, PROMOTION + QUEEN - KNIGHT)
         n += 1
         if not captures_only:
             for role in range(KNIGHT, QUEEN):
-                out[n] = pack(square - step, square, PROMOTION + role - KNIGHT)
+                out[at(n)] = pack(square - step, square, PROMOTION + role - KNIGHT)
                 n += 1
     return n
 
@@ -126,18 +126,12 @@ def _pawn_moves(position, out, n, captures_only, counting, allowed, occupied, en
     pinned = free & position.pinned
     free ^= pinned
     takers = free | (pinned & attacks.diagonal(king))
-    if white:
-        targets = (takers & ~_FILE_H) << _NINE
-    else:
-        targets = (takers & ~_FILE_A) >> _NINE
+    targets = (takers & ~_FILE_H) << _NINE if white else (takers & ~_FILE_A) >> _NINE
     step = 9 if white else -9
     targets &= enemy & allowed
     n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
     takers = free | (pinned & attacks.antidiagonal(king))
-    if white:
-        targets = (takers & ~_FILE_A) << _SEVEN
-    else:
-        targets = (takers & ~_FILE_H) >> _SEVEN
+    targets = (takers & ~_FILE_A) << _SEVEN if white else (takers & ~_FILE_H) >> _SEVEN
     step = 7 if white else -7
     targets &= enemy & allowed
     n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
@@ -168,7 +162,7 @@ def _en_passant_moves(position, out, n, us, king, occupied, enemy):
         pawns &= pawns - _ONE
         after = (occupied ^ bit(start) ^ bit(captured)) | bit(square)
         if not attackers(position, king, after) & enemy & ~bit(captured):
-            out[n] = pack(start, square, EN_PASSANT)
+            out[at(n)] = pack(start, square, EN_PASSANT)
             n += 1
     return n
 
@@ -209,7 +203,7 @@ def _castling_moves(position, out, n, us, king, safe_steps, occupied):
             step = -1 if side else 1
             passes = safe_steps & bit(king + step)
             if passes and not is_attacked(position, king + 2 * step, occupied, us):
-                out[n] = pack(king, king + 2 * step, CASTLING)
+                out[at(n)] = pack(king, king + 2 * step, CASTLING)
                 n += 1
     return n
 

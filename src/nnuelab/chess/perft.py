@@ -4,7 +4,7 @@ import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, count_moves, legal_moves, make
 from nnuelab.chess.position import POSITION
-from nnuelab.jit import address, jit, view
+from nnuelab.jit import address, at, jit, view
 
 MAX_DEPTH = 32
 
@@ -13,13 +13,13 @@ MAX_DEPTH = 32
 def _count(stack, lists, ply, depth):
     """``stack`` and ``lists`` are the addresses of POSITION[depth + 1] and int64[.., MAX_MOVES]."""
     positions = view(stack, MAX_DEPTH + 1, POSITION)
-    moves = view(lists, (MAX_DEPTH + 1, MAX_MOVES), np.int64)[ply]
+    moves = view(lists, (MAX_DEPTH + 1, MAX_MOVES), np.int64)[at(ply)]
     if depth == 1:
-        return count_moves(positions[ply], moves)  # every legal move is one leaf
-    n = legal_moves(positions[ply], moves)
+        return count_moves(positions[at(ply)], moves)  # every legal move is one leaf
+    n = legal_moves(positions[at(ply)], moves)
     total = 0
     for i in range(n):
-        make(positions[ply], positions[ply + 1], moves[i])
+        make(positions[at(ply)], positions[at(ply + 1)], moves[at(i)])
         total += _count(stack, lists, ply + 1, depth - 1)
     return total
 

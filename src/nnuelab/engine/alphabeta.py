@@ -33,7 +33,6 @@ from nnuelab.engine.ordering import (
     score_of,
 )
 from nnuelab.engine.state import (
-    FRAME,
     FRAMES,
     HISTORY_KEYS,
     INFINITE,
@@ -42,8 +41,9 @@ from nnuelab.engine.state import (
     MAX_PLY,
     NO_DESTINATION,
     NO_EVALUATION,
+    frame_at,
 )
-from nnuelab.jit import inline, jit, view
+from nnuelab.jit import at, inline, jit, view
 from nnuelab.jit import table as jit_table
 
 DRAW = 0
@@ -83,8 +83,7 @@ def _may_go_on(s):
 @jit
 def enter(s, ply, move):
     """Makes a legal move at ``ply``: a node. The new frame is the one below."""
-    frames = view(s.frames, FRAMES, FRAME)
-    frame, below = frames[ply], frames[ply + 1]
+    frame, below = frame_at(s, ply), frame_at(s, ply + 1)
     make(frame.position, below.position, move)
     table.prefetch(s, below.position.key)
     s.nodes += 1
@@ -92,26 +91,25 @@ def enter(s, ply, move):
     below.moved = destination(frame.position, move)
     below.moved_before = frame.moved
     below.reversible = frame.reversible + 1 if below.position.halfmove > 0 else 0
-    view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[s.root + ply + 1] = below.position.key
+    view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[at(s.root + ply + 1)] = below.position.key
 
 
 @jit
 def enter_null(s, ply):
     """Passes at ``ply``; no node, and no repetition reaches across it."""
-    frames = view(s.frames, FRAMES, FRAME)
-    frame, below = frames[ply], frames[ply + 1]
+    frame, below = frame_at(s, ply), frame_at(s, ply + 1)
     make_null(frame.position, below.position)
     table.prefetch(s, below.position.key)
     outdate(below)
     below.moved = NO_DESTINATION
     below.moved_before = frame.moved
     below.reversible = 0
-    view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[s.root + ply + 1] = below.position.key
+    view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[at(s.root + ply + 1)] = below.position.key
 
 
 @inline
 def _list_of(s, ply):
-    return view(s.moves, (FRAMES, MAX_MOVES), np.int64)[ply]
+    return view(s.moves, (FRAMES, MAX_MOVES), np.int64)[at(ply)]
 
 
 @jit
@@ -121,7 +119,7 @@ def is_draw(s, ply):
     Once is enough for a repetition inside the line that is searched: what was best there is best
     again. A position of the game before the root has to come up for the third time.
     """
-    frame = view(s.frames, FRAMES, FRAME)[ply]
+    frame = frame_at(s, ply)
     position = frame.position
     if position.halfmove >= FIFTY_MOVES and (
         not position.checkers or legal_moves(position, _list_of(s, ply)) > 0
@@ -133,7 +131,7 @@ def is_draw(s, ply):
     here = s.root + ply
     seen = 0
     for back in range(4, frame.reversible + 1, 2):
-        if keys[here - back] == position.key:
+        if keys[at(here - back)] == position.key:
             seen += 1
             if back < ply or seen == 2:
                 return True
@@ -162,7 +160,7 @@ def _bound(best, alpha, beta):
 @inline
 def _store_quiet(s, ply, move, best, evaluation, alpha, beta):
     """Stores a result of quiescence."""
-    key = view(s.frames, FRAMES, FRAME)[ply].position.key
+    key = frame_at(s, ply).position.key
     table.store(s, key, move, best, evaluation, np.int64(0), _bound(best, alpha, beta), ply)
 
 
@@ -172,7 +170,7 @@ def quiesce(s, alpha, beta, ply):
 
     In check every evasion is tried, so that a mate is seen.
     """
-    frame = view(s.frames, FRAMES, FRAME)[ply]
+    frame = frame_at(s, ply)
     position = frame.position
     frame.pv_length = 0
     s.seldepth = max(s.seldepth, ply)
@@ -185,7 +183,7 @@ def quiesce(s, alpha, beta, ply):
     hash_move = np.int64(NO_MOVE)
     evaluation = np.int64(NO_EVALUATION)
     if slot >= 0:
-        entry = table.entries(s)[slot]
+        entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
         if _usable(entry.bound & 3, score, alpha, beta) and beta - alpha == 1:
             return score
@@ -255,13 +253,12 @@ def _is_mobile(position):
 @inline
 def _extend_line(s, ply, move):
     """The best line at ``ply`` is ``move`` and the best line below."""
-    frames = view(s.frames, FRAMES, FRAME)
     pv = view(s.pv, (FRAMES, FRAMES), np.int64)
-    pv[ply, 0] = move
-    length = frames[ply + 1].pv_length
+    pv[at(ply), 0] = move
+    length = frame_at(s, ply + 1).pv_length
     for i in range(length):
-        pv[ply, i + 1] = pv[ply + 1, i]
-    frames[ply].pv_length = length + 1
+        pv[at(ply), at(i + 1)] = pv[at(ply + 1), at(i)]
+    frame_at(s, ply).pv_length = length + 1
 
 
 @inline
@@ -269,17 +266,17 @@ def _generate(s, ply):
     """Writes the moves to be searched at ``ply`` to its list."""
     moves = _list_of(s, ply)
     if ply > 0:
-        return legal_moves(view(s.frames, FRAMES, FRAME)[ply].position, moves)
+        return legal_moves(frame_at(s, ply).position, moves)
     chosen = view(s.root_moves, MAX_MOVES, np.int64)
     for i in range(s.n_root_moves):
-        moves[i] = chosen[i]
+        moves[at(i)] = chosen[at(i)]
     return s.n_root_moves
 
 
 @inline
 def _reduction(s, frame, move, entry_score, depth, place, is_pv, improving):
     """Plies by which a late move is searched less deeply."""
-    plies = _reduction_table()[min(depth, 63), min(place, 63)]
+    plies = _reduction_table()[at(min(depth, 63)), at(min(place, 63))]
     if is_pv:
         plies -= 1
     if entry_score < LOSING:
@@ -300,8 +297,7 @@ def search(s, alpha, beta, depth, ply):
     depth : int64
         Plies left; at 0 quiescence takes over.
     """
-    frames = view(s.frames, FRAMES, FRAME)
-    frame = frames[ply]
+    frame = frame_at(s, ply)
     position = frame.position
     in_check = position.checkers != 0
     if in_check and ply < 2 * s.root_depth:
@@ -325,7 +321,7 @@ def search(s, alpha, beta, depth, ply):
     hash_move = np.int64(NO_MOVE)
     evaluation = np.int64(NO_EVALUATION)
     if slot >= 0:
-        entry = table.entries(s)[slot]
+        entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
         if (
             not is_pv
@@ -345,7 +341,7 @@ def search(s, alpha, beta, depth, ply):
     else:
         if evaluation == NO_EVALUATION:
             evaluation = evaluate(s, ply)
-        improving = ply >= 2 and evaluation > frames[ply - 2].evaluation
+        improving = ply >= 2 and evaluation > frame_at(s, ply - 2).evaluation
     frame.evaluation = evaluation
 
     if not is_pv and not in_check and abs(beta) < MATE_BOUND:
@@ -424,7 +420,7 @@ def search(s, alpha, beta, depth, ply):
             less = np.int64(0)
             if depth >= REDUCTION_DEPTH and (not tactical or entry_score < LOSING):
                 less = _reduction(s, frame, move, entry_score, depth, searched, is_pv, improving)
-                if frames[ply + 1].position.checkers:
+                if frame_at(s, ply + 1).position.checkers:
                     less -= 1
                 less = max(min(less, depth - 2), 0)
             score = -search(s, -alpha - 1, -alpha, depth - 1 - less, ply + 1)

@@ -17,7 +17,7 @@ from nnuelab.chess.moves import (
 from nnuelab.chess.position import EMPTY, KNIGHT, QUEEN
 from nnuelab.engine.exchange import VALUES, victim_value, wins_at_least
 from nnuelab.engine.state import DESTINATIONS
-from nnuelab.jit import inline, jit, view
+from nnuelab.jit import at, inline, jit, view
 
 HASH_MOVE = 1 << 30
 CAPTURE = 1 << 28
@@ -74,9 +74,9 @@ def history_of(s, frame, move):
     place = destination(position, move)
     continuations = _continuations(s)
     return (
-        np.int64(_histories(s)[np.int64(position.turn), move & 4095])
-        + np.int64(continuations[frame.moved, place])
-        + np.int64(continuations[frame.moved_before, place])
+        np.int64(_histories(s)[at(position.turn), at(move & 4095)])
+        + np.int64(continuations[at(frame.moved), at(place)])
+        + np.int64(continuations[at(frame.moved_before), at(place)])
     )
 
 
@@ -96,7 +96,7 @@ def score_moves(s, frame, moves, n, hash_move):
     """Turns the first ``n`` moves of a list into entries."""
     position = frame.position
     for i in range(n):
-        move = moves[i]
+        move = moves[at(i)]
         if move == hash_move:
             score = np.int64(HASH_MOVE)
         elif is_tactical(position, move):
@@ -107,27 +107,28 @@ def score_moves(s, frame, moves, n, hash_move):
             score = np.int64(KILLER)
         else:
             score = history_of(s, frame, move)
-        moves[i] = score << _MOVE_BITS | move
+        moves[at(i)] = score << _MOVE_BITS | move
 
 
 @jit
 def score_captures(position, moves, n):
     """The same where only captures and queen promotions are listed."""
     for i in range(n):
-        moves[i] = _tactical_score(position, moves[i]) << _MOVE_BITS | moves[i]
+        move = moves[at(i)]
+        moves[at(i)] = _tactical_score(position, move) << _MOVE_BITS | move
 
 
 @inline
 def _best_first(moves, i, n):
     """Swaps the greatest of moves[i:n] to place ``i``; LLVM makes vectors of the first loop."""
-    entry = moves[i]
+    entry = moves[at(i)]
     for j in range(i + 1, n):
-        entry = max(entry, moves[j])
+        entry = max(entry, moves[at(j)])
     best = i
-    while moves[best] != entry:
+    while moves[at(best)] != entry:
         best += 1
-    moves[best] = moves[i]
-    moves[i] = entry
+    moves[at(best)] = moves[at(i)]
+    moves[at(i)] = entry
     return entry
 
 
@@ -143,7 +144,7 @@ def pick(position, moves, i, n):
         if wins_at_least(position, move, np.int64(0)):
             break
         score = score_of(entry) - CAPTURE + LOSING_CAPTURE
-        moves[i] = score << _MOVE_BITS | move
+        moves[at(i)] = score << _MOVE_BITS | move
         entry = _best_first(moves, i, n)
     return entry
 
@@ -151,8 +152,8 @@ def pick(position, moves, i, n):
 @inline
 def _learn(table, row, column, bonus):
     """Moves an entry towards the bonus: the nearer to its limit, the less."""
-    value = np.int64(table[row, column])
-    table[row, column] = value + bonus - value * abs(bonus) // HISTORY_LIMIT
+    value = np.int64(table[at(row), at(column)])
+    table[at(row), at(column)] = value + bonus - value * abs(bonus) // HISTORY_LIMIT
 
 
 @inline
@@ -167,13 +168,13 @@ def _reward(s, frame, move, bonus):
 @jit
 def learn_cutoff(s, frame, moves, i, depth):
     """Rewards the quiet move moves[i] that refuted the position, blames the quiet ones before."""
-    best = move_of(moves[i])
+    best = move_of(moves[at(i)])
     bonus = min(150 * depth, 1500)
     if frame.killers[0] != best:
         frame.killers[1] = frame.killers[0]
         frame.killers[0] = best
     _reward(s, frame, best, bonus)
     for j in range(i):
-        move = move_of(moves[j])
+        move = move_of(moves[at(j)])
         if not is_tactical(frame.position, move):
             _reward(s, frame, move, -bonus)

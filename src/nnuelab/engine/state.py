@@ -6,7 +6,7 @@ import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES
 from nnuelab.chess.position import POSITION
-from nnuelab.jit import address
+from nnuelab.jit import address, aligned, at, inline, view
 from nnuelab.nnue.inference import NET, Evaluator
 
 MAX_PLY = 128  # a line is searched no deeper than this; scores of mates leave room for it
@@ -42,7 +42,7 @@ SEARCH = np.dtype(
     [
         ("net", NET),
         ("frames", "u8"),  # -> FRAME[FRAMES]
-        ("accumulators", "u8"),  # -> int16[FRAMES, 2, M], by ply and perspective
+        ("accumulators", "u8"),  # -> int16[FRAMES, 2, width], by ply and perspective
         ("added", "u8"),  # -> int32[max_active], scratch
         ("removed", "u8"),  # -> int32[max_active], scratch
         ("moves", "u8"),  # -> int64[FRAMES, MAX_MOVES]: score << 16 | move
@@ -71,6 +71,12 @@ SEARCH = np.dtype(
 """All that the recursion needs, passed as one pointer."""
 
 
+@inline
+def frame_at(s, ply):  # type: ignore[no-untyped-def]
+    """The frame of a ply, counted from the root."""
+    return view(s.frames, FRAMES, FRAME)[at(ply)]
+
+
 class Memory:
     """Owns what a SEARCH record points to, all but the transposition table.
 
@@ -93,7 +99,7 @@ class Memory:
         self.continuations = np.zeros((DESTINATIONS + 1, DESTINATIONS), np.int16)
         self.root_moves = np.zeros(MAX_MOVES, np.int64)
         self._scratch: dict[str, np.ndarray] = {
-            "accumulators": np.zeros((FRAMES, 2, int(net["l1"])), np.int16),
+            "accumulators": aligned((FRAMES, 2, int(net["width"])), np.int16),
             "added": np.zeros(int(net["max_active"]), np.int32),
             "removed": np.zeros(int(net["max_active"]), np.int32),
             "moves": np.zeros((FRAMES, MAX_MOVES), np.int64),

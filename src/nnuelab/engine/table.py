@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnuelab.engine.state import MATE_BOUND
-from nnuelab.jit import address, inline, jit, view
+from nnuelab.jit import address, at, inline, jit, view
 
 ENTRY = np.dtype(
     [
@@ -102,7 +102,7 @@ def probe(s, key):
     table = entries(s)
     first = _bucket_of(s, key) * BUCKET
     for slot in range(first, first + BUCKET):
-        if table[slot].key == key:
+        if table[at(slot)].key == key:
             return slot
     return -1
 
@@ -124,7 +124,7 @@ def store(s, key, move, score, evaluation, depth, bound, ply):
     first = _bucket_of(s, key) * BUCKET
     worst, worst_worth = first, np.int64(1 << 30)
     for slot in range(first, first + BUCKET):
-        entry = table[slot]
+        entry = table[at(slot)]
         if entry.key == key:
             worst = slot
             break
@@ -132,7 +132,7 @@ def store(s, key, move, score, evaluation, depth, bound, ply):
         worth = np.int64(entry.depth) - AGE_PENALTY * age
         if worth < worst_worth:
             worst, worst_worth = slot, worth
-    entry = table[worst]
+    entry = table[at(worst)]
     if entry.key == key:
         if move == 0:
             move = np.int64(entry.move)

@@ -73,15 +73,23 @@ def _first_entry(blocks, perspective, piece, square):
 
 @inline
 def _lost(blocks, perspective, piece, square, here, there, out, n):
-    """Appends the rows that a piece of ``here`` makes active and that are not active ``there``."""
+    """Appends the rows that a piece of ``here`` makes active and that are not active ``there``.
+
+    Something else, or nothing, stands on its square ``there``.
+    """
+    per_piece = blocks.n
     start = _first_entry(blocks, perspective, piece, square)
-    rows = view(blocks.rows, start + blocks.n, np.int32)
-    masks = view(blocks.masks, start + blocks.n, np.uint64)
-    for entry in range(start, start + blocks.n):
-        if (
-            rows[entry] >= 0
-            and not _is_active(blocks, entry, masks[entry], piece, there)
-            and _is_first(blocks, entry, masks[entry], piece, square, here)
+    rows = view(blocks.rows, start + per_piece, np.int32)
+    masks = view(blocks.masks, start + per_piece, np.uint64)
+    alone = _ONE << np.uint64(square)
+    for entry in range(start, start + per_piece):
+        mask = masks[entry]
+        if rows[entry] >= 0 and (
+            mask == alone  # the row of this square only: what stands here has changed
+            or (
+                not _is_active(blocks, entry, mask, piece, there)
+                and _is_first(blocks, entry, mask, piece, square, here)
+            )
         ):
             out[n] = rows[entry]
             n += 1

@@ -1,9 +1,10 @@
 """Integer inference: what the engine calls for every evaluated position.
 
 The semantics are those of :class:`nnuelab.nnue.netfile.Net`, bit for bit; ``tests/naive/nnue.py``
-says the same in numpy. An accumulator is int16[M] of one perspective (0 White, 1 Black). It may be
-updated across any number of plies: rows are added and subtracted modulo 2^16, so only the result
-has to fit, which quantization guarantees.
+says the same in numpy. An accumulator is int16[width] of one perspective (0 White, 1 Black), where
+``width`` is M rounded up to whole vectors; what is beyond M stays 0. It may be updated across any
+number of plies: rows are added and subtracted modulo 2^16, so only the result has to fit, which
+quantization guarantees.
 """
 
 from __future__ import annotations
@@ -16,31 +17,29 @@ from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.features import kernels
 from nnuelab.features.tables import FEATURES
-from nnuelab.jit import address, inline, jit, lsb, view
+from nnuelab.jit import address, aligned, inline, jit, view
 from nnuelab.nnue import simd
 from nnuelab.nnue.netfile import LEVELS, Net
 
 NET = np.dtype(
     [
         ("features", FEATURES),
-        ("l1", "i8"),  # M
-        ("l2", "i8"),  # O
-        ("l1_padded", "i8"),  # M rounded up to a whole number of vectors
+        ("width", "i8"),  # M rounded up to a whole number of vectors
         ("l2_padded", "i8"),  # O likewise
         ("l1_shift", "i8"),
         ("l2_shift", "i8"),
         ("out_shift", "i8"),
-        ("w1", "u8"),  # address of int16[N, M]
-        ("b1", "u8"),  # int16[M]
-        ("w2", "u8"),  # int8[2 * l1_padded / 4, l2_padded, 4]: by blocks of four inputs
+        ("w1", "u8"),  # address of int16[N, width]
+        ("b1", "u8"),  # int16[width]
+        ("w2", "u8"),  # int8[2 * width / 4 + 1, l2_padded, 4]: by blocks of four inputs
         ("b2", "u8"),  # int32[l2_padded]
         ("w3", "u8"),  # int32[l2_padded]
         ("b3", "i8"),
         ("max_active", "i8"),
         ("active", "u8"),  # scratch: int32[max_active]
-        ("accumulators", "u8"),  # scratch: int16[2, M]
-        ("inputs", "u8"),  # scratch: uint8[2 * l1_padded], what pads a perspective stays 0
-        ("blocks", "u8"),  # scratch: int32[2 * l1_padded / 4]
+        ("accumulators", "u8"),  # scratch: int16[2, width]
+        ("inputs", "u8"),  # scratch: uint8[2 * width + 4], the last block stays 0
+        ("blocks", "u8"),  # scratch: uint16[2 * width / 4 + LANES / 4]
         ("sums", "u8"),  # scratch: int32[l2_padded]
     ],
     align=True,
@@ -72,32 +71,31 @@ class Evaluator:
         feature_set = features.parse(net.feature_set)
         self._tables, max_active = feature_set.tables(), feature_set.max_active
         m, o = net.l1, net.l2
-        inputs = -(-m // simd.LANES) * simd.LANES
+        width = -(-m // simd.LANES) * simd.LANES
         outputs = -(-o // simd.OUTPUTS) * simd.OUTPUTS
-        w2 = np.zeros((outputs, 2, inputs), np.int8)
+        blocks = 2 * width // simd.BLOCK
+        w2 = np.zeros((outputs, 2, width), np.int8)
         w2[:o, :, :m] = net.w2.reshape(o, 2, m)
-        blocks = w2.reshape(outputs, -1, simd.BLOCK).transpose(1, 0, 2)
-        b2, w3 = np.zeros((2, outputs), np.int32)
-        b2[:o], w3[:o] = net.b2, net.w3
         self._memory = {
-            "w1": net.w1,
-            "b1": net.b1,
-            "w2": np.ascontiguousarray(blocks),
-            "b2": b2,
-            "w3": w3,
+            "w1": aligned((net.n_features, width), np.int16),
+            "b1": aligned(width, np.int16),
+            "w2": aligned((blocks + 1, outputs, simd.BLOCK), np.int8),
+            "b2": aligned(outputs, np.int32),
+            "w3": aligned(outputs, np.int32),
             "active": np.zeros(max_active, np.int32),
-            "accumulators": np.zeros((2, m), np.int16),
-            "inputs": np.zeros(2 * inputs, np.uint8),
-            "blocks": np.zeros(2 * inputs // simd.BLOCK, np.int32),
-            "sums": np.zeros(outputs, np.int32),
+            "accumulators": aligned((2, width), np.int16),
+            "inputs": aligned(2 * width + simd.BLOCK, np.uint8),
+            "blocks": aligned(blocks + simd.LANES // simd.BLOCK, np.uint16),
+            "sums": aligned(outputs, np.int32),
         }
+        self._memory["w1"][:, :m], self._memory["b1"][:m] = net.w1, net.b1
+        self._memory["w2"][:-1] = w2.reshape(outputs, -1, simd.BLOCK).transpose(1, 0, 2)
+        self._memory["b2"][:o], self._memory["w3"][:o] = net.b2, net.w3
         record = np.zeros(1, NET).view(_Records)
         record.owned = self._memory, self._tables
         record["features"] = self._tables.record
         for name, value in {
-            "l1": m,
-            "l2": o,
-            "l1_padded": inputs,
+            "width": width,
             "l2_padded": outputs,
             "l1_shift": net.l1_shift,
             "l2_shift": net.l2_shift,
@@ -133,112 +131,52 @@ def location(array):
 
 @inline
 def update(net, source, target, added, na, removed, nr):
-    """target = source + rows ``added[:na]`` - rows ``removed[:nr]``; int16[M], may be the same."""
-    m = net.l1
-    w1 = view(net.w1, (np.int64(1) << 40, m), np.int16)
-    done = 0
-    if na > 0 and nr > 0:
-        # The usual move in one pass over the accumulator: a piece goes from here to there.
-        _replace(source, target, w1[added[0]], w1[removed[0]], m)
-        done = 1
-    elif na == 0 and nr == 0:
-        for i in range(m):
-            target[i] = source[i]
-        return
-    elif na > 0:
-        _add(source, target, w1[added[0]], m)
+    """target = source + rows ``added[:na]`` - rows ``removed[:nr]``; may be the same."""
+    here, there, width, rows = location(source), location(target), net.width, np.int64(net.w1)
+    plus, minus = location(added), location(removed)
+    if na == 1 and nr == 1:
+        simd.combine_1_1(here, there, width, rows, plus, na, minus, nr)
+    elif na == 1 and nr == 2:
+        simd.combine_1_2(here, there, width, rows, plus, na, minus, nr)
+    elif na == 2 and nr == 2:
+        simd.combine_2_2(here, there, width, rows, plus, na, minus, nr)
     else:
-        _subtract(source, target, w1[removed[0]], m)
-        done = 1
-    for k in range(min(na, 1), na):
-        _add(target, target, w1[added[k]], m)
-    for k in range(min(done, nr), nr):
-        _subtract(target, target, w1[removed[k]], m)
-
-
-@jit
-def _replace(source, target, plus, minus, m):
-    for i in range(m):
-        target[i] = np.int16(source[i] + plus[i] - minus[i])
-
-
-@jit
-def _add(source, target, row, m):
-    for i in range(m):
-        target[i] = np.int16(source[i] + row[i])
-
-
-@jit
-def _subtract(source, target, row, m):
-    for i in range(m):
-        target[i] = np.int16(source[i] - row[i])
-
-
-@jit
-def _add4(target, a, b, c, d, m):
-    for i in range(m):
-        target[i] = np.int16(target[i] + a[i] + b[i] + c[i] + d[i])
+        simd.combine(here, there, width, rows, plus, na, minus, nr)
 
 
 @jit
 def refresh(net, position, perspective, acc):
-    """acc (int16[M]) = bias + the rows of all active features."""
-    m = net.l1
+    """acc = bias + the rows of all active features."""
     active = view(net.active, net.max_active, np.int32)
     n = kernels.active(net.features, position, perspective, active)
-    w1 = view(net.w1, (np.int64(1) << 40, m), np.int16)
-    b1 = view(net.b1, m, np.int16)
-    for i in range(m):
-        acc[i] = b1[i]
-    k = 0
-    while k + 4 <= n:
-        _add4(acc, w1[active[k]], w1[active[k + 1]], w1[active[k + 2]], w1[active[k + 3]], m)
-        k += 4
-    while k < n:
-        _add(acc, acc, w1[active[k]], m)
-        k += 1
-
-
-@inline
-def _activate(net, acc, first, blocks, n):
-    """Writes clamp(acc >> l1_shift, 0, 127) to the inputs from ``first``; lists nonzero blocks."""
-    m = net.l1
-    high = ((LEVELS + 1) << net.l1_shift) - 1
-    bulk = m - m % simd.LANES
-    source, target = location(acc), np.int64(net.inputs) + first
-    i = 0
-    while i < bulk:
-        start, bits, shift = i, np.uint64(0), np.uint64(0)
-        while i < bulk and shift < np.uint64(64):
-            found = simd.activate(source + 2 * i, target + i, high, net.l1_shift)
-            bits |= found << shift
-            shift += np.uint64(simd.LANES // simd.BLOCK)
-            i += simd.LANES
-        while bits:
-            blocks[n] = (first + start) // simd.BLOCK + lsb(bits)
-            bits &= bits - np.uint64(1)
-            n += 1
-    x = view(net.inputs, 2 * net.l1_padded, np.uint8)
-    for k in range(bulk, m):
-        x[first + k] = min(max(np.int64(acc[k]), 0), high) >> net.l1_shift
-        if k % simd.BLOCK == 0:
-            blocks[n] = (first + k) // simd.BLOCK
-            n += 1
-    return n
+    listed = np.int64(net.active)
+    bias, rows = np.int64(net.b1), np.int64(net.w1)
+    simd.combine(bias, location(acc), net.width, rows, listed, n, listed, np.int64(0))
 
 
 @jit
 def forward(net, stm_acc, other_acc):
-    """Centipawns for the side to move from the two accumulators (int16[M], C-contiguous each)."""
-    blocks = view(net.blocks, 2 * net.l1_padded // simd.BLOCK, np.int32)
-    n = _activate(net, stm_acc, 0, blocks, 0)
-    n = _activate(net, other_acc, net.l1_padded, blocks, n)
+    """Centipawns for the side to move from the two accumulators."""
+    inputs, listed = np.int64(net.inputs), np.int64(net.blocks)
+    high = ((LEVELS + 1) << net.l1_shift) - 1
+    n = np.int64(0)
+    stm, other = location(stm_acc), location(other_acc)
+    per_side = net.width // simd.BLOCK
+    n = simd.activate(stm, inputs, net.width, high, net.l1_shift, np.int64(0), listed, n)
+    inputs += net.width
+    n = simd.activate(other, inputs, net.width, high, net.l1_shift, per_side, listed, n)
+    inputs -= net.width
+    # The list is filled up to a whole number of steps with the block after the last, all zeros.
+    blocks = view(net.blocks, n + simd.UNROLLED, np.uint16)
+    while n % simd.UNROLLED:
+        blocks[n] = 2 * per_side
+        n += 1
     width = net.l2_padded
     b2 = view(net.b2, width, np.int32)
     sums = view(net.sums, width, np.int32)
     for o in range(width):
         sums[o] = b2[o]
-    stride, inputs, listed = simd.BLOCK * width, np.int64(net.inputs), np.int64(net.blocks)
+    stride = simd.BLOCK * width
     o = 0
     while o < width:
         place, weights = np.int64(net.sums) + 4 * o, np.int64(net.w2) + simd.BLOCK * o
@@ -250,16 +188,16 @@ def forward(net, stm_acc, other_acc):
             o += 8
     w3 = view(net.w3, width, np.int32)
     value = net.b3
-    for o in range(net.l2):
-        value += min(max(np.int64(sums[o]) >> net.l2_shift, 0), LEVELS) * np.int64(w3[o])
+    for o in range(width):
+        y = min(max(sums[o] >> np.int32(net.l2_shift), np.int32(0)), np.int32(LEVELS))
+        value += np.int64(y) * np.int64(w3[o])
     return value >> net.out_shift
 
 
 @jit
 def evaluate(net, position):
     """Centipawns for the side to move, from scratch."""
-    m = net.l1
-    accumulators = view(net.accumulators, (2, m), np.int16)
+    accumulators = view(net.accumulators, (2, net.width), np.int16)
     turn = np.int64(position.turn)
     refresh(net, position, turn, accumulators[0])
     refresh(net, position, turn ^ 1, accumulators[1])

@@ -1,27 +1,33 @@
 """Vector code that LLVM doesn't find in a plain loop, as portable LLVM vectors.
 
-LLVM splits a vector to the registers that the CPU has. Only the dot product of bytes names a CPU's
-instruction, where there is AVX2; elsewhere the same bits come from plain vectors. The functions
-take addresses (int64), not arrays: loops of 32 elements would spend their time on the checks that
-two arrays don't overlap.
+LLVM splits a vector to the registers that the CPU has. Only the dot product of bytes and the
+gathering of what isn't zero name a CPU's instructions, those of the path that :data:`jit.SIMD`
+says; every path gives the same bits. The functions take addresses (int64), not arrays: loops of few
+vectors would spend their time on the checks that two arrays don't overlap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import llvmlite.binding
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-LANES = 32  # int16 values that activate takes at once
+from nnuelab.jit import SIMD, symbol, table
+
+LANES = 64  # accumulators are a multiple of it; what a pass over one takes at once
 BLOCK = 4  # inputs that the byte dot product takes together
 OUTPUTS = 8  # neurons that it gives at once
+UNROLLED = 4  # listed blocks that it takes together
 COLUMNS = 64  # floats of a row that sum_rows adds at once: eight AVX2 registers
 
-_AVX2 = llvmlite.binding.get_host_cpu_features().get("avx2", False)
+# int16 values that stay in registers while rows are added: half of the registers there are
+_RESIDENT = 256 if SIMD == "avx512" else 128
 
 _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _FLOATS = ir.VectorType(ir.FloatType(), COLUMNS)
@@ -52,49 +58,198 @@ def _clamp(builder: Any, value: Any, low: Any, high: Any, compare: Any) -> Any:
     return builder.select(compare("<", value, high), value, high)
 
 
-@intrinsic
-def activate(typing_context: Any, source: Any, target: Any, high: Any, shift: Any) -> Any:
-    """target[:32] (uint8) = clamp(source[:32] (int16), 0, high) >> shift.
+def _declared(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
 
-    With high = 128 * 2**shift - 1 that is clamp(source >> shift, 0, 127). Returns a bit for each of
-    the eight blocks of four values, set when one of the four isn't 0.
+
+@contextmanager
+def _loop(builder: Any, count: Any, step: int) -> Iterator[Any]:
+    """A loop ``count`` times; gives 0, ``step``, 2 ``step``... as int64."""
+    with cgutils.for_range(builder, count) as loop:
+        yield builder.mul(loop.index, _I64(step))
+
+
+# Accumulators ------------------------------------------------------------------------------------
+
+
+def _combine(added: int | None, removed: int | None) -> Any:
+    """A kernel for so many rows; None: for any number of them."""
+
+    @intrinsic
+    def combine(
+        typing_context: Any,
+        source: Any,
+        target: Any,
+        width: Any,
+        rows: Any,
+        plus: Any,
+        n_plus: Any,
+        minus: Any,
+        n_minus: Any,
+    ) -> Any:
+        """target = source + rows[plus[:n_plus]] - rows[minus[:n_minus]], int16 modulo 2^16.
+
+        Parameters are addresses, but for the numbers and ``width``, the int16 values of a row, a
+        multiple of LANES. ``rows`` is int16[N, width], ``plus`` and ``minus`` are int32.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            source, target, width, rows, plus, n_plus, minus, n_minus = args
+            stride = builder.mul(width, _I64(2))
+
+            def pass_over(first: Any, count: Any, lanes: int) -> None:
+                """``count`` times ``lanes`` values, beginning with byte ``first``."""
+                vector = ir.VectorType(_I16, lanes)
+
+                def change(total: Any, indices: Any, i: Any, offset: Any, operation: Any) -> None:
+                    index = builder.zext(_element(builder, indices, i, _I32), _I64)
+                    place = builder.add(rows, builder.add(builder.mul(index, stride), offset))
+                    row = _load(builder, place, vector, 2)
+                    builder.store(operation(builder.load(total), row), total)
+
+                total = cgutils.alloca_once(builder, vector)
+                with _loop(builder, count, 2 * lanes) as here:
+                    offset = builder.add(first, here)
+                    start = _load(builder, builder.add(source, offset), vector, 2)
+                    builder.store(start, total)
+                    for fixed, n, indices, operation in (
+                        (added, n_plus, plus, builder.add),
+                        (removed, n_minus, minus, builder.sub),
+                    ):
+                        if fixed is None:
+                            with cgutils.for_range(builder, n) as loop:
+                                change(total, indices, loop.index, offset, operation)
+                        else:
+                            for i in range(fixed):
+                                change(total, indices, _I64(i), offset, operation)
+                    _store(builder, builder.load(total), builder.add(target, offset), 2)
+
+            whole = builder.udiv(width, _I64(_RESIDENT))
+            rest = builder.udiv(builder.urem(width, _I64(_RESIDENT)), _I64(LANES))
+            pass_over(_I64(0), whole, _RESIDENT)
+            pass_over(builder.mul(whole, _I64(2 * _RESIDENT)), rest, LANES)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 8), generate
+
+    return combine
+
+
+combine = _combine(None, None)
+combine_1_1 = _combine(1, 1)  # a quiet move
+combine_1_2 = _combine(1, 2)  # a capture
+combine_2_2 = _combine(2, 2)  # a move that two blocks see
+
+
+# Activation and the list of blocks that aren't zero ----------------------------------------------
+
+# By a mask of eight blocks, the numbers of those that are set, then anything
+_SET_BITS = np.array(
+    [([i for i in range(8) if mask >> i & 1] + [0] * 8)[:8] for mask in range(256)], np.uint16
+)
+table("simd_set_bits", _SET_BITS)
+
+
+def _numbers_by_table(builder: Any, nonzero: Any, first: Any, place: Any, count: Any) -> None:
+    """Appends the numbers of the nonzero blocks, eight at a time."""
+    eight = ir.VectorType(_I16, 8)
+    base = builder.ptrtoint(symbol(builder, "simd_set_bits"), _I64)
+    mask = builder.bitcast(nonzero, _I16)
+    for half in range(2):
+        byte = builder.and_(builder.lshr(mask, _I16(8 * half)), _I16(255))
+        entry = builder.add(base, builder.shl(builder.zext(byte, _I64), _I64(4)))
+        numbers = builder.add(
+            _load(builder, entry, eight, 2),
+            _splat(builder, builder.trunc(builder.add(first, _I64(8 * half)), _I16), 8),
+        )
+        n = builder.load(count)
+        _store(builder, numbers, builder.add(place, builder.shl(n, _I64(1))), 2)
+        builder.store(builder.add(n, builder.zext(builder.ctpop(byte), _I64)), count)
+
+
+def _numbers_by_compress(builder: Any, nonzero: Any, first: Any, place: Any, count: Any) -> None:
+    """The same, sixteen at a time."""
+    wide = ir.VectorType(_I32, 16)
+    compress = _declared(
+        builder, "llvm.x86.avx512.mask.compress.v16i32", wide, wide, wide, nonzero.type
+    )
+    numbers = builder.add(
+        ir.Constant(wide, list(range(16))), _splat(builder, builder.trunc(first, _I32), 16)
+    )
+    numbers = builder.call(compress, [numbers, ir.Constant(wide, [0] * 16), nonzero])
+    n = builder.load(count)
+    narrow = builder.trunc(numbers, ir.VectorType(_I16, 16))
+    _store(builder, narrow, builder.add(place, builder.shl(n, _I64(1))), 2)
+    more = builder.zext(builder.ctpop(builder.bitcast(nonzero, _I16)), _I64)
+    builder.store(builder.add(n, more), count)
+
+
+@intrinsic
+def activate(
+    typing_context: Any,
+    source: Any,
+    target: Any,
+    width: Any,
+    high: Any,
+    shift: Any,
+    first: Any,
+    blocks: Any,
+    n: Any,
+) -> Any:
+    """target[:width] (uint8) = clamp(source[:width] (int16), 0, high) >> shift.
+
+    With high = 128 * 2**shift - 1 that is clamp(source >> shift, 0, 127). The numbers of the
+    blocks of four values of which one isn't 0, counted from ``first``, are appended to ``blocks``
+    (uint16, with room for LANES / BLOCK more), which holds ``n``; returns how many it holds then.
+    ``width`` is a multiple of LANES.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source, target, high, shift = args
+        source, target, width, high, shift, first, blocks, n = args
         vector = ir.VectorType(_I16, LANES)
         zero = ir.Constant(vector, [0] * LANES)
         high = _splat(builder, builder.trunc(high, _I16), LANES)
         shift = _splat(builder, builder.trunc(shift, _I16), LANES)
-        value = _load(builder, source, vector, 2)
-        value = _clamp(builder, value, zero, high, builder.icmp_signed)
-        value = builder.trunc(builder.lshr(value, shift), ir.VectorType(_I8, LANES))
-        _store(builder, value, target, 1)
+        found = cgutils.alloca_once_value(builder, n)
+        list_numbers = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
         count = LANES // BLOCK
-        blocks = builder.bitcast(value, ir.VectorType(_I32, count))
-        nonzero = builder.icmp_unsigned("!=", blocks, ir.Constant(blocks.type, [0] * count))
-        return builder.zext(builder.bitcast(nonzero, ir.IntType(count)), _I64)
+        with _loop(builder, builder.udiv(width, _I64(LANES)), LANES) as i:
+            place = builder.add(source, builder.shl(i, _I64(1)))
+            value = _load(builder, place, vector, 2)
+            value = _clamp(builder, value, zero, high, builder.icmp_signed)
+            value = builder.trunc(builder.lshr(value, shift), ir.VectorType(_I8, LANES))
+            _store(builder, value, builder.add(target, i), 1)
+            fours = builder.bitcast(value, ir.VectorType(_I32, count))
+            nonzero = builder.icmp_unsigned("!=", fours, ir.Constant(fours.type, [0] * count))
+            number = builder.add(first, builder.udiv(i, _I64(BLOCK)))
+            list_numbers(builder, nonzero, number, blocks, found)
+        return builder.load(found)
 
-    i64 = types.int64
-    return types.uint64(i64, i64, i64, i64), generate
+    return types.int64(*[types.int64] * 8), generate
 
 
-def _dot_bytes(builder: Any, inputs: Any, weights: Any) -> Any:
-    """Sums of four products each: <32 x i8> of 0..127 and <32 x i8> signed to <8 x i32>.
+# The second layer --------------------------------------------------------------------------------
 
-    Two products together fit int16 (2 * 127 * 128 < 2^15), so nothing saturates on the way.
-    """
-    narrow, wide = ir.VectorType(_I16, 16), ir.VectorType(_I32, 8)
-    if _AVX2:
-        bytes_ = inputs.type
+
+def _add_dots(builder: Any, total: Any, inputs: Any, weights: Any) -> Any:
+    """total (<n x i32>) + sums of four products: <4n x i8> of 0..127 times <4n x i8> signed."""
+    wide, bytes_ = total.type, inputs.type
+    if SIMD in ("avx512", "vnni256"):
+        name = f"llvm.x86.avx512.vpdpbusd.{32 * wide.count}"
+        dot = _declared(builder, name, wide, wide, bytes_, bytes_)
+        return builder.call(dot, [total, inputs, weights])
+    # Two products together fit int16 (2 * 127 * 128 < 2^15), so nothing saturates on the way.
+    narrow = ir.VectorType(_I16, 2 * wide.count)
+    if SIMD == "avx2":
         pairs = _declared(builder, "llvm.x86.avx2.pmadd.ub.sw", narrow, bytes_, bytes_)
         fours = _declared(builder, "llvm.x86.avx2.pmadd.wd", wide, narrow, narrow)
-        ones = ir.Constant(narrow, [1] * 16)
-        return builder.call(fours, [builder.call(pairs, [inputs, weights]), ones])
-    whole = ir.VectorType(_I16, 32)
+        ones = ir.Constant(narrow, [1] * narrow.count)
+        sums = builder.call(fours, [builder.call(pairs, [inputs, weights]), ones])
+        return builder.add(total, sums)
+    whole = ir.VectorType(_I16, bytes_.count)
     products = builder.mul(builder.zext(inputs, whole), builder.sext(weights, whole))
-    pairs = _add_neighbours(builder, products)
-    return _add_neighbours(builder, builder.sext(pairs, ir.VectorType(_I32, 16)))
+    pairs = builder.sext(_add_neighbours(builder, products), ir.VectorType(_I32, narrow.count))
+    return builder.add(total, _add_neighbours(builder, pairs))
 
 
 def _add_neighbours(builder: Any, vector: Any) -> Any:
@@ -111,12 +266,8 @@ def _add_neighbours(builder: Any, vector: Any) -> Any:
     return builder.add(*halves)
 
 
-def _declared(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
-
-
 def _accumulator(outputs: int) -> Any:
-    """A kernel that keeps the sums of ``outputs`` neurons (a multiple of 8) in registers."""
+    """A kernel that keeps the sums of ``outputs`` neurons (8 or a multiple of 16) in registers."""
 
     @intrinsic
     def accumulate(
@@ -125,27 +276,41 @@ def _accumulator(outputs: int) -> Any:
         """sums[:outputs] (int32) += weights of the listed blocks of four inputs times the inputs.
 
         Parameters are addresses, but for ``stride``, the bytes of a block of weights, and ``n``,
-        how many ``blocks`` (int32) are listed. Weights are int8[block][output][4].
+        how many ``blocks`` (uint16) are listed, a multiple of UNROLLED. Weights are
+        int8[block][output][4].
         """
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             sums, weights, stride, inputs, blocks, n = args
-            wide, eight = ir.VectorType(_I32, 8), ir.VectorType(_I8, 32)
-            totals = [cgutils.alloca_once(builder, wide) for _ in range(outputs // 8)]
-            places = [builder.add(sums, _I64(32 * i)) for i in range(outputs // 8)]
-            for total, place in zip(totals, places, strict=True):
-                builder.store(_load(builder, place, wide, 4), total)
-            with cgutils.for_range(builder, n) as loop:
-                block = builder.zext(_element(builder, blocks, loop.index, _I32), _I64)
-                four = _splat(builder, _element(builder, inputs, block, _I32), 8)
-                four = builder.bitcast(four, eight)
-                row = builder.add(weights, builder.mul(block, stride))
-                for i, total in enumerate(totals):
-                    part = _load(builder, builder.add(row, _I64(32 * i)), eight, 1)
-                    products = _dot_bytes(builder, four, part)
-                    builder.store(builder.add(builder.load(total), products), total)
-            for total, place in zip(totals, places, strict=True):
-                _store(builder, builder.load(total), place, 4)
+            lanes = 16 if SIMD == "avx512" and outputs % 16 == 0 else 8
+            vectors = outputs // lanes
+            # So many chains of sums that none waits for its last dot product
+            chains = max(1, min(UNROLLED, 8 // vectors)) if SIMD != "avx2" else 1
+            wide, bytes_ = ir.VectorType(_I32, lanes), ir.VectorType(_I8, 4 * lanes)
+            totals = [
+                [cgutils.alloca_once(builder, wide) for _ in range(vectors)] for _ in range(chains)
+            ]
+            places = [builder.add(sums, _I64(4 * lanes * v)) for v in range(vectors)]
+            for chain in totals:
+                for total, place in zip(chain, places, strict=True):
+                    first = chain is totals[0]
+                    zero = ir.Constant(wide, [0] * lanes)
+                    builder.store(_load(builder, place, wide, 4) if first else zero, total)
+            with _loop(builder, builder.udiv(n, _I64(UNROLLED)), UNROLLED) as i:
+                for k in range(UNROLLED):
+                    number = _element(builder, blocks, builder.add(i, _I64(k)), _I16)
+                    block = builder.zext(number, _I64)
+                    four = _splat(builder, _element(builder, inputs, block, _I32), lanes)
+                    four = builder.bitcast(four, bytes_)
+                    row = builder.add(weights, builder.mul(block, stride))
+                    for v, total in enumerate(totals[k % chains]):
+                        part = _load(builder, builder.add(row, _I64(4 * lanes * v)), bytes_, 1)
+                        builder.store(_add_dots(builder, builder.load(total), four, part), total)
+            for v, place in enumerate(places):
+                total = builder.load(totals[0][v])
+                for chain in totals[1:]:
+                    total = builder.add(total, builder.load(chain[v]))
+                _store(builder, total, place, 4)
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 6), generate
@@ -155,6 +320,9 @@ def _accumulator(outputs: int) -> Any:
 
 accumulate8 = _accumulator(8)
 accumulate32 = _accumulator(32)
+
+
+# The first layer in training ---------------------------------------------------------------------
 
 
 @intrinsic
