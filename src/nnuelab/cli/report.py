@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Commands, app
 
-params = typer.Typer(help="Check params.yaml, or print its schema.", no_args_is_help=True)
+params = typer.Typer(
+    cls=Commands, help="Check params.yaml, or print its schema.", no_args_is_help=True
+)
 app.add_typer(params, name="params")
 
 
