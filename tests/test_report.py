@@ -92,7 +92,10 @@ def test_table_has_the_columns_of_the_contract(results, nets):
     assert all(row["elo_time"] == row["nps_ratio"] == row["puzzle_accuracy"] == "" for row in rows)
     assert (second["published_val_loss"], second["published_elo"]) == ("0.005810", "-384.3")
     assert second["elo"] in markdown.read_text()
-    assert (results / "axis_table.csv.json").is_file()
+    for path in (out, markdown):
+        record = json.loads(path.with_name(f"{path.name}.json").read_text())
+        assert record["sha256"] == artifacts.sha256(path)
+        assert record["parameters"] == {"experiment": "axis", "anchor": "ALL"}
 
 
 def test_means_over_seeds(results, nets):

@@ -41,12 +41,12 @@ def table(
     ):
         with artifacts.atomic(path) as temporary:
             temporary.write_text(text)
-    artifacts.provenance(
-        csv,
-        inputs={str(path): path for path in (pgn, *nets)},
-        parameters={"experiment": experiment, "anchor": anchor},
-        module="report.table",
-    )
+        artifacts.provenance(
+            path,
+            inputs={str(source): source for source in (pgn, *nets)},
+            parameters={"experiment": experiment, "anchor": anchor},
+            module="report.table",
+        )
 
 
 @app.command()
