@@ -7,7 +7,8 @@ import os
 import select
 import sys
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -28,36 +29,51 @@ class Commands(TyperGroup):
 class Application(Commands):
     """All commands: a failure is one line, and exit status 1."""
 
+    # Here and not around the application: typer has ends of its own for some failures.
+
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
+        with _told():
+            return super().make_context(*arguments, **more)
+
     def invoke(self, ctx: Any) -> Any:
-        # Here and not around the application: typer has ends of its own for some of these.
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except UserError as error:
-            _end(f"error: {error}")
-        except MemoryError as error:
-            what = f"out of memory: {error}" if str(error) else "out of memory"
-            _end(
-                f"error: {what}; close other programs, or give this one less to do: "
-                "fewer --workers, a smaller --hash, --batch-size or net"
-            )
-        except BrokenPipeError:
-            if not _reader_left():
-                _end("error: a program that this one talked to has ended; run again")
-            # Python would complain once more while it flushes at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with _told():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Ends the program with one line for what is no mistake of the program's own."""
+    try:
+        yield
+        sys.stdout.flush()
+    except UserError as error:
+        _end(f"error: {error}")
+    except MemoryError as error:
+        what = f"out of memory: {error}" if str(error) else "out of memory"
+        _end(
+            f"error: {what}; close other programs, or give this one less to do: "
+            "fewer --workers, a smaller --hash, --batch-size or net"
+        )
+    except BrokenPipeError:
+        if not _reader_left():
+            _end("error: a program that this one talked to has ended; run again")
+        # Python would complain once more while it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # rich prints to stdout, and ends so
             raise SystemExit(0) from None
-        except OSError as error:
-            if error.errno not in FULL_DISK:
-                raise
-            place = f" ({error.filename})" if error.filename else ""
-            _end(f"error: {error.strerror}{place}; make room and run again")
-        except KeyboardInterrupt:
-            _end("stopped; run the same command again to continue", 130)
+        raise
+    except OSError as error:
+        if error.errno not in FULL_DISK:
+            raise
+        place = f" ({error.filename})" if error.filename else ""
+        _end(f"error: {error.strerror}{place}; make room and run again")
+    except KeyboardInterrupt:
+        _end("stopped; run the same command again to continue", 130)
 
 
-def _end(message: str, status: int = 1) -> None:
+def _end(message: str, status: int = 1) -> NoReturn:
     print(f"nnuelab: {message}", file=sys.stderr)
     raise SystemExit(status) from None
 
