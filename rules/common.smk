@@ -49,7 +49,9 @@ def players(experiment):
 
 
 # Tables are in git. One whose ratings aren't here came with the clone, so it is no result of this
-# folder: as the oldest of all files it is made anew where it is asked for.
+# folder: as the oldest of all files it is made anew where it is asked for. Snakemake itself takes a
+# target that is there for made as long as nothing that it comes from is newer, whatever lies missing
+# between; dry runs have to say the same, and a file can't be forced here without becoming a target.
 for experiment in settings.experiments:
     table = Path(f"results/{experiment}_table.csv")
     if (

@@ -5,13 +5,10 @@ from __future__ import annotations
 import random
 import re
 from pathlib import Path
-from typing import TextIO
 
 import chess
-import chess.pgn
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,36 +70,6 @@ def test_every_position_of_random_games_equals_python_chess(seed: int, fen: str)
         assert notation.move_to_san(position, ours) == board.san(move)
         assert notation.parse_san(position, board.san(move)) == ours
         position = notation.after(position, ours)
-
-
-def follow_games(file: TextIO, most: int) -> int:
-    """Replays games on both boards; returns how many there were."""
-    games = 0
-    while games < most and (game := chess.pgn.read_game(file)):
-        board = game.board()
-        position = notation.from_fen(board.fen())
-        for number, move in enumerate(game.mainline_moves()):
-            ours = notation.parse_san(position, board.san(move))
-            assert notation.move_to_uci(ours) == move.uci()
-            position = notation.after(position, ours)
-            board.push(move)
-            assert notation.to_fen(position) == board.fen()
-            if number % 16 == 0:
-                assert_same_as_python_chess(board)
-        games += 1
-    return games
-
-
-def test_real_games_have_the_same_fen_after_every_move(shared: Path) -> None:
-    with open(shared / "data" / "games" / "fixture_clk_200.pgn") as file:
-        assert follow_games(file, 200) == 200
-
-
-@pytest.mark.slow
-def test_thousands_of_real_games_have_the_same_fen_after_every_move(shared: Path) -> None:
-    archive = shared / "data" / "games" / "lichess_carlsen_evals.pgn.zst"
-    with zstandard.open(archive, "rt", encoding="utf-8") as file:
-        assert follow_games(file, 3000) == 3000
 
 
 def test_null_move_only_passes_the_turn() -> None:

@@ -167,9 +167,25 @@ def test_the_commands_write_files_with_provenance_and_fail_beyond_bounds(
     assert (tmp_path / "v.png").read_bytes()[:4] == b"\x89PNG"
     (tmp_path / "v.json").unlink()
     failed = call(*check, "--max-abs-mean", 0)
-    assert isinstance(failed.exception, UserError)
-    assert "allowed +-0" in str(failed.exception)
+    assert failed.exit_code == 1
+    assert "allowed +-0" in failed.stderr
+    assert figures["worst"][0]["fen"] in failed.stderr
     assert (tmp_path / "v.json").exists()
+    bounds = {"count": 100, "max_abs_mean": 0, "min_share_within_50": 0.97}
+    for name in ("v.json.json", "v.png.json"):
+        assert json.loads((tmp_path / name).read_text())["parameters"] == bounds
+
+
+def test_what_is_beyond_the_bounds_is_said_with_the_worst_positions() -> None:
+    worst = [{"fen": f"fen{i}", "float_cp": 10.5 + i, "int_cp": -90 - i} for i in range(10)]
+    figures = {"mean_cp": -0.5, "share_within_50": 0.9749, "worst": worst}
+    verify.check(figures, 1, 0.97)
+    with pytest.raises(UserError) as error:
+        verify.check(figures, 1, 0.975)
+    told = str(error.value)
+    assert "97.49 % within 50 cp, at least 97.5 % wanted" in told
+    assert "fen0: float 10.50, integer -90; fen1: float 11.50, integer -91" in told
+    assert "\n" not in told
 
 
 def test_verify_refuses_the_checkpoint_of_another_net(dataset: Path, tmp_path: Path) -> None:

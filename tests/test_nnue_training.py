@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -16,7 +17,7 @@ import pandas as pd
 import pytest
 import torch
 
-from nnuelab import features
+from nnuelab import artifacts, features
 from nnuelab.data.records import NO_SCORE, RECORD, from_fen
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
@@ -175,6 +176,11 @@ def test_two_runs_and_any_number_of_threads_give_the_same_net(
     assert history["epoch"].tolist() == [1, 2, 3]
     assert history["train_loss"].iloc[-1] < history["train_loss"].iloc[0]
     assert not list(tmp_path.rglob("*.partial"))
+    for name in ("checkpoint.pt", "history.csv"):
+        record = json.loads((tmp_path / "a" / f"{name}.json").read_text())
+        assert record["sha256"] == artifacts.sha256(tmp_path / "a" / name)
+        assert record["inputs"]["train"]["sha256"] == artifacts.sha256(datasets[0])
+        assert record["parameters"]["learning_rate"] == SETTINGS.learning_rate
 
 
 def test_more_epochs_continue_a_finished_run(datasets: tuple[Path, Path], tmp_path: Path) -> None:

@@ -92,7 +92,10 @@ def test_table_has_the_columns_of_the_contract(results, nets):
     assert all(row["elo_time"] == row["nps_ratio"] == row["puzzle_accuracy"] == "" for row in rows)
     assert (second["published_val_loss"], second["published_elo"]) == ("0.005810", "-384.3")
     assert second["elo"] in markdown.read_text()
-    assert (results / "axis_table.csv.json").is_file()
+    for path in (out, markdown):
+        record = json.loads(path.with_name(f"{path.name}.json").read_text())
+        assert record["sha256"] == artifacts.sha256(path)
+        assert record["parameters"] == {"experiment": "axis", "anchor": "ALL"}
 
 
 def test_means_over_seeds(results, nets):
@@ -113,8 +116,17 @@ def test_one_seed_has_no_spread(results, nets):
 
 
 def test_an_experiment_of_ones_own_has_no_published_results(results, nets):
-    row = table.build("mine", nets, results / "axis.pgn", "ALL")[0]
-    assert row.published_elo is None
+    rows = table.build("mine", nets, results / "axis.pgn", "ALL")
+    assert rows[0].published_elo is None
+    assert "Published" not in table.to_markdown("mine", rows, "ALL")
+
+
+def test_published_numbers_are_said_to_be_another_quantity(results, nets):
+    rows = table.build("axis", nets, results / "axis.pgn", "ALL")
+    assert table.PUBLISHED_NOTE in table.to_markdown("axis", rows, "ALL")
+    (results / "axis_table.csv").write_text(table.to_csv(rows))
+    shown = " ".join(call("inspect", results / "axis_table.csv").stdout.split())
+    assert table.PUBLISHED_NOTE in shown
 
 
 @pytest.mark.parametrize("file", ["history.csv", "verify.json", "net.nnue"])

@@ -161,10 +161,29 @@ def test_what_is_wrong_is_said_and_survived(net: Path, line: str) -> None:
     assert answers[-1].startswith("bestmove")
 
 
-def test_a_wrong_position_leaves_the_last_one(net: Path) -> None:
-    fen = "8/8/8/8/8/4k3/8/4K2R w K - 0 1"
-    answers = converse(net, f"position fen {fen}", "position fen 8/8 w - -", "d")
-    assert f"Fen: {fen}" in answers
+@pytest.mark.parametrize("broken", ["position fen 8/8 w - -", "position", "position here"])
+def test_after_a_broken_position_no_move_is_made_up(net: Path, broken: str) -> None:
+    known = "position startpos moves e2e4"
+    said, why, best = converse(net, known, broken, "go nodes 50")
+    assert said.startswith("info string error")
+    assert "no position" in why
+    assert best == "bestmove 0000"
+    assert "no position" in converse(net, known, broken, "d")[1]
+    *_, best = converse(net, known, broken, known, "go nodes 50")
+    board = chess.Board()
+    board.push_uci("e2e4")
+    assert chess.Move.from_uci(best.split()[1]) in board.legal_moves
+
+
+def test_moves_count_up_to_the_first_illegal_one(net: Path) -> None:
+    board = chess.Board()
+    board.push_uci("e2e4")
+    for before in ([], ["position startpos moves e2e4"], ["position startpos moves d2d4"]):
+        said, *shown = converse(net, *before, "position startpos moves e2e4 e2e4 d7d5", "d")
+        assert "'e2e4' is no legal move" in said
+        assert f"Fen: {board.fen()}" in shown
+    sent = ("position startpos moves e2e4 e2e4", "position startpos moves e2e4 e7e5", "d")
+    assert converse(net, *sent)[1:] == converse(net, *sent[1:])
 
 
 def test_a_game_that_goes_on_is_the_same_as_one_sent_whole(net: Path) -> None:
@@ -243,9 +262,18 @@ def test_eval_prints_one_integer_a_line(net: Path) -> None:
     assert int(one.stdout) == values[1]
 
 
+def test_eval_names_the_line_of_a_broken_fen(net: Path) -> None:
+    command = [*COMMAND, "eval", "--net", str(net)]
+    lines = f"{chess.STARTING_FEN}\n\n8/8 w\n{chess.STARTING_FEN}\n"
+    done = subprocess.run(command, input=lines, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "error: line 3: broken FEN '8/8 w'" in done.stderr
+    assert len(done.stdout.splitlines()) == 1
+
+
 def test_eval_refuses_a_broken_fen(net: Path) -> None:
     command = [*COMMAND, "eval", "--net", str(net), "--fen", "8/8 w"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "broken FEN" in done.stderr
+    assert "error: broken FEN" in done.stderr
     assert not done.stdout

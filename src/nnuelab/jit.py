@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ from nnuelab.errors import UserError
 
 CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
 CACHE_LINE = 64  # bytes
+UNUSED_DAYS = 30  # after which kernels of another state of the sources are removed
 KERNEL_ROOMS = ("jit.py", "chess", "features", "data", "nnue", "engine")
 
 
@@ -71,8 +75,25 @@ def _cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("nnuelab")) / "kernels" / digest.hexdigest()[:16]
 
 
+def _use(folder: Path) -> None:
+    """Marks a folder of kernels as used; a new one comes with the removal of long unused ones.
+
+    Other processes may do the same at once: what is gone already, or can't be removed, is left.
+    """
+    with suppress(OSError):
+        if folder.exists():
+            os.utime(folder)
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        for other in folder.parent.iterdir():
+            if other != folder and time.time() - other.stat().st_mtime > UNUSED_DAYS * 86400:
+                shutil.rmtree(other, ignore_errors=True)
+
+
 if "NUMBA_CACHE_DIR" not in os.environ:
-    numba.config.CACHE_DIR = str(_cache_folder())
+    _folder = _cache_folder()
+    _use(_folder)
+    numba.config.CACHE_DIR = str(_folder)
 
 _FLAGS: dict[str, Any] = {
     "cache": True,

@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 import nnuelab.cli
-from nnuelab.cli.app import main
+from nnuelab.cli.app import app
 
 
 def run() -> None:
@@ -12,7 +12,7 @@ def run() -> None:
     for module in sorted(m.name for m in pkgutil.iter_modules(nnuelab.cli.__path__)):
         if module not in ("app", "__main__"):
             importlib.import_module(f"nnuelab.cli.{module}")
-    main()
+    app()
 
 
 if __name__ == "__main__":

@@ -1,43 +1,104 @@
-"""The typer application that every command registers with, and how its errors look."""
+"""The typer application that every command registers with, its help, and how its errors look."""
 
 from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from nnuelab.errors import UserError
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+
+class Commands(TyperGroup):
+    """Commands whose help ends with an example of each."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.epilog = "\n\n".join(["Examples:", *(example for _, example in examples(self))])
+        super().format_help(ctx, formatter)
+
+
+class Application(Commands):
+    """All commands: a failure is one line, and exit status 1."""
+
+    # Here and not around the application: typer has ends of its own for some failures.
+
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
+        with _told():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _told():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Ends the program with one line for what is no mistake of the program's own."""
+    try:
+        yield
+        sys.stdout.flush()
+    except UserError as error:
+        _end(f"error: {error}")
+    except MemoryError as error:
+        what = f"out of memory: {error}" if str(error) else "out of memory"
+        _end(
+            f"error: {what}; close other programs, or give this one less to do: "
+            "fewer --workers, a smaller --hash, --batch-size or net"
+        )
+    except BrokenPipeError:
+        if not _reader_left():
+            _end("error: a program that this one talked to has ended; run again")
+        # Python would complain once more while it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # rich prints to stdout, and ends so
+            raise SystemExit(0) from None
+        raise
+    except OSError as error:
+        if error.errno not in FULL_DISK:
+            raise
+        place = f" ({error.filename})" if error.filename else ""
+        _end(f"error: {error.strerror}{place}; make room and run again")
+    except KeyboardInterrupt:
+        _end("stopped; run the same command again to continue", 130)
+
+
+def _end(message: str, status: int = 1) -> NoReturn:
+    print(f"nnuelab: {message}", file=sys.stderr)
+    raise SystemExit(status) from None
+
+
+def _reader_left() -> bool:
+    """Whether nobody reads stdout any more: ``nnuelab ... | head`` is no failure."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return bool(poll.poll(0))
+
+
+def examples(group: TyperGroup) -> Iterator[tuple[str, str]]:
+    """Name and example of each command of a group and of the groups in it, out of its docstring."""
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from ((f"{name} {inner}", example) for inner, example in examples(command))
+        else:
+            yield name, " ".join((command.help or "").partition("Example:")[2].split())
+
+
 app = typer.Typer(
     name="nnuelab",
+    cls=Application,
     help="Does this board encoding make a chess engine stronger, and by how much?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def main() -> None:
-    """Entry point of ``nnuelab``: exit status 0 done, 1 the work failed, 2 the call was wrong."""
-    try:
-        app()
-    except UserError as error:
-        print(f"nnuelab: error: {error}", file=sys.stderr)
-        sys.exit(1)
-    except BrokenPipeError:
-        # The reader (head, less) has gone; python would complain once more while it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except OSError as error:
-        if error.errno not in FULL_DISK:
-            raise
-        place = f" ({error.filename})" if error.filename else ""
-        print(f"nnuelab: error: {error.strerror}{place}; make room and run again", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("nnuelab: stopped; run the same command again to continue", file=sys.stderr)
-        sys.exit(130)

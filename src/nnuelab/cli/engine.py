@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from nnuelab.cli.app import app
+from nnuelab.errors import UserError
 
 NetFile = Annotated[
     Path | None, typer.Option("--net", help="Net file (.nnue or .nn); default: the shipped one.")
@@ -50,7 +51,11 @@ def evaluate(
     from nnuelab.nnue.inference import evaluate as value_of
 
     evaluator = Evaluator(load_net(net))
-    lines = [fen] if fen is not None else sys.stdin
-    for line in lines:
-        if line.strip():
-            print(int(value_of(evaluator.record, notation.from_fen(line.strip()))))
+    for number, line in enumerate([fen] if fen is not None else sys.stdin, start=1):
+        if not line.strip():
+            continue
+        try:
+            position = notation.from_fen(line.strip())
+        except notation.FenError as error:
+            raise error if fen is not None else UserError(f"line {number}: {error}") from None
+        print(int(value_of(evaluator.record, position)))

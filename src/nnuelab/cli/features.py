@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Commands, app
 
 features_app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     help="Feature sets: list the blocks, show active features, check the properties.",
 )

@@ -157,11 +157,13 @@ def verify(
     artifacts.write_json(output, figures)
     verification.plot(plot, figures)
     inputs = {"net": net, "checkpoint": checkpoint, "positions": positions}
+    bounds = {"max_abs_mean": max_abs_mean, "min_share_within_50": min_share_within_50}
+    parameters = {"count": count, **bounds}
     for path in (output, plot):
-        artifacts.provenance(path, inputs=inputs, parameters={"count": count}, module="nnue.verify")
+        artifacts.provenance(path, inputs=inputs, parameters=parameters, module="nnue.verify")
     typer.echo(
         f"{output}: {figures['n']:,} positions, mean {figures['mean_cp']:+.2f}, "
         f"rms {figures['rms_cp']:.2f}, max {figures['max_cp']:.0f} cp",
         err=True,
     )
-    verification.check(figures, output, max_abs_mean, min_share_within_50)
+    verification.check(figures, max_abs_mean, min_share_within_50)

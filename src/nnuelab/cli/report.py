@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Commands, app
 
-params = typer.Typer(help="Check params.yaml, or print its schema.", no_args_is_help=True)
+params = typer.Typer(
+    cls=Commands, help="Check params.yaml, or print its schema.", no_args_is_help=True
+)
 app.add_typer(params, name="params")
 
 
@@ -39,12 +41,12 @@ def table(
     ):
         with artifacts.atomic(path) as temporary:
             temporary.write_text(text)
-    artifacts.provenance(
-        csv,
-        inputs={str(path): path for path in (pgn, *nets)},
-        parameters={"experiment": experiment, "anchor": anchor},
-        module="report.table",
-    )
+        artifacts.provenance(
+            path,
+            inputs={str(source): source for source in (pgn, *nets)},
+            parameters={"experiment": experiment, "anchor": anchor},
+            module="report.table",
+        )
 
 
 @app.command()

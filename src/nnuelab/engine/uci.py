@@ -95,7 +95,7 @@ class Uci:
         self._engine: Engine | None = None
         self._hash_mb = HASH_DEFAULT
         self._overhead = OVERHEAD_DEFAULT
-        self._game: tuple[str, list[str]] = (STARTPOS, [])
+        self._game: tuple[str, list[str]] | None = (STARTPOS, [])  # None after a broken command
         self._positions: list = []  # records of the game, the last one is to be searched
         self._thread: threading.Thread | None = None
         self._may_answer = threading.Event()
@@ -219,25 +219,36 @@ class Uci:
 
     def _position(self, words: list[str]) -> None:
         if not words or words[0] not in ("startpos", "fen"):
+            self._forget()
             raise ValueError("position startpos|fen FEN [moves MOVE...]")
         place = words.index("moves") if "moves" in words else len(words)
         fen = STARTPOS if words[0] == "startpos" else " ".join(words[1:place])
         self._set_game(fen, words[place + 1 :])
 
+    def _forget(self) -> None:
+        """What the GUI has on its board is unknown: no search must pass for one of it."""
+        self._game, self._positions = None, []
+
     def _set_game(self, fen: str, moves: list[str]) -> None:
+        """Up to the first illegal move, as Stockfish does; a broken FEN leaves no position."""
         from nnuelab.chess import notation
 
-        known_fen, known = self._game
+        known_fen, known = self._game or ("", [])
         if self._positions and fen == known_fen and moves[: len(known)] == known:
             positions = list(self._positions)  # the game goes on: only the new moves are read
         else:
+            self._forget()
             positions, known = [notation.from_fen(fen)], []
-        for text in moves[len(known) :]:
-            move = notation.parse_uci(positions[-1], text)
-            positions.append(notation.after(positions[-1], move))
-        self._game, self._positions = (fen, moves), positions
+        try:
+            for text in moves[len(known) :]:
+                move = notation.parse_uci(positions[-1], text)
+                positions.append(notation.after(positions[-1], move))
+        finally:
+            self._game, self._positions = (fen, moves[: len(positions) - 1]), positions
 
     def _current(self) -> list:
+        if self._game is None:
+            raise ValueError("there is no position: the last position command was broken")
         if not self._positions:
             self._set_game(*self._game)
         return self._positions
@@ -268,12 +279,7 @@ class Uci:
             self._begin(words)
         except FAILURES as error:  # the GUI waits for a move, whatever has happened
             self._complain(error)
-            self._say("bestmove " + self._any_move())
-
-    def _any_move(self) -> str:
-        from nnuelab.chess import notation
-
-        return notation.move_to_uci([*notation.moves_of(self._current()[-1]), 0][0])
+            self._say(f"bestmove {_any_move(self._current()[-1]) if self._game else '0000'}")
 
     def _begin(self, words: list[str]) -> None:
         """Starts the search of a ``go``."""
@@ -307,7 +313,7 @@ class Uci:
                 best = engine.search(position, keys, **numbers, moves=moves, on_info=tell)
             except Exception as error:
                 self._say(f"info string error: the search failed: {error!r}")
-                self._say("bestmove " + self._any_move())
+                self._say(f"bestmove {_any_move(position)}")
                 return
             self._may_answer.wait()
             if told != [best]:  # the last iteration was cut
@@ -381,6 +387,13 @@ class Uci:
         measured = bench.run(self._loaded(), depth)
         self._say(f"Nodes searched  : {measured.nodes}")
         self._say(f"Nodes/second    : {measured.nps}")
+
+
+def _any_move(position: Any) -> str:
+    """A legal move for when no search could be made; ``0000`` when there is none."""
+    from nnuelab.chess import notation
+
+    return notation.move_to_uci([*notation.moves_of(position), 0][0])
 
 
 def _bestmove(best: Result) -> str:

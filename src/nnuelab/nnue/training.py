@@ -251,13 +251,14 @@ def train(
     if partial.exists():
         os.replace(partial, checkpoint_path)
     _write_history(history_path, history)
-    artifacts.provenance(
-        checkpoint_path,
-        inputs={"train": train_path, "validation": validation_path},
-        parameters=asdict(settings),
-        seed=settings.seed,
-        module="nnue.training",
-    )
+    for path in (checkpoint_path, history_path):
+        artifacts.provenance(
+            path,
+            inputs={"train": train_path, "validation": validation_path},
+            parameters=asdict(settings),
+            seed=settings.seed,
+            module="nnue.training",
+        )
     return checkpoints.read(checkpoint_path)
 
 

@@ -20,6 +20,7 @@ from nnuelab.nnue.loader import extract
 
 CLOSE = 50  # centipawns; the study asks that most differences be within this
 WORST = 10  # positions listed
+TOLD = 3  # of them, when the error is beyond the bounds
 PART = 4096  # positions evaluated at once by the float net
 BINS = 2  # centipawns of a histogram's bin
 
@@ -140,19 +141,24 @@ def _overflowing(w1, b1, rows, n):
     return found
 
 
-def check(figures: dict[str, Any], path: Path, max_abs_mean: float, min_share: float) -> None:
-    """Raises UserError when the figures are beyond the bounds; they are in the file at ``path``."""
+def check(figures: dict[str, Any], max_abs_mean: float, min_share: float) -> None:
+    """Raises UserError, with the worst positions, when the figures are beyond the bounds."""
     failures = []
     if not abs(figures["mean_cp"]) <= max_abs_mean:
         failures.append(f"mean {figures['mean_cp']:+.2f} cp, allowed +-{max_abs_mean:g}")
     if not figures["share_within_50"] >= min_share:
         failures.append(
-            f"{figures['share_within_50']:.2%} within {CLOSE} cp, at least {min_share:.0%} wanted"
+            f"{100 * figures['share_within_50']:.6g} % within {CLOSE} cp, "
+            f"at least {100 * min_share:.6g} % wanted"
         )
     if failures:
+        # The workflow removes the files of a job that fails: what helps has to be said here.
+        worst = "; ".join(
+            f"{position['fen']}: float {position['float_cp']:.2f}, integer {position['int_cp']}"
+            for position in figures["worst"][:TOLD]
+        )
         raise UserError(
-            f"quantization error beyond the bounds: {'; '.join(failures)}; "
-            f"{path} is written, its `worst` lists positions"
+            f"quantization error beyond the bounds: {', '.join(failures)}; worst (cp): {worst}"
         )
 
 

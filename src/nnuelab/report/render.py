@@ -24,6 +24,8 @@ def show(summary: Summary, console: Console) -> None:
         if summary.kind == "table":
             text = [{k: table.cell(k, v) for k, v in row.items()} for row in rows]
             console.print(_grid(*table.readable(text, narrow=True)))
+            if table.has_published(text):
+                console.print(f"\n{table.PUBLISHED_NOTE}", highlight=False)
         else:
             console.print(_grid(list(rows[0]), [[_text(v) for v in row.values()] for row in rows]))
     if summary.provenance:

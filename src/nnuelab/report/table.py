@@ -15,6 +15,11 @@ from statistics import fmean, stdev
 from nnuelab.errors import UserError
 
 PUBLISHED = Path(__file__).with_name("published.csv")
+PUBLISHED_NOTE = (
+    "Published: the study's own, of nets 512/32 that played at a fixed time per move, where the "
+    "speed of a set counts, too; ours played at fixed nodes per move. Its data were others. So "
+    "neither its Elo nor its losses are the same quantity as ours."
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class Row:
     train_seconds : float
         Training of one net.
     published_val_loss, published_elo : float
-        Of the study, at 512/32.
+        Of the study: nets 512/32, games at a fixed time per move.
     """
 
     feature_set: str
@@ -242,7 +247,8 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
     """The same numbers for reading: errors behind their values, empty columns left out."""
-    head, body = readable([cells(row) for row in rows])
+    text = [cells(row) for row in rows]
+    head, body = readable(text)
     lines = [
         f"# Experiment {experiment}",
         "",
@@ -250,13 +256,18 @@ def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
         "|---" + "|--:" * (len(head) - 1) + "|",
         *("| " + " | ".join(line).replace("*", "\\*") + " |" for line in body),
         "",
-        f"Elo: fixed nodes, relative to {anchor}, in Ordo's points (x 0.9913 = logistic Elo). "
-        "Errors are half the 95 % interval: *games* if these very nets played again, *seeds* if "
-        "the nets were trained again, too (blank with one seed). Validation loss: mean \u00b1 "
-        "standard deviation over the seeds. Quantization: integer less float evaluation. "
-        "Published: the study's own; its data differ, so its losses don't compare with ours.",
+        f"Elo: fixed nodes per move, relative to {anchor}, in Ordo's points (x 0.9913 = logistic "
+        "Elo). Errors are half the 95 % interval: *games* if these very nets played again, *seeds* "
+        "if the nets were trained again, too (blank with one seed). Validation loss: mean \u00b1 "
+        "standard deviation over the seeds. Quantization: integer less float evaluation.",
+        *(["", PUBLISHED_NOTE] if has_published(text) else []),
     ]
     return "\n".join(lines) + "\n"
+
+
+def has_published(table: Sequence[Mapping[str, str]]) -> bool:
+    """Whether the study's numbers stand in rows of text."""
+    return any(row["published_elo"] for row in table)
 
 
 # Title, value, what stands behind it as its error, and whether a terminal has room for it.

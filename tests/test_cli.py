@@ -1,0 +1,137 @@
+"""The command line itself: its help, and how a run that can't go on ends."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+import typer
+
+COMMAND = [sys.executable, "-m", "nnuelab.cli"]
+
+# The application with one more command, which fails as its argument says.
+FAILING = """
+import sys
+from nnuelab.cli import __main__ as entry
+from nnuelab.cli.app import app
+
+@app.command()
+def fail() -> None:
+    print("begun", flush=True)
+    {0}
+
+sys.argv = ["nnuelab", "fail"]
+entry.run()
+"""
+
+
+def fails(statement: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", FAILING.format(statement)], capture_output=True, text=True
+    )
+
+
+def told(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line of the error."""
+    (line,) = done.stderr.splitlines()
+    return line
+
+
+def registered() -> dict[str, str]:
+    """Docstring of every command, by what is typed to call it."""
+    import nnuelab.cli
+    from nnuelab.cli.app import app
+
+    for module in pkgutil.iter_modules(nnuelab.cli.__path__):
+        importlib.import_module(f"nnuelab.cli.{module.name}")
+
+    def walk(application: typer.Typer, before: str) -> dict[str, str]:
+        found = {}
+        for command in application.registered_commands:
+            assert command.callback is not None
+            name = command.name or command.callback.__name__
+            found[f"{before} {name}"] = command.callback.__doc__ or ""
+        for group in application.registered_groups:
+            assert group.typer_instance is not None
+            found |= walk(group.typer_instance, f"{before} {group.name}")
+        return found
+
+    return walk(app, "nnuelab")
+
+
+def test_help_shows_an_example_of_every_command() -> None:
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
+    shown = " ".join(done.stdout.split("Examples:")[1].split())
+    commands = registered()
+    assert {"nnuelab perft", "nnuelab features active", "nnuelab params schema"} <= set(commands)
+    for name, text in commands.items():
+        (example,) = re.findall(r"(?s)\n    Example: (.*)\n", text)
+        assert example.startswith(name), example
+        assert " ".join(example.split()) in shown
+
+
+@pytest.mark.parametrize("group", ["features", "params"])
+def test_help_of_a_group_shows_its_examples(group: str) -> None:
+    done = subprocess.run([*COMMAND, group, "--help"], capture_output=True, text=True, check=True)
+    examples = done.stdout.split("Examples:")[1]
+    assert examples.count("nnuelab") == examples.count(f"nnuelab {group} ") > 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[sys.executable, "-c", FAILING.format("while True: print('line')")], [*COMMAND, "--help"]],
+    ids=["work", "help"],
+)
+def test_a_reader_that_has_gone_is_no_failure(arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(arguments, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_another_program_that_has_gone_is_a_failure() -> None:
+    done = fails("raise BrokenPipeError(32, 'Broken pipe')")
+    assert done.returncode == 1
+    assert told(done).startswith("nnuelab: error: a program that this one talked to")
+
+
+def test_too_little_memory_is_one_line_with_the_remedy() -> None:
+    done = fails("import numpy; numpy.empty(1 << 55)")
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"nnuelab: error: out of memory: Unable to allocate .*fewer --workers.*", told(done)
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [sys.executable, "-c", FAILING.format("import time; time.sleep(60)")],
+        [sys.executable, "-c", FAILING.format("sys.stdin.read()")],
+    ],
+    ids=["works", "reads"],
+)
+def test_ctrl_c_is_one_line_and_status_130(arguments: list[str]) -> None:
+    process = subprocess.Popen(
+        arguments,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell's background jobs ignore it, and so does all that they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors == "nnuelab: stopped; run the same command again to continue\n"

@@ -1,0 +1,69 @@
+"""Folders of compiled kernels come and go."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from nnuelab import jit
+
+DAY = 86400
+
+
+def folder(parent: Path, name: str, days: float) -> Path:
+    """A folder of kernels that was last used so many days ago."""
+    path = parent / name
+    (path / "chess").mkdir(parents=True)
+    (path / "chess" / "kernel.nbc").write_text("")
+    os.utime(path, (time.time() - days * DAY,) * 2)
+    return path
+
+
+def test_a_new_folder_comes_with_the_removal_of_long_unused_ones(tmp_path: Path) -> None:
+    old, young = folder(tmp_path, "old", 31), folder(tmp_path, "young", 29)
+    jit._use(tmp_path / "new")
+    assert (tmp_path / "new").is_dir()
+    assert young.is_dir()
+    assert not old.exists()
+
+
+def test_a_folder_in_use_stays_young_and_removes_nothing(tmp_path: Path) -> None:
+    current, other = folder(tmp_path, "current", 40), folder(tmp_path, "other", 40)
+    jit._use(current)
+    assert time.time() - current.stat().st_mtime < DAY
+    assert (current / "chess" / "kernel.nbc").exists()
+    assert other.exists()
+
+
+def test_many_processes_may_remove_at_once(tmp_path: Path) -> None:
+    for i in range(300):
+        folder(tmp_path, f"old{i}", 31)
+    program = (
+        "import sys; from pathlib import Path; from nnuelab import jit; sys.stdin.read();"
+        f"jit._use(Path({str(tmp_path)!r}) / sys.argv[1])"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-c", program, f"new{i % 2}"], stdin=subprocess.PIPE)
+        for i in range(4)
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.close()
+    assert [process.wait(60) for process in processes] == [0] * 4
+    assert {path.name for path in tmp_path.iterdir()} == {"new0", "new1"}
+
+
+def test_a_cache_that_cannot_be_made_is_left_to_numba(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    jit._use(tmp_path / "file" / "new")
+
+
+def test_the_folder_of_this_package_is_used_at_import(tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    subprocess.run([sys.executable, "-c", "import nnuelab.jit"], check=True, env=environment)
+    (made,) = (tmp_path / "nnuelab" / "kernels").iterdir()
+    assert made.name == jit._cache_folder().name
