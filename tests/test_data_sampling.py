@@ -6,6 +6,7 @@ import bz2
 import errno
 import gzip
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import chess.pgn
@@ -15,7 +16,7 @@ import zstandard
 
 from nnuelab import data
 from nnuelab.data import pgn, sampling
-from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
+from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, captures
 from nnuelab.data.sampling import Sampling, sample, sample_game
 from nnuelab.errors import UserError
 from tests.naive import data as naive
@@ -26,7 +27,7 @@ MOVES = (
     b"2... Nc6 { [%eval 0.1,12] } 3. Bb5 $1 a6 {no word} 4. Ba4 Nf6 1-0\n"
 )
 GAME = TAGS + b"\n" + MOVES
-ANY = Sampling(min_ply=0, quiet=False)
+ANY = Sampling(min_ply=0, skip_check=False, skip_captures=False)
 
 
 def take(path: Path, tmp_path: Path, options: Sampling = ANY, **more) -> tuple[np.ndarray, Counter]:
@@ -35,21 +36,34 @@ def take(path: Path, tmp_path: Path, options: Sampling = ANY, **more) -> tuple[n
     return np.load(output), counts
 
 
-@pytest.mark.parametrize("quiet", [True, False])
-def test_samples_are_those_of_the_game_tree(shared, tmp_path, quiet: bool) -> None:
+@pytest.mark.parametrize("skip_check", [True, False])
+@pytest.mark.parametrize("skip_captures", [True, False])
+def test_samples_are_those_of_the_game_tree(
+    shared, tmp_path, skip_check: bool, skip_captures: bool
+) -> None:
     path = shared / "data/games/fixture_evals_200.pgn"
     texts = [text.decode() for text in pgn.texts(path)]
     assert len(texts) == 200
-    options = Sampling(min_ply=16, quiet=quiet)
+    options = Sampling(16, skip_check=skip_check, skip_captures=skip_captures)
     for number, text in enumerate(texts[:40]):
         found = sample_game(text.encode(), number, options, Counter())
-        expected = naive.samples(text, 16, quiet)
+        expected = naive.samples(text, 16, skip_check, skip_captures)
         frame = data.Dataset(path, found).to_pandas()
         assert frame["fen"].tolist() == [fen for fen, *_ in expected]
         assert frame["move"].tolist() == [move for *_, move in expected]
         scores = [NO_SCORE if score is None else score for _, score, _ in expected]
         assert frame["score"].tolist() == scores
         assert (frame["game"] == number).all()
+
+
+def test_captures_of_records_are_those_of_python_chess(shared) -> None:
+    text = next(pgn.texts(shared / "data/games/fixture_evals_200.pgn"))
+    for game in (text, TAGS + b"\n1. e4 a6 2. e5 d5 3. exd6 a5 4. dxc7 a4 5. cxb8=Q a3 *\n"):
+        everything = sample_game(game, 0, ANY, Counter())
+        quiet = sample_game(game, 0, replace(ANY, skip_captures=True), Counter())
+        assert 0 < len(quiet) < len(everything)
+        kept = everything[~captures(everything, everything["move"])]
+        assert np.array_equal(kept, quiet)
 
 
 def test_result_is_that_of_the_side_to_move() -> None:
