@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import errno
 import gzip
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import zstandard
 
 from nnuelab import data
+from nnuelab.artifacts import sha256
 from nnuelab.data import pgn, sampling
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, captures
 from nnuelab.data.sampling import Sampling, sample, sample_game
@@ -215,6 +217,19 @@ def test_numbers_go_on_over_files_and_the_limit_holds(tmp_path) -> None:
     assert sorted(set(np.load(output)["game"])) == [0, 1]
     sample([path, path], output, ANY, max_positions=11, workers=1)
     assert len(np.load(output)) == 11
+
+
+def test_the_output_tells_files_of_one_name_apart(tmp_path) -> None:
+    paths = [tmp_path / folder / "games.pgn" for folder in "ab"]
+    for path, text in zip(paths, (GAME, GAME + b"\n" + GAME), strict=True):
+        path.parent.mkdir()
+        path.write_bytes(text)
+    output = tmp_path / "sampled.npy"
+    sample(paths, output, ANY, workers=1)
+    inputs = json.loads((tmp_path / "sampled.npy.json").read_text())["inputs"]
+    hashes = {name: recorded["sha256"] for name, recorded in inputs.items()}
+    expected = {"games.pgn": sha256(paths[0]), "games.pgn#2": sha256(paths[1])}
+    assert hashes == expected
 
 
 def test_games_without_evaluations_can_be_left_out_unparsed() -> None:
