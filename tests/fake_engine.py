@@ -3,7 +3,7 @@
 Arguments: seconds to sleep before each answer; then words that make it misbehave: ``dies`` (ends at
 the first search), ``silent`` (gives no score), ``sticky`` (scores tell how many searches were made
 since ``ucinewgame``), ``hangs`` (never answers ``go`` in an endgame with a piece on h1),
-``hangs-once=FILE`` (the same while FILE doesn't exist; makes it).
+``hangs-once=FILE`` (the same while FILE doesn't exist; makes it), ``stays`` (ignores ``quit``).
 """
 
 import sys
@@ -48,6 +48,6 @@ for line in sys.stdin:
             print(f"info depth 1 score cp {score + 500} lowerbound nodes 3")
             print(f"info depth 1 score cp {score} nodes 5 pv {legal[0]}")
         print(f"bestmove {legal[number % len(legal)]}")
-    elif words[:1] == ["quit"]:
+    elif words[:1] == ["quit"] and "stays" not in faults:
         break
     sys.stdout.flush()

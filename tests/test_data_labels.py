@@ -238,8 +238,12 @@ def test_a_hanging_engine_is_killed_and_asked_once_more(tmp_path) -> None:
         assert "\n" not in str(error.value)
         assert "failed twice on '" in str(error.value)
         assert reason in str(error.value)
-    left = [p for p in psutil.process_iter() if str(tmp_path) in " ".join(p.cmdline())]
-    assert left == []
+    commands = [" ".join(p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"])]
+    assert not [command for command in commands if str(tmp_path) in command]
+
+
+def test_an_engine_that_does_not_quit_has_a_name_nevertheless(tmp_path) -> None:
+    assert engines.engine_name(fake_engine(tmp_path, 0, "stays")) == "Fake 1.0"
 
 
 def test_an_engine_without_scores_is_one_line(tmp_path) -> None:

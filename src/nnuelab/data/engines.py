@@ -42,11 +42,8 @@ def find_engine(engine: str | Path) -> str:
 
 def engine_name(path: str) -> str:
     """What the engine calls itself, version included."""
-    engine = _open(path)
-    try:
+    with _open(path) as engine:
         return engine.id.get("name", Path(path).name)
-    finally:
-        engine.quit()
 
 
 def _open(path: str) -> chess.engine.SimpleEngine:
