@@ -2,6 +2,10 @@
 
 Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the user's; makes
 results/data/train.npy and results/data/validation.npy.
+
+`snakemake embedded` (hours, with stockfish on PATH) plays the games and finds the openings that
+come with the project, as results/embedded. Nothing else depends on them: the files in resources
+are committed, and are replaced by hand.
 """
 
 # Of a labeller that searches; no others must label anew when they change.
@@ -14,10 +18,60 @@ rule data:
         "results/data/validation.npy",
 
 
+rule embedded:
+    input:
+        "results/embedded/games.pgn.zst",
+        "results/embedded/openings.epd.gz",
+
+
+rule datagen:
+    output:
+        games="results/embedded/games.pgn.zst",
+        record="results/embedded/games.pgn.zst.json",
+    log:
+        "logs/datagen.log",
+    benchmark:
+        "benchmarks/datagen.tsv"
+    conda:
+        "environment.yaml"
+    threads: workflow.cores or 1
+    params:
+        code=code("selfplay.datagen"),
+        options="--games 11500 --nodes 600 --seed 1",
+    message:
+        "Games of stockfish against itself; progress in {log}"
+    shell:
+        "nnuelab datagen --output {output.games} {params.options} --workers {threads} 2> {log}"
+
+
+rule book:
+    output:
+        openings="results/embedded/openings.epd.gz",
+        record="results/embedded/openings.epd.gz.json",
+    log:
+        "logs/book.log",
+    benchmark:
+        "benchmarks/book.tsv"
+    conda:
+        "environment.yaml"
+    threads: workflow.cores or 1
+    params:
+        code=code("selfplay.book"),
+        options="--positions 12000 --nodes 2000 --seed 2",
+    message:
+        "Balanced openings by stockfish; progress in {log}"
+    shell:
+        "nnuelab book --output {output.openings} {params.options} --workers {threads} 2> {log}"
+
+
 rule download:
     input:
         embedded=branch(
-            settings.data.source == "embedded", then="resources/embedded/games.pgn.zst"
+            settings.data.source == "embedded",
+            then=[
+                "resources/embedded/games.pgn.zst",
+                "resources/embedded/games.pgn.zst.json",
+            ],
         ),
     output:
         games="results/games/{part}.pgn.zst",

@@ -2,12 +2,14 @@
 
 Arguments: seconds to sleep before each answer; then words that make it misbehave: ``dies`` (ends at
 the first search), ``silent`` (gives no score), ``sticky`` (scores tell how many searches were made
-since ``ucinewgame``).
+since ``ucinewgame``), ``hangs`` (never answers ``go`` in an endgame with a piece on h1),
+``hangs-once=FILE`` (the same while FILE doesn't exist; makes it), ``stays`` (ignores ``quit``).
 """
 
 import sys
 import time
 import zlib
+from pathlib import Path
 
 import chess
 
@@ -31,6 +33,13 @@ for line in sys.stdin:
         if "dies" in faults:
             break
         time.sleep(pause)
+        for fault in faults:
+            if fault.startswith("hangs") and board.piece_map().get(chess.H1) and not board.queens:
+                name = Path(fault.partition("=")[2] or "never")
+                if not name.exists():
+                    if name.is_absolute():
+                        name.touch()
+                    time.sleep(1000)
         number = zlib.crc32(board.fen().encode())
         legal = sorted(move.uci() for move in board.legal_moves)
         score = 100 * searches if "sticky" in faults else number % 121 - 60
@@ -39,6 +48,6 @@ for line in sys.stdin:
             print(f"info depth 1 score cp {score + 500} lowerbound nodes 3")
             print(f"info depth 1 score cp {score} nodes 5 pv {legal[0]}")
         print(f"bestmove {legal[number % len(legal)]}")
-    elif words[:1] == ["quit"]:
+    elif words[:1] == ["quit"] and "stays" not in faults:
         break
     sys.stdout.flush()

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from nnuelab import artifacts
+from nnuelab.data import download
+from nnuelab.data.journal import Journal
 from nnuelab.errors import UserError
 
 
@@ -60,6 +62,66 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="can't write"):
         artifacts.write_json(tmp_path / "file" / "below.json", {})
+
+
+def test_a_folder_below_a_file_is_one_line_wherever_it_is_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    below = tmp_path / "file" / "folder" / "output"
+    with pytest.raises(UserError, match=r"can't be made \(Not a directory\)"):
+        artifacts.make_parent(below)
+    with pytest.raises(UserError, match="can't be made"):
+        artifacts.write_json(below, {})
+    with pytest.raises(UserError, match="can't be made"):
+        download.lichess("2013-01", below, "http://localhost:9")
+    with pytest.raises(UserError, match="can't be made"), Journal(below, {}):
+        pass
+
+
+def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with artifacts.atomic(path) as first:
+        first.write_text("first")
+        with artifacts.atomic(path) as second:
+            second.write_text("second")
+            assert first.read_text() == "first"
+        assert path.read_text() == "second"
+    assert path.read_text() == "first"
+    assert names(tmp_path) == ["file"]
+
+
+KILLED = """
+import os, sys
+from nnuelab import artifacts
+with artifacts.atomic(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "file[1]"
+    with artifacts.atomic(path) as alive:
+        alive.write_text("alive")
+        subprocess.run([sys.executable, "-c", KILLED, str(path)])
+        assert len(names(tmp_path)) == 2
+        artifacts.write_json(path, {})
+        assert names(tmp_path) == sorted([alive.name, "file[1]"])
+
+
+def test_inputs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    paths = [tmp_path / "a" / "games.pgn", tmp_path / "b" / "games.pgn", tmp_path / "c.pgn"]
+    assert artifacts.by_name(paths) == dict(
+        zip(["games.pgn", "games.pgn#2", "c.pgn"], paths, strict=True)
+    )
+    assert list(artifacts.by_name(paths[:1] * 3)) == ["games.pgn", "games.pgn#2", "games.pgn#3"]
+
+
+def test_a_code_hash_is_the_same_wherever_files_of_one_name_lie(tmp_path: Path) -> None:
+    for folder, text in (("a", "1"), ("b", "2"), ("c", "2"), ("d", "1")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "block.py").write_text(text)
+    here, there = ([tmp_path / f / "block.py" for f in folders] for folders in ("ab", "cd"))
+    assert artifacts.code_hash(None, here) == artifacts.code_hash(None, there)
 
 
 def small_files_only() -> None:

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import chess.engine
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nnuelab import artifacts
 from nnuelab.data import engines, labels
 from nnuelab.data.dataset import writing
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, pack_move, to_fen
 from nnuelab.errors import UserError
 
 FENS = [
@@ -150,18 +152,105 @@ def test_labels_do_not_depend_on_workers_and_survive_a_kill(tmp_path) -> None:
     process.wait()
     assert not (killed / "train.npy").exists()
     with journal.open("ab") as file:
-        file.write(b"\x07")  # half a value
+        file.write(b'{"scores": [7')  # half a line
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     for name, expected in zip(("train.npy", "validation.npy"), whole, strict=True):
         assert np.array_equal(np.load(killed / name), expected)
     assert not journal.exists()
 
 
-def test_a_journal_of_another_run_is_not_continued(tmp_path) -> None:
+def test_a_journal_of_other_settings_or_other_code_gives_way(tmp_path, capsys, monkeypatch) -> None:
     samples(tmp_path / "sampled.npy", 60)
-    (tmp_path / "train.npy.partial").write_bytes(b"{}\n\0\0")
-    with pytest.raises(UserError, match="another labeller"):
-        run(tmp_path, labels.pgn, resumable=True)
+    expected = run(tmp_path, labels.pgn)
+    journal = tmp_path / "train.npy.partial"
+
+    def stops_after_a_batch(batches):
+        yield next(labels.result(batches))
+        raise KeyboardInterrupt
+
+    code = artifacts.code_hash("data.labels")
+    for before, settings in (
+        (code, {"parameters": {"limit": "depth 3"}}),
+        (code, {"name": "other"}),
+        ("other", {}),
+    ):
+        monkeypatch.setattr(artifacts, "code_hash", lambda _, before=before: before)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, stops_after_a_batch, resumable=True, **settings)
+        monkeypatch.setattr(artifacts, "code_hash", lambda _: code)
+        assert journal.exists()
+        capsys.readouterr()
+        found = run(tmp_path, labels.pgn, resumable=True)
+        assert "starting anew" in capsys.readouterr().err
+        assert all(map(np.array_equal, found, expected))
+        assert not journal.exists()
+
+
+def test_captures_are_judged_by_the_best_move_or_else_by_the_one_played(tmp_path) -> None:
+    fen = "4k2r/8/8/8/8/8/8/4K2R w - - 3 20"
+    records = np.repeat(np.array([from_fen(fen)], RECORD), 60)
+    records["game"], records["score"] = np.arange(60), 10
+    # Played: quiet, unknown, a capture.
+    records["move"] = np.resize([7 | 15 << 6, 0, 7 | 63 << 6], 60)
+    with writing(tmp_path / "sampled.npy") as writer:
+        writer.append(records)
+    train, validation = run(tmp_path, labels.pgn, skip_captures=True)
+    assert len(train) + len(validation) == 40
+
+    def engine(*moves: int) -> labels.Labeller:
+        def label(batches):
+            for records in batches:
+                yield np.zeros(len(records), np.int16), np.resize(np.uint16(moves), len(records))
+
+        return label
+
+    train, validation = run(tmp_path, engine(7 | 63 << 6, 7 | 15 << 6), skip_captures=True)
+    assert len(train) + len(validation) == 30
+    assert set(train["move"]) == {0, 7 | 15 << 6, 7 | 63 << 6}  # still those played
+    with pytest.raises(UserError, match="train set is empty"):
+        run(tmp_path, engine(7 | 63 << 6), skip_captures=True)
+
+
+def test_an_engine_gives_its_best_moves(tmp_path) -> None:
+    records = samples(tmp_path / "sampled.npy", 4)
+    path, limit = fake_engine(tmp_path, 0), chess.engine.Limit(depth=1)
+    (found,) = engines.labels([records], path, limit, 1)
+    engine = chess.engine.SimpleEngine.popen_uci(path)
+    for record, score, move in zip(records, *found, strict=True):
+        board = chess.Board(to_fen(record))
+        answer = engine.play(board, limit, info=chess.engine.INFO_SCORE)
+        assert move == pack_move(board, answer.move)
+        assert score == answer.info["score"].relative.score()
+    engine.quit()
+
+
+def test_a_hanging_engine_is_killed_and_asked_once_more(tmp_path) -> None:
+    records = samples(tmp_path / "sampled.npy", 6)
+    limit, patience = chess.engine.Limit(nodes=10), 2.0
+    expected = list(engines.labels([records], fake_engine(tmp_path, 0), limit, 1))
+    once = fake_engine(tmp_path, 0, f"hangs-once={tmp_path / 'hung'}")
+    found = list(engines.labels([records], once, limit, 1, patience))
+    assert np.array_equal(found, expected)
+    for fault, reason in (("hangs", "no answer for 2 s"), ("dies", "died")):
+        path = fake_engine(tmp_path, 0, fault)
+        with pytest.raises(UserError) as error:
+            list(engines.labels([records], path, limit, 1, patience))
+        assert "\n" not in str(error.value)
+        assert "failed twice on '" in str(error.value)
+        assert reason in str(error.value)
+    commands = [" ".join(p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"])]
+    assert not [command for command in commands if str(tmp_path) in command]
+
+
+def test_an_engine_that_does_not_quit_has_a_name_nevertheless(tmp_path) -> None:
+    assert engines.engine_name(fake_engine(tmp_path, 0, "stays")) == "Fake 1.0"
+
+
+def test_an_engine_without_scores_is_one_line(tmp_path) -> None:
+    records = samples(tmp_path / "sampled.npy", 1)
+    path = fake_engine(tmp_path, 0, "silent")
+    with pytest.raises(UserError, match="no move with a score on 'rnbqkbnr"):
+        list(engines.labels([records], path, chess.engine.Limit(depth=1), 1))
 
 
 @pytest.mark.parametrize("engine", ["no-such-engine", "/etc/passwd"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import bz2
 import errno
 import gzip
+import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import chess.pgn
@@ -14,8 +16,9 @@ import pytest
 import zstandard
 
 from nnuelab import data
+from nnuelab.artifacts import sha256
 from nnuelab.data import pgn, sampling
-from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
+from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, captures
 from nnuelab.data.sampling import Sampling, sample, sample_game
 from nnuelab.errors import UserError
 from tests.naive import data as naive
@@ -26,7 +29,7 @@ MOVES = (
     b"2... Nc6 { [%eval 0.1,12] } 3. Bb5 $1 a6 {no word} 4. Ba4 Nf6 1-0\n"
 )
 GAME = TAGS + b"\n" + MOVES
-ANY = Sampling(min_ply=0, quiet=False)
+ANY = Sampling(min_ply=0, skip_check=False, skip_captures=False)
 
 
 def take(path: Path, tmp_path: Path, options: Sampling = ANY, **more) -> tuple[np.ndarray, Counter]:
@@ -35,21 +38,34 @@ def take(path: Path, tmp_path: Path, options: Sampling = ANY, **more) -> tuple[n
     return np.load(output), counts
 
 
-@pytest.mark.parametrize("quiet", [True, False])
-def test_samples_are_those_of_the_game_tree(shared, tmp_path, quiet: bool) -> None:
+@pytest.mark.parametrize("skip_check", [True, False])
+@pytest.mark.parametrize("skip_captures", [True, False])
+def test_samples_are_those_of_the_game_tree(
+    shared, tmp_path, skip_check: bool, skip_captures: bool
+) -> None:
     path = shared / "data/games/fixture_evals_200.pgn"
     texts = [text.decode() for text in pgn.texts(path)]
     assert len(texts) == 200
-    options = Sampling(min_ply=16, quiet=quiet)
+    options = Sampling(16, skip_check=skip_check, skip_captures=skip_captures)
     for number, text in enumerate(texts[:40]):
         found = sample_game(text.encode(), number, options, Counter())
-        expected = naive.samples(text, 16, quiet)
+        expected = naive.samples(text, 16, skip_check, skip_captures)
         frame = data.Dataset(path, found).to_pandas()
         assert frame["fen"].tolist() == [fen for fen, *_ in expected]
         assert frame["move"].tolist() == [move for *_, move in expected]
         scores = [NO_SCORE if score is None else score for _, score, _ in expected]
         assert frame["score"].tolist() == scores
         assert (frame["game"] == number).all()
+
+
+def test_captures_of_records_are_those_of_python_chess(shared) -> None:
+    text = next(pgn.texts(shared / "data/games/fixture_evals_200.pgn"))
+    for game in (text, TAGS + b"\n1. e4 a6 2. e5 d5 3. exd6 a5 4. dxc7 a4 5. cxb8=Q a3 *\n"):
+        everything = sample_game(game, 0, ANY, Counter())
+        quiet = sample_game(game, 0, replace(ANY, skip_captures=True), Counter())
+        assert 0 < len(quiet) < len(everything)
+        kept = everything[~captures(everything, everything["move"])]
+        assert np.array_equal(kept, quiet)
 
 
 def test_result_is_that_of_the_side_to_move() -> None:
@@ -201,6 +217,19 @@ def test_numbers_go_on_over_files_and_the_limit_holds(tmp_path) -> None:
     assert sorted(set(np.load(output)["game"])) == [0, 1]
     sample([path, path], output, ANY, max_positions=11, workers=1)
     assert len(np.load(output)) == 11
+
+
+def test_the_output_tells_files_of_one_name_apart(tmp_path) -> None:
+    paths = [tmp_path / folder / "games.pgn" for folder in "ab"]
+    for path, text in zip(paths, (GAME, GAME + b"\n" + GAME), strict=True):
+        path.parent.mkdir()
+        path.write_bytes(text)
+    output = tmp_path / "sampled.npy"
+    sample(paths, output, ANY, workers=1)
+    inputs = json.loads((tmp_path / "sampled.npy.json").read_text())["inputs"]
+    hashes = {name: recorded["sha256"] for name, recorded in inputs.items()}
+    expected = {"games.pgn": sha256(paths[0]), "games.pgn#2": sha256(paths[1])}
+    assert hashes == expected
 
 
 def test_games_without_evaluations_can_be_left_out_unparsed() -> None:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -26,6 +27,7 @@ from nnuelab.selfplay.uci import UciEngine
 from tests.test_data_labels import fake_engine
 
 PARAMETERS = Parameters("nodes 10", random_plies=6, max_opening_score=50, seed=3)
+SHORT = replace(PARAMETERS, adjudication=Adjudication(max_plies=10))
 
 
 def games(path: Path) -> list[chess.pgn.Game]:
@@ -99,11 +101,46 @@ def test_a_killed_run_continues_with_any_number_of_workers(played: Path, tmp_pat
     assert not journal.exists()
 
 
-def test_a_run_with_other_parameters_is_not_continued(tmp_path) -> None:
+def test_a_run_of_other_parameters_or_other_code_gives_way(tmp_path, capsys, monkeypatch) -> None:
+    output, engine = tmp_path / "games.pgn.zst", fake_engine(tmp_path, 0)
+    datagen(output, engine, 2, SHORT, workers=1)
+    expected = output.read_bytes()
     journal = tmp_path / "games.pgn.zst.partial"
-    journal.write_text("{}\n")
-    with pytest.raises(UserError, match="other parameters"):
-        datagen(tmp_path / "games.pgn.zst", fake_engine(tmp_path, 0), 1, PARAMETERS, workers=1)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for other, code in ((replace(SHORT, seed=4), None), (SHORT, "other")):
+        with monkeypatch.context() as patch:
+            patch.setattr("nnuelab.selfplay.datagen._finish", killed)
+            if code:
+                patch.setattr("nnuelab.artifacts.code_hash", lambda _, code=code: code)
+            with pytest.raises(KeyboardInterrupt):
+                datagen(output, engine, 1, other, workers=1)
+        assert journal.exists()
+        capsys.readouterr()
+        datagen(output, engine, 2, SHORT, workers=1)
+        assert "starting anew" in capsys.readouterr().err
+        assert output.read_bytes() == expected
+        assert not journal.exists()
+
+
+def test_openings_that_run_out_are_one_line(tmp_path, monkeypatch) -> None:
+    """There are 21 positions after no or one ply."""
+    engine, output = fake_engine(tmp_path, 0), tmp_path / "output"
+    monkeypatch.setattr("nnuelab.selfplay.datagen.MAX_REPEATED", 4)
+    few = replace(SHORT, random_plies=0, max_opening_score=60)
+    with pytest.raises(UserError, match="4 openings in a row have been played before, after"):
+        datagen(output, engine, 22, few, workers=1)
+    monkeypatch.setattr(openings, "MAX_REJECTED", 100)
+    with pytest.raises(UserError, match="100 candidates in a row are no new openings, after 21 of"):
+        book(output, engine, 22, "nodes 10", 0, 60, seed=5, workers=1)
+    with (
+        UciEngine(engine, "nodes 10") as player,
+        pytest.raises(UserError, match="none of 100 positions after 6 or 7 random plies is within"),
+    ):
+        openings.opening(player, 1, 1, 6, -1)
+    assert not output.exists()
 
 
 @pytest.mark.parametrize(

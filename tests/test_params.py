@@ -169,9 +169,9 @@ def test_keys_of_a_section_are_options_of_its_command(section):
 
 def test_options_are_rendered_mechanically(settings):
     settings["label"] |= {"engine": "my engine", "depth": None}
-    settings["sample"]["quiet"] = False
+    settings["sample"]["skip_check"] = False
     checked = params.validate(settings)
-    assert "--no-quiet" in params.options(checked.sample)
+    assert "--no-skip-check" in params.options(checked.sample)
     label = params.options(checked.label)
     assert "--engine 'my engine'" in label
     assert "--depth" not in label

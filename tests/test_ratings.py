@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import stat
 import subprocess
@@ -117,6 +118,8 @@ def test_the_command_prints_the_table_and_writes_it_with_provenance(tmp_path: Pa
     games = write_pgn(
         tmp_path / "g.pgn", [("a, 1", "b", "1-0"), ("b", "a, 1", "1-0"), ("a, 1", "b", "1/2-1/2")]
     )
+    (tmp_path / "other").mkdir()
+    more = write_pgn(tmp_path / "other/g.pgn", [("a, 1", "b", "1/2-1/2")])
     table = tmp_path / "ratings.csv"
     done = subprocess.run(
         [
@@ -125,6 +128,7 @@ def test_the_command_prints_the_table_and_writes_it_with_provenance(tmp_path: Pa
             "nnuelab.cli",
             "rate",
             str(games),
+            str(more),
             "--anchor",
             "b",
             "--csv",
@@ -138,10 +142,14 @@ def test_the_command_prints_the_table_and_writes_it_with_provenance(tmp_path: Pa
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert list(rows[0]) == ["name", "elo", "error", "points", "games", "score"]
     assert {row["name"]: (row["points"], row["games"]) for row in rows} == {
-        "a, 1": ("1.5", "3"),
-        "b": ("1.5", "3"),
+        "a, 1": ("2.0", "4"),
+        "b": ("2.0", "4"),
     }
-    assert (tmp_path / "ratings.csv.json").is_file()
+    inputs = json.loads((tmp_path / "ratings.csv.json").read_text())["inputs"]
+    assert {name: Path(file["path"]) for name, file in inputs.items()} == {
+        "g.pgn": games,
+        "g.pgn#2": more,
+    }
 
 
 # --- refusals

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import signal
 import subprocess
@@ -23,7 +22,6 @@ from nnuelab.errors import UserError
 from nnuelab.tournament import runner
 from nnuelab.tournament.adjudication import Adjudicator, Rules
 from nnuelab.tournament.headers import read_results
-from nnuelab.tournament.journal import Journal
 from nnuelab.tournament.runner import Settings, tournament
 from tests.fake_player import RandomPlayer
 from tests.naive import tournament as naive
@@ -270,47 +268,6 @@ def test_killed_and_continued_gives_the_same_bytes_and_replays_nothing(
     assert (tmp_path / "games.pgn").read_text() == text
     assert not journal.exists()
     assert (tmp_path / "games.pgn.json").is_file()
-
-
-def test_journal_drops_a_line_that_a_kill_cut_off(tmp_path: Path) -> None:
-    path = tmp_path / "j"
-    with Journal(path, {"id": 1}) as journal:
-        journal.add(3, ["a\n", "b\n"])
-        journal.add(1, ["c\n", "d\n"])
-    whole = path.read_bytes()
-    path.write_bytes(whole + b'{"pair": 2, "games": ["half')
-    with Journal(path, {"id": 1}) as journal:
-        assert journal.finished == {1, 3}
-        journal.add(2, ["e\n", "f\n"])
-        assert journal.games(3) == ["a\n", "b\n"]
-        assert journal.games(2) == ["e\n", "f\n"]
-        assert not journal.replaced
-    assert path.read_bytes().startswith(whole)
-
-
-def test_journal_of_another_tournament_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "j"
-    with Journal(path, {"id": 1}) as journal:
-        journal.add(0, ["a", "b"])
-    with Journal(path, {"id": 2}) as journal:
-        assert journal.replaced
-        assert journal.finished == set()
-    assert json.loads(path.read_text()) == {"id": 2}
-
-
-def test_full_disk_keeps_what_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    path = tmp_path / "j"
-    with Journal(path, {}) as journal:
-        journal.add(0, ["a", "b"])
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", full)
-            with pytest.raises(UserError, match="No space left"):
-                journal.add(1, ["c", "d"])
-    with Journal(path, {}) as journal:
-        assert journal.finished == {0}
 
 
 # --- what goes wrong

@@ -5,6 +5,7 @@ One folder goes through all of it, so the tests run in their order (./test keeps
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ from nnuelab.params import merge
 ROOT = Path(__file__).resolve().parents[1]
 NETS = ("train", "quantize", "verify")
 GAMES = ("tournament", "rate", "table")
-TARGETS = {"all", "data", "nets", "tournaments"}  # rules without jobs of their own
+TARGETS = {"all", "data", "embedded", "nets", "tournaments"}  # rules without jobs of their own
 CHAIN = {"download", "sample", "label", *NETS, *GAMES}
 NOTHING = "Nothing to be done"
 
@@ -136,6 +137,24 @@ def test_first_run_leaves_a_table_of_every_set(folder):
 
 def test_second_run_has_nothing_to_do(folder):
     assert NOTHING in folder.run("snakemake", "results/axis_table.csv")
+
+
+def test_embedded_games_and_openings_are_remade_only_when_asked_for(folder):
+    assert folder.would_run("embedded") == {"datagen": 1, "book": 1}
+    made = json.loads((ROOT / "resources/embedded/games.pgn.zst.json").read_text())["command"]
+    told = folder.run("snakemake", "-n", "-p", "embedded")
+    options = made.partition("games.pgn.zst ")[2]
+    assert f"--output results/embedded/games.pgn.zst {options}" in told
+
+
+def test_a_new_record_of_the_embedded_games_is_looked_at(folder):
+    record = folder.path / "resources/embedded/games.pgn.zst.json"
+    before = record.read_bytes()
+    record.write_bytes(before + b"\n")
+    try:
+        assert "download" in folder.would_run()
+    finally:
+        record.write_bytes(before)
 
 
 def test_results_but_tables_are_ignored_by_git(folder):

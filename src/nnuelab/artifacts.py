@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import fcntl
+import glob
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import os
 import platform
+import secrets
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,21 +34,26 @@ def atomic(path: Path | str) -> Iterator[Path]:
     """A temporary path beside ``path``: renamed to it when the block ends well, removed otherwise.
 
     A reader therefore sees the old file or the new one, never half of one, and a killed job leaves
-    nothing that the workflow could take for its output.
+    nothing that the workflow could take for its output. Two writers of one file don't meet: the
+    last one to end wins. What killed writers of the same file left behind is removed first.
 
     Raises
     ------
     UserError
-        When the disk is full or the folder can't be written.
+        When the disk is full or the folder can't be made or written.
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    make_parent(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        with open(temporary, "rb+") as file:
+        _remove_abandoned(path)
+        with open(temporary, "xb") as file:
+            # Locks end with their process: that tells an abandoned file from one being written.
+            with suppress(OSError):  # a file system without locks: then nothing is removed, either
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield temporary
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+            os.replace(temporary, path)
     except OSError as error:
         if error.filename not in (None, str(temporary), str(path), str(path.parent)):
             raise
@@ -55,6 +64,32 @@ def atomic(path: Path | str) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Removes the temporary files of `path` whose writers were killed."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with suppress(OSError), open(left, "rb+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
+
+
+def make_parent(path: Path | str) -> None:
+    """Makes the folder that ``path`` shall lie in, with the folders above it.
+
+    Raises
+    ------
+    UserError
+        When it can't be made: a file of that name, no permission, a disk that is full.
+    """
+    parent = Path(path).parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"can't write {path}: the folder {parent} can't be made ({error.strerror or error}); "
+            "choose another place"
+        ) from error
 
 
 def write_json(path: Path | str, value: Any) -> None:
@@ -120,14 +155,18 @@ def code_hash(module: str | None, files: Iterable[Path | str] = ()) -> str:
     package, not on where the project lies.
     """
     used = (sources(module) if module else set()) | {Path(file).resolve() for file in files}
+    # By content where two of the user's files have the same name in different folders.
     named = sorted(
-        (file.relative_to(PACKAGE).as_posix() if file.is_relative_to(PACKAGE) else file.name, file)
+        (
+            file.relative_to(PACKAGE).as_posix() if file.is_relative_to(PACKAGE) else file.name,
+            file.read_bytes(),
+        )
         for file in used
     )
     digest = hashlib.sha256()
-    for name, file in named:
+    for name, content in named:
         digest.update(f"{name}\0".encode())
-        digest.update(file.read_bytes())
+        digest.update(content)
     return digest.hexdigest()[:16]
 
 
@@ -138,6 +177,24 @@ def _versions() -> dict[str, str]:
         if library in sys.modules:
             with suppress(importlib.metadata.PackageNotFoundError):
                 found[library] = importlib.metadata.version(library)
+    return found
+
+
+def by_name(paths: Iterable[Path | str]) -> dict[str, Path]:
+    """Files keyed for `provenance`, in their order: by name alone, so on every machine the same.
+
+    Further files of a name, in other folders or the same file again, are numbered.
+
+    >>> list(by_name(["a/games.pgn", "b/games.pgn", "c.pgn"]))
+    ['games.pgn', 'games.pgn#2', 'c.pgn']
+    """
+    found: dict[str, Path] = {}
+    for path in map(Path, paths):
+        numbers = itertools.count(2)
+        key = path.name
+        while key in found:
+            key = f"{path.name}#{next(numbers)}"
+        found[key] = path
     return found
 
 

@@ -81,8 +81,10 @@ class Sample(Section):
     """Half-moves played before, at least."""
     per_game: CountOrZero
     """Positions drawn uniformly from each game; 0: all."""
-    quiet: bool
-    """Leave out positions in check, and those whose next move is a capture or a promotion."""
+    skip_check: bool
+    """Leave out positions in check."""
+    skip_captures: bool
+    """Leave out positions where the move played next is a capture or a promotion."""
     only_evaluated: bool
     """Skip games without any [%eval] before they are parsed."""
     max_positions: CountOrZero
@@ -102,6 +104,9 @@ class Label(Section):
     """For stockfish: plies per position."""
     nodes: Count | None
     """For stockfish: nodes per position, instead of a depth."""
+    skip_captures: bool
+    """Leave out positions where the best move (the engine's; without one, the move played) is a
+    capture or a promotion."""
     max_score: Annotated[int, Field(ge=1, le=32000)]
     """Larger |score| is left out, centipawns."""
     validation_share: Share
@@ -360,8 +365,8 @@ def _fields_at(place: tuple[int | str, ...]) -> Iterable[str]:
 def options(section: Section, *, without: Iterable[str] = ()) -> str:
     """A section as options of its command, quoted for a shell.
 
-    ``min_ply: 16`` is ``--min-ply 16``, ``quiet: true`` is ``--quiet`` and ``false`` is
-    ``--no-quiet``, a list repeats its option, and ``null`` leaves the option out.
+    ``min_ply: 16`` is ``--min-ply 16``, ``skip_check: true`` is ``--skip-check`` and ``false``
+    is ``--no-skip-check``, a list repeats its option, and ``null`` leaves the option out.
     """
     left_out = set(without)
     words = [

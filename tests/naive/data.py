@@ -18,7 +18,9 @@ def packed_board(board: chess.Board) -> tuple[int, int, int]:
     return int(board.occupied), nibbles % 2**64, nibbles >> 64
 
 
-def samples(text: str, min_ply: int, quiet: bool) -> list[tuple[str, int | None, str]]:
+def samples(
+    text: str, min_ply: int, skip_check: bool, skip_captures: bool
+) -> list[tuple[str, int | None, str]]:
     """(FEN, score for the side to move, move) of each position of one game that is a sample."""
     game = chess.pgn.read_game(io.StringIO(text))
     assert game is not None
@@ -28,8 +30,9 @@ def samples(text: str, min_ply: int, quiet: bool) -> list[tuple[str, int | None,
         board = before.board()
         if board.ply() < min_ply:
             continue
-        loud = board.is_check() or board.is_capture(node.move) or node.move.promotion
-        if quiet and loud:
+        if skip_check and board.is_check():
+            continue
+        if skip_captures and (board.is_capture(node.move) or node.move.promotion):
             continue
         score = before.eval()
         points = None if score is None else score.relative.score(mate_score=32000)

@@ -122,8 +122,9 @@ def sample(
     output: Annotated[Path, typer.Option(help="Samples, .npy.")],
     min_ply: Annotated[int, typer.Option(min=0, help="Half-moves played before, at least.")] = 16,
     per_game: Annotated[int, typer.Option(min=0, help="Drawn from each game; 0: all.")] = 0,
-    quiet: Annotated[
-        bool, typer.Option(help="Neither in check, nor a capture or promotion next.")
+    skip_check: Annotated[bool, typer.Option(help="Leave out positions in check.")] = True,
+    skip_captures: Annotated[
+        bool, typer.Option(help="Leave out positions before a capture or a promotion.")
     ] = True,
     only_evaluated: Annotated[
         bool, typer.Option(help="Skip games without any evaluation, unparsed.")
@@ -139,7 +140,7 @@ def sample(
     from nnuelab.data.sampling import Sampling
     from nnuelab.data.sampling import sample as take
 
-    options = Sampling(min_ply, per_game, quiet, only_evaluated, seed)
+    options = Sampling(min_ply, per_game, skip_check, skip_captures, only_evaluated, seed)
     counts = take(pgn, output, options, max_positions, workers)
     for name, count in sorted(counts.items()):
         typer.echo(f"{name}: {count:,}", err=True)
@@ -156,6 +157,13 @@ def label(
     depth: Depth = None,
     nodes: Nodes = None,
     engine: Engine = "stockfish",
+    skip_captures: Annotated[
+        bool,
+        typer.Option(
+            help="Drop positions where the best move (without an engine: the one played) is a "
+            "capture or a promotion."
+        ),
+    ] = False,
     max_score: Annotated[int, typer.Option(min=1, help="Drop larger |score|, centipawns.")] = 5000,
     validation_share: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of games to validate with.")
@@ -185,6 +193,7 @@ def label(
         validation,
         chosen,
         name=labeller.value,
+        skip_captures=skip_captures,
         max_score=max_score,
         validation_share=validation_share,
         seed=seed,

@@ -86,7 +86,7 @@ def rate(
             temporary.write_text(table)
         artifacts.provenance(
             csv,
-            inputs={path.name: path for path in pgn},
+            inputs=artifacts.by_name(pgn),
             parameters={"anchor": anchor},
             module="tournament.ratings",
         )

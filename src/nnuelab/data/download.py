@@ -64,9 +64,9 @@ def lichess(month: str, output: Path, mirror: str = LICHESS) -> None:
         raise UserError(f"{month!r} is no month of the Lichess database; write it as 2013-01")
     name = f"lichess_db_standard_rated_{month}.pgn.zst"
     folder = f"{mirror.rstrip('/')}/standard"
-    expected = _checksum(f"{folder}/sha256sums.txt", name)
     part = output.with_name(output.name + ".part")
-    part.parent.mkdir(parents=True, exist_ok=True)
+    artifacts.make_parent(part)
+    expected = _checksum(f"{folder}/sha256sums.txt", name)
     _fetch(f"{folder}/{name}", part)
     if expected and artifacts.sha256(part) != expected:
         part.unlink()

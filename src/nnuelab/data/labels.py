@@ -1,15 +1,16 @@
 """Labels: which score each sample gets, and whether it trains or validates.
 
-A labeller is a callable that turns batches of records into batches of int16 scores (centipawns for
-the side to move, NO_SCORE where it has none), so that engines and nets of higher rooms can be
-handed in.
+A labeller is a callable that turns each batch of records into int16 scores (centipawns for the side
+to move, NO_SCORE where it has none) and uint16 moves (the best ones in the layout of
+``chess.moves``; those played, where it searches for none), so that engines and nets of higher rooms
+can be handed in.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +19,36 @@ import numpy as np
 
 from nnuelab import artifacts
 from nnuelab.data import dataset, engines
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT
+from nnuelab.data.journal import Journal
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, captures
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
-Labeller = Callable[[Iterable[np.ndarray]], Iterable[np.ndarray]]
+Labels = tuple[np.ndarray, np.ndarray]
+Labeller = Callable[[Iterable[np.ndarray]], Iterable[Labels]]
 
 BATCH = 4096  # records
 SLOW_BATCH = 16  # records of a labeller that searches: progress moves, a kill loses little
 WIN_SCORE = 2000  # centipawns of a won game: 0.992 under the study's sigmoid(score / 410)
 
 
-def pgn(batches: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+def pgn(batches: Iterable[np.ndarray]) -> Iterator[Labels]:
     """The score of the comment ``[%eval]``, as sampling found it."""
     for records in batches:
-        yield records["score"]
+        yield records["score"], records["move"]
 
 
-def result(batches: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+def result(batches: Iterable[np.ndarray]) -> Iterator[Labels]:
     """WIN_SCORE, 0 or -WIN_SCORE by the result of the game; none where it is unknown."""
     for records in batches:
         known = records["result"] != UNKNOWN_RESULT
         scores = records["result"].astype(np.int16) * np.int16(WIN_SCORE)
-        yield np.where(known, scores, np.int16(NO_SCORE))
+        yield np.where(known, scores, np.int16(NO_SCORE)), records["move"]
 
 
 def stockfish(path: str, limit: chess.engine.Limit, workers: int = 0) -> Labeller:
     """A labeller that asks a UCI engine, several processes at a time."""
-    return lambda batches: engines.scores(batches, path, limit, workers)
+    return lambda batches: engines.labels(batches, path, limit, workers)
 
 
 def is_validation(games: np.ndarray, share: float, seed: int) -> np.ndarray:
@@ -79,6 +82,7 @@ def label(
     labeller: Labeller,
     *,
     name: str,
+    skip_captures: bool = False,
     max_score: int = 5000,
     validation_share: float = 0.1,
     seed: int = 1,
@@ -92,14 +96,18 @@ def label(
     sampled, train, validation : Path
         Datasets (.npy of RECORD): the input and the two outputs.
     labeller, name, parameters
-        What gives the scores, its name, and what else it depends on (for the provenance).
+        What gives scores and best moves, its name, and what else it depends on (for the
+        provenance).
+    skip_captures : bool
+        Drop positions where the best move is a capture or a promotion: their static evaluation
+        says little.
     max_score : int
         Positions whose score is larger, mates included, are dropped: they teach a net nothing
         but its own saturation.
     validation_share : float
         Share of games in the validation set.
     resumable : bool
-        For slow labellers: keep scores beside ``train`` as they come, continue there after a kill.
+        For slow labellers: keep labels beside ``train`` as they come, continue there after a kill.
 
     Returns
     -------
@@ -120,22 +128,32 @@ def label(
     parameters = {"labeller": name, **(parameters or {})}
     journal = None
     if resumable:
-        identity = {"sampled": artifacts.sha256(sampled), **parameters}
+        identity = {
+            "sampled": artifacts.sha256(sampled),
+            "code": artifacts.code_hash("data.labels"),
+            **parameters,
+        }
         journal = Journal(train.with_name(train.name + ".partial"), identity)
     counts: Counter[str] = Counter(sampled=len(samples))
     with (
+        nullcontext() if journal is None else journal,
         Progress(len(samples), "positions", f"label ({name})") as progress,
         dataset.writing(train) as train_writer,
         dataset.writing(validation) as validation_writer,
     ):
-        for records, scores in _scored(samples.records, labeller, journal):
+        for records, scores, moves in _labelled(samples.records, labeller, journal):
             progress.advance(len(records))
             missing = scores == NO_SCORE
             extreme = ~missing & (np.abs(scores.astype(np.int32)) > max_score)
             counts["dropped: no score"] += int(missing.sum())
             counts[f"dropped: beyond {max_score} cp"] += int(extreme.sum())
-            kept = np.array(records[~missing & ~extreme], RECORD)
-            kept["score"] = scores[~missing & ~extreme]
+            fit = ~missing & ~extreme
+            if skip_captures:
+                loud = fit & captures(records, moves)
+                counts["dropped: best move a capture or promotion"] += int(loud.sum())
+                fit &= ~loud
+            kept = np.array(records[fit], RECORD)
+            kept["score"] = scores[fit]
             held_out = is_validation(kept["game"], validation_share, seed)
             train_writer.append(kept[~held_out])
             validation_writer.append(kept[held_out])
@@ -148,6 +166,7 @@ def label(
             inputs={"sampled": sampled},
             parameters={
                 **parameters,
+                "skip_captures": skip_captures,
                 "max_score": max_score,
                 "validation_share": validation_share,
             },
@@ -155,7 +174,7 @@ def label(
             module="data.labels",
             counts=dict(sorted(counts.items())),
         )
-    if journal:
+    if journal is not None:
         journal.remove()
     return counts
 
@@ -176,61 +195,17 @@ def _check(counts: Counter[str], sampled: Path, name: str) -> None:
             )
 
 
-def _scored(
+def _labelled(
     records: np.ndarray, labeller: Labeller, journal: Journal | None
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Batches of records with their scores; those of an earlier run come first."""
-    start, size = 0, SLOW_BATCH if journal else BATCH
-    if journal and len(journal.scores):
-        start = len(journal.scores)
-        yield records[:start], journal.scores
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Batches of records with scores and best moves; those of an earlier run come first."""
+    start, size = 0, BATCH if journal is None else SLOW_BATCH
+    for entry in journal or ():
+        scores, moves = np.array(entry["scores"], np.int16), np.array(entry["moves"], np.uint16)
+        yield records[start : start + len(scores)], scores, moves
+        start += len(scores)
     batches = [records[i : i + size] for i in range(start, len(records), size)]
-    for batch, scores in zip(batches, labeller(batches), strict=True):
-        if journal:
-            journal.append(scores)
-        yield batch, scores
-
-
-class Journal:
-    """Scores on disk as they come in: a line of JSON that says of what, then int16 values.
-
-    Attributes
-    ----------
-    scores : ndarray of int16
-        Those of an earlier run.
-
-    Raises
-    ------
-    UserError
-        When the file belongs to another run.
-    """
-
-    def __init__(self, path: Path, identity: dict[str, Any]) -> None:
-        self.path = path
-        header = json.dumps(identity).encode() + b"\n"
-        data = path.read_bytes() if path.exists() else b""
-        if b"\n" not in data:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(header)
-            data = header
-        if not data.startswith(header):
-            raise UserError(
-                f"{path} belongs to a run with other samples or another labeller; "
-                "call it as before to continue, or delete the file to begin anew"
-            )
-        # A last value of one byte was being written when the run was killed.
-        whole = (len(data) - len(header)) // 2
-        self.scores = np.frombuffer(data, "<i2", whole, len(header))
-        self._file = path.open("rb+")
-        self._file.truncate(len(header) + 2 * whole)
-        self._file.seek(0, 2)
-
-    def append(self, scores: np.ndarray) -> None:
-        """Adds scores."""
-        self._file.write(scores.astype("<i2").tobytes())
-        self._file.flush()
-
-    def remove(self) -> None:
-        """Deletes the file: its work is done."""
-        self._file.close()
-        self.path.unlink()
+    for batch, (scores, moves) in zip(batches, labeller(batches), strict=True):
+        if journal is not None:
+            journal.append({"scores": scores.tolist(), "moves": moves.tolist()})
+        yield batch, scores, moves

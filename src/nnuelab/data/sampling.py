@@ -20,7 +20,7 @@ from nnuelab import artifacts
 from nnuelab.data import pgn
 from nnuelab.data.dataset import writing
 from nnuelab.data.parallel import ordered
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, pack_bitboards
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, pack_bitboards, pack_move
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
@@ -34,7 +34,8 @@ class Sampling:
 
     min_ply: int = 16  # half-moves played before; opening theory says little about evaluation
     per_game: int = 0  # positions drawn uniformly from a game; 0: all of them
-    quiet: bool = True  # not in check, and the move played next is no capture or promotion
+    skip_check: bool = True  # positions in check
+    skip_captures: bool = True  # those where the move played next is a capture or a promotion
     only_evaluated: bool = False  # skip games without any [%eval] before they are parsed
     seed: int = 1
 
@@ -49,9 +50,9 @@ class _Sampler(pgn.Visitor):
         self.seen["positions"] += 1
         if board.ply() < self.options.min_ply:
             self.seen["filtered: too early"] += 1
-        elif self.options.quiet and board.is_check():
+        elif self.options.skip_check and board.is_check():
             self.seen["filtered: in check"] += 1
-        elif self.options.quiet and (move.promotion or board.is_capture(move)):
+        elif self.options.skip_captures and (move.promotion or board.is_capture(move)):
             self.seen["filtered: capture or promotion next"] += 1
         else:
             self.taken.append(_row(board, move))
@@ -79,22 +80,8 @@ def _row(board: chess.Board, move: chess.Move) -> tuple[int, ...]:
         board.ep_square if legal_ep and board.ep_square is not None else 64,
         min(board.halfmove_clock, 255),
         board.ply(),
-        _packed_move(board, move),
+        pack_move(board, move),
     )
-
-
-def _packed_move(board: chess.Board, move: chess.Move) -> int:
-    """The move in the layout of ``chess.moves``."""
-    kind = 0
-    if move.promotion:
-        kind = move.promotion + 2  # knight (2) .. queen (5) -> 4 .. 7
-    elif board.is_castling(move):
-        kind = 2
-    elif board.is_en_passant(move):
-        kind = 3
-    elif board.pawns >> move.from_square & 1 and abs(move.to_square - move.from_square) == 16:
-        kind = 1
-    return move.from_square | move.to_square << 6 | kind << 12
 
 
 def sample_game(text: bytes, number: int, options: Sampling, counts: Counter[str]) -> np.ndarray:
@@ -213,7 +200,7 @@ def sample(
             )
     artifacts.provenance(
         output,
-        inputs={path.name: path for path in paths},
+        inputs=artifacts.by_name(paths),
         parameters={**asdict(options), "max_positions": max_positions},
         seed=options.seed,
         module="data.sampling",

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import gzip
 import itertools
+from contextlib import closing
 from pathlib import Path
 
 from nnuelab import artifacts
 from nnuelab.data.engines import find_engine
 from nnuelab.data.parallel import ordered
+from nnuelab.errors import UserError
 from nnuelab.progress import Progress
+from nnuelab.selfplay import openings
 from nnuelab.selfplay.openings import balanced, candidate, usable
 from nnuelab.selfplay.uci import UciEngine
 
@@ -49,18 +52,34 @@ def book(
     seed: int,
     workers: int = 0,
 ) -> None:
-    """Writes ``positions`` distinct openings to ``output`` (.epd.gz), four EPD fields a line."""
+    """Writes ``positions`` distinct openings to ``output`` (.epd.gz), four EPD fields a line.
+
+    Raises
+    ------
+    UserError
+        Without the engine, or when MAX_REJECTED candidates in a row are no new openings.
+    """
     path = find_engine(engine)
     with UciEngine(path, limit) as probe:
         name = probe.name
     found: dict[str, None] = {}  # a set that keeps its order
     arguments = (path, limit, seed, random_plies, max_score)
-    chunks = itertools.takewhile(lambda _: len(found) < positions, itertools.count())
-    with Progress(positions, "openings", "book") as progress:
-        for epds in ordered(_judge, chunks, workers, _start_worker, arguments):
-            before = min(len(found), positions)
-            found.update(dict.fromkeys(epds))
+    rejected = 0
+    with (
+        Progress(positions, "openings", "book") as progress,
+        closing(ordered(_judge, itertools.count(), workers, _start_worker, arguments)) as chunks,
+    ):
+        while len(found) < positions:
+            before = len(found)
+            found.update(dict.fromkeys(next(chunks)))
             progress.advance(min(len(found), positions) - before)
+            rejected = 0 if len(found) > before else rejected + CHUNK
+            if rejected >= openings.MAX_REJECTED:
+                raise UserError(
+                    f"{rejected:,} candidates in a row are no new openings, after {len(found):,} "
+                    f"of {positions:,}: ask for fewer --positions, or give a larger --max-score or "
+                    "more --random-plies"
+                )
     lines = list(found)[:positions]
     with artifacts.atomic(output) as temporary:
         # Without a time of its own the file is the same, byte for byte, whenever it is made.

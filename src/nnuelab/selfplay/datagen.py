@@ -7,11 +7,9 @@ run that was killed continues where it stopped and ends with the same file.
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import chess
 import chess.pgn
@@ -19,6 +17,7 @@ import zstandard
 
 from nnuelab import artifacts
 from nnuelab.data.engines import find_engine
+from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import ordered
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
@@ -26,6 +25,7 @@ from nnuelab.selfplay.openings import DECISIVE, opening
 from nnuelab.selfplay.uci import UciEngine
 
 COMPRESSION = 22  # zstd's highest level: the file is made once, and kept in git
+MAX_REPEATED = 1_000  # games in a row that were played for nothing: then openings have run out
 
 
 @dataclass(frozen=True)
@@ -154,6 +154,8 @@ def datagen(
 ) -> dict[str, int]:
     """Plays ``games`` games into ``output`` (.pgn.zst); see the module's guarantees.
 
+    An unfinished run with another engine, parameters or code gives way.
+
     Returns
     -------
     dict
@@ -162,69 +164,62 @@ def datagen(
     Raises
     ------
     UserError
-        Without the engine, or when an unfinished run with other parameters lies beside ``output``.
+        Without the engine, or when the parameters give no further opening.
     """
     path = find_engine(engine)
     with UciEngine(path, parameters.limit) as probe:
         name = probe.name
-    journal = output.with_name(output.name + ".partial")
-    played = list(_resume(journal, {"engine": name, **asdict(parameters)}))
+    identity = {
+        "engine": name,
+        "code": artifacts.code_hash("selfplay.datagen"),
+        **asdict(parameters),
+    }
+    with Journal(output.with_name(output.name + ".partial"), identity) as journal:
+        played = [Played(**entry) for entry in journal]
+        _play_on(played, games, journal, path, parameters, workers)
+    results = _finish(output, played[:games], name, parameters)
+    journal.remove()
+    return results
+
+
+def _play_on(
+    played: list[Played],
+    games: int,
+    journal: Journal,
+    path: str,
+    parameters: Parameters,
+    workers: int,
+) -> None:
+    """Plays until there are enough games, each of another opening."""
     seen = {game.opening for game in played}
-    first = played[-1].number + 1 if played else 1
+    last = played[-1].number if played else 0
+    arguments = (path, parameters)
     with (
-        open(journal, "a", encoding="ascii") as file,
         Progress(games, "games", "datagen", done=len(played)) as progress,
+        closing(
+            ordered(_play_number, itertools.count(last + 1), workers, _start_worker, arguments)
+        ) as results,
     ):
-        results = ordered(
-            _play_number,
-            _while(lambda: len(played) < games, itertools.count(first)),
-            workers,
-            _start_worker,
-            (path, parameters),
-        )
-        for game in results:
+        while len(played) < games:
             # Judged here, in the order of the numbers, not in the workers: whose game comes
             # first must not depend on how many there are.
-            if game.opening in seen or len(played) >= games:
-                continue
-            seen.add(game.opening)
-            played.append(game)
-            file.write(json.dumps(asdict(game)) + "\n")
-            file.flush()
-            progress.advance()
-    return _finish(output, played[:games], journal, name, parameters)
-
-
-def _while(condition: Any, numbers: Iterator[int]) -> Iterator[int]:
-    return itertools.takewhile(lambda _: condition(), numbers)
-
-
-def _resume(journal: Path, header: dict[str, Any]) -> Iterator[Played]:
-    """The games of an earlier run; leaves the journal ready to be continued."""
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    if not journal.exists():
-        journal.write_text(json.dumps(header) + "\n", encoding="ascii")
-        return
-    # What follows the last newline was being written when the run was killed.
-    text = journal.read_bytes()
-    text = text[: text.rfind(b"\n") + 1]
-    with open(journal, "rb+") as file:
-        file.truncate(len(text))
-    lines = text.splitlines()
-    if not lines:
-        journal.write_text(json.dumps(header) + "\n", encoding="ascii")
-        return
-    if json.loads(lines[0]) != header:
-        raise UserError(
-            f"{journal} belongs to a run with another engine or other parameters; "
-            "call it as before to continue, or delete the file to begin anew"
-        )
-    for line in lines[1:]:
-        yield Played(**json.loads(line))
+            game = next(results)
+            if game.opening not in seen:
+                seen.add(game.opening)
+                played.append(game)
+                journal.append(asdict(game))
+                progress.advance()
+                last = game.number
+            elif game.number - last >= MAX_REPEATED:
+                raise UserError(
+                    f"{MAX_REPEATED:,} openings in a row have been played before, after "
+                    f"{len(played):,} of {games:,} games: ask for fewer --games, or give more "
+                    "--random-plies or a larger --max-opening-score"
+                )
 
 
 def _finish(
-    output: Path, played: list[Played], journal: Path, name: str, parameters: Parameters
+    output: Path, played: list[Played], name: str, parameters: Parameters
 ) -> dict[str, int]:
     text = "".join(game.pgn + "\n\n" for game in played).encode("ascii")
     results: dict[str, int] = {}
@@ -244,5 +239,4 @@ def _finish(
         results=dict(sorted(results.items())),
         evaluations=text.count(b"[%eval "),
     )
-    journal.unlink()
     return results

@@ -6,8 +6,10 @@ import random
 
 import chess
 
+from nnuelab.errors import UserError
 from nnuelab.selfplay.uci import UciEngine
 
+MAX_REJECTED = 10_000  # candidates in a row: where fewer are fit, a set of openings has no end
 DECISIVE = 100_000  # centipawns that stand for a mate where scores are compared with bounds
 
 
@@ -42,10 +44,18 @@ def balanced(engine: UciEngine, board: chess.Board, max_score: int) -> bool:
 
 
 def opening(engine: UciEngine, seed: int, number: int, plies: int, max_score: int) -> chess.Board:
-    """The first usable and balanced candidate of opening ``number``."""
-    attempt = 0
-    while True:
+    """The first usable and balanced candidate of opening ``number``.
+
+    Raises
+    ------
+    UserError
+        When MAX_REJECTED candidates aren't.
+    """
+    for attempt in range(MAX_REJECTED):
         board = candidate(seed, number, attempt, plies)
         if usable(board) and balanced(engine, board, max_score):
             return board
-        attempt += 1
+    raise UserError(
+        f"none of {MAX_REJECTED:,} positions after {plies} or {plies + 1} random plies is within "
+        f"{max_score} centipawns; give a larger --max-opening-score or fewer --random-plies"
+    )

@@ -18,10 +18,8 @@ from typing import NamedTuple, Self
 import chess
 from chess.engine import Cp, Mate, PovScore
 
-from nnuelab.data.engines import find_engine
+from nnuelab.data.engines import PATIENCE, find_engine
 from nnuelab.errors import UserError
-
-PATIENCE = 120.0  # seconds that an engine may take for one answer before it counts as hanging
 
 
 class Found(NamedTuple):

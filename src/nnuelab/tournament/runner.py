@@ -7,7 +7,6 @@ or none; within a pairing no opening comes twice.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -18,6 +17,7 @@ import numpy as np
 
 from nnuelab import artifacts
 from nnuelab.chess import notation
+from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores
 from nnuelab.errors import UserError
 from nnuelab.features import registry
@@ -25,7 +25,6 @@ from nnuelab.progress import Progress
 from nnuelab.tournament import workers
 from nnuelab.tournament.adjudication import Rules
 from nnuelab.tournament.game import Factory, Player, play
-from nnuelab.tournament.journal import Journal
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import to_pgn
 
@@ -130,11 +129,13 @@ def tournament(
     player.search(start, np.empty(0, np.uint64), nodes=1)
     del player
 
-    blocks = sorted({block.file for block in registry.load().values()})
+    blocks = {block.file for block in registry.load().values()}
+    own = [file for file in blocks if not file.is_relative_to(artifacts.PACKAGE)]
+    own.sort(key=lambda file: (file.name, artifacts.sha256(file)))
     inputs = {
         "book": Path(book),
         **{f"net {name}": net for name, net in players.items()},
-        **{f"block {p.name}": p for p in blocks if not p.is_relative_to(artifacts.PACKAGE)},
+        **{f"block {name}": file for name, file in artifacts.by_name(own).items()},
     }
     identity = {
         "players": [[name, artifacts.sha256(net)] for name, net in players.items()],
@@ -143,12 +144,11 @@ def tournament(
         "code": artifacts.code_hash("tournament.runner", blocks),
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
-        if journal.replaced:
-            print(f"{journal.path} is of another tournament: starting anew", file=sys.stderr)
         _play(pairs, dict(players), settings, journal, processes or cores(), factory)
+        places = _finished(journal)
         with artifacts.atomic(output) as temporary, open(temporary, "w", newline="\n") as file:
             for pair in pairs:
-                file.writelines(journal.games(pair.number))
+                file.writelines(journal[places[pair.number]]["games"])
     artifacts.provenance(
         output,
         inputs=inputs,
@@ -156,7 +156,7 @@ def tournament(
         seed=settings.seed,
         module="tournament.runner",
     )
-    journal.path.unlink(missing_ok=True)
+    journal.remove()
     return output
 
 
@@ -186,15 +186,21 @@ def _play(
     processes: int,
     factory: Factory,
 ) -> None:
-    left = [pair for pair in pairs if pair.number not in journal.finished]
+    finished = _finished(journal)
+    left = [pair for pair in pairs if pair.number not in finished]
     if not left:
         return
     prepare = partial(_prepare, nets, settings, factory)
     done = 2 * (len(pairs) - len(left))
     with Progress(2 * len(pairs), "games", "tournament", done) as progress:
         for number, games in workers.run(left, prepare, min(processes, len(left))):
-            journal.add(number, games)
+            journal.append({"pair": number, "games": games})
             progress.advance(len(games))
+
+
+def _finished(journal: Journal) -> dict[int, int]:
+    """Where in the journal the games of a pair are, by the pair's number."""
+    return {entry["pair"]: index for index, entry in enumerate(journal)}
 
 
 def _prepare(

@@ -1,0 +1,134 @@
+"""Finished work on disk, one JSON line each: what a run continues from that was killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from nnuelab import artifacts
+from nnuelab.errors import UserError
+
+SYNC_INTERVAL = 1.0  # seconds of work that a power cut may cost; a kill costs none
+
+
+class Journal:
+    """An append-only file whose first line says which run it belongs to.
+
+    Use as a context manager. Entries of the same run are kept (a last line that a kill cut off is
+    dropped); the journal of another one is of no use to anyone: it gives way, with a message. Only
+    places of lines are held in memory, not the entries.
+
+    Parameters
+    ----------
+    path : Path
+    identity : mapping
+        JSON; equal exactly when the entries would be: inputs, settings and code of the run.
+
+    Raises
+    ------
+    UserError
+        When the file can't be written.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+        self.path = path
+        self._head = (json.dumps(identity, sort_keys=True) + "\n").encode()
+        self._places: list[int] = []
+        self._synced = 0.0
+
+    def __enter__(self) -> Self:
+        artifacts.make_parent(self.path)
+        try:
+            self._file = open(self.path, "a+b")
+        except OSError as error:
+            raise UserError(f"can't write {self.path}: {error.strerror}") from error
+        self._end = self._scan()
+        self._file.truncate(self._end)
+        if self._end == 0:
+            self._append(self._head)
+        return self
+
+    def _scan(self) -> int:
+        """Finds the entries; returns the length of the journal's sound part."""
+        self._file.seek(0)
+        head = self._file.readline()
+        if head != self._head:
+            if head.endswith(b"\n"):
+                self._tell_difference(head)
+            return 0
+        end = len(head)
+        for line in self._file:
+            try:
+                if not line.endswith(b"\n"):
+                    break
+                json.loads(line)
+            except ValueError:
+                break
+            self._places.append(end)
+            end += len(line)
+        return end
+
+    def _tell_difference(self, head: bytes) -> None:
+        try:
+            there = dict(json.loads(head))
+        except (ValueError, TypeError):
+            there = {}
+        here = json.loads(self._head)
+        different = [key for key in here if there.get(key) != here[key]] or list(there)
+        print(
+            f"{self.path} is of an unfinished run with other settings ({', '.join(different)}); "
+            "starting anew",
+            file=sys.stderr,
+        )
+
+    def _append(self, line: bytes) -> None:
+        try:
+            self._file.write(line)
+            self._file.flush()
+            if time.monotonic() - self._synced >= SYNC_INTERVAL:
+                os.fsync(self._file.fileno())
+                self._synced = time.monotonic()
+        except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(self._end)
+            raise UserError(
+                f"can't write {self.path}: {error.strerror}; make room and run the same command "
+                "again to continue"
+            ) from error
+        self._end += len(line)
+
+    def append(self, entry: Any) -> None:
+        """Keeps an entry (JSON): when this returns, a kill doesn't undo it."""
+        place = self._end
+        self._append((json.dumps(entry) + "\n").encode())
+        self._places.append(place)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, index: int) -> Any:
+        self._file.seek(self._places[index])
+        return json.loads(self._file.readline())
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self)))
+
+    def remove(self) -> None:
+        """Deletes the file: its work is done."""
+        self.path.unlink(missing_ok=True)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with suppress(OSError):
+            self._file.close()

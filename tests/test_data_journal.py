@@ -1,0 +1,73 @@
+"""What is in the journal survives a kill; what is of another run, or half a line, doesn't."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from nnuelab.data import journal as journals
+from nnuelab.data.journal import Journal
+from nnuelab.errors import UserError
+
+
+def test_a_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with Journal(path, {"id": 1}) as journal:
+        journal.append({"pair": 3})
+        journal.append([1])
+    whole = path.read_bytes()
+    for half in (b'{"pair": 2, "games": ["half', b'{"pair": 2, "ga\n', b"\0\0\0\n"):
+        path.write_bytes(whole + half)
+        with Journal(path, {"id": 1}) as journal:
+            assert list(journal) == [{"pair": 3}, [1]]
+            journal.append("more")
+            assert journal[0] == {"pair": 3}
+            assert journal[2] == "more"
+        assert path.read_bytes() == whole + b'"more"\n'
+
+
+@pytest.mark.parametrize("there", [b'{"id": 1, "code": "b"}\n[1]\n', b"nonsense\n", b"[1]\n"])
+def test_that_of_another_run_gives_way_and_says_so(tmp_path: Path, capsys, there: bytes) -> None:
+    path = tmp_path / "j"
+    path.write_bytes(there)
+    with Journal(path, {"id": 1, "code": "a"}) as journal:
+        assert list(journal) == []
+    assert json.loads(path.read_text()) == {"id": 1, "code": "a"}
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert "unfinished run" in told
+    assert "(code" in told
+
+
+def test_a_first_line_that_a_kill_cut_off_is_nothing(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "j"
+    path.write_bytes(b'{"id"')
+    with Journal(path, {"id": 1}) as journal:
+        assert len(journal) == 0
+    assert not capsys.readouterr().err
+
+
+def test_a_full_disk_keeps_what_is_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(journals, "SYNC_INTERVAL", 0)
+    path = tmp_path / "j"
+    with Journal(path, {}) as journal:
+        journal.append(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(UserError, match="No space left"):
+                journal.append(2)
+    with Journal(path, {}) as journal:
+        assert list(journal) == [1]
+
+
+def test_a_file_that_can_not_be_opened_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"can't write .*directory"), Journal(tmp_path, {}):
+        pass
