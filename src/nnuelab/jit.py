@@ -2,7 +2,8 @@
 
 Every jitted function of the project is made by :data:`jit` or :data:`inline`, so that flags and
 the cache key live here and nowhere else. ``NNUELAB_CHECKED=1`` selects a build that checks the
-bounds of every array access; numba's own variables (``NUMBA_CACHE_DIR``...) keep their meaning.
+bounds of every array access, ``NNUELAB_WITHOUT`` one without terms of the search (engine.terms),
+``NNUELAB_SIMD`` one for another CPU; numba's own variables (``NUMBA_CACHE_DIR``...) keep their meaning.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from numba.np.arrayobj import populate_array
 from nnuelab.errors import UserError
 
 CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
+WITHOUT = tuple(filter(None, os.environ.get("NNUELAB_WITHOUT", "").split(",")))
 CACHE_LINE = 64  # bytes
 UNUSED_DAYS = 30  # after which kernels of another state of the sources are removed
 KERNEL_ROOMS = ("jit.py", "chess", "features", "data", "nnue", "engine")
@@ -64,7 +66,9 @@ def _cache_folder() -> Path:
     constants in other files: a cached caller would keep the old ones inside. A folder keyed by a
     hash of all of them has no stale entries.
     """
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {CHECKED} {SIMD}".encode())
+    digest = hashlib.sha256(
+        f"{numba.__version__} {np.__version__} {CHECKED} {SIMD} {WITHOUT}".encode()
+    )
     package = Path(__file__).resolve().parent
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package)

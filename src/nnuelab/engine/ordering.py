@@ -14,7 +14,8 @@ from nnuelab.chess.moves import (
     origin,
     target,
 )
-from nnuelab.chess.position import EMPTY, KNIGHT, QUEEN
+from nnuelab.chess.position import EMPTY, KNIGHT, PAWN, QUEEN
+from nnuelab.engine import terms
 from nnuelab.engine.exchange import VALUES, victim_value, wins_at_least
 from nnuelab.engine.state import DESTINATIONS
 from nnuelab.jit import at, inline, jit, view
@@ -29,6 +30,10 @@ HISTORY_LIMIT = 1 << 14  # histories stay within +-
 _MOVE_BITS = 16
 _MOVE_MASK = (1 << _MOVE_BITS) - 1
 _MVV = 16  # an attacker's role never outweighs a difference of victims
+_CAPTURE_SHARE = 8  # of a capture's history in its score: worth at most 128 centipawns of victim
+_BUTTERFLY, _CONTINUATION = terms.has("butterfly"), terms.has("continuation")
+_CAPTURE_HISTORY, _KILLERS = terms.has("capture-history"), terms.has("killers")
+_EXCHANGE = terms.has("exchange-ordering")
 
 
 @inline
@@ -63,6 +68,11 @@ def _histories(s):
 
 
 @inline
+def _captures(s):
+    return view(s.captures, (DESTINATIONS, 6), np.int16)
+
+
+@inline
 def _continuations(s):
     return view(s.continuations, (DESTINATIONS + 1, DESTINATIONS), np.int16)
 
@@ -73,22 +83,35 @@ def history_of(s, frame, move):
     position = frame.position
     place = destination(position, move)
     continuations = _continuations(s)
-    return (
-        np.int64(_histories(s)[at(position.turn), at(move & 4095)])
-        + np.int64(continuations[at(frame.moved), at(place)])
-        + np.int64(continuations[at(frame.moved_before), at(place)])
-    )
+    score = np.int64(0)
+    if _BUTTERFLY:
+        score += np.int64(_histories(s)[at(position.turn), at(move & 4095)])
+    if _CONTINUATION:
+        score += np.int64(continuations[at(frame.moved), at(place)])
+        score += np.int64(continuations[at(frame.moved_before), at(place)])
+    return score
 
 
 @inline
-def _tactical_score(position, move):
-    """Most valuable victim, then least valuable attacker."""
+def _victim_role(position, move):
+    """Role of what a capture takes; PAWN for en passant and for a promotion that takes nothing."""
+    piece = np.int64(position.board[at(target(move))])
+    return PAWN if piece == EMPTY else piece >> 1
+
+
+@inline
+def _tactical_score(s, position, move):
+    """Most valuable victim, then how the capture has done, then least valuable attacker."""
     gain = victim_value(position, move)
     if kind(move) >= PROMOTION:
         if kind(move) != PROMOTION + QUEEN - KNIGHT:
             return np.int64(UNDERPROMOTION)
         gain += VALUES[QUEEN]
-    return CAPTURE + _MVV * gain - (np.int64(position.board[origin(move)]) >> 1)
+    score = CAPTURE + _MVV * gain - (np.int64(position.board[origin(move)]) >> 1)
+    if _CAPTURE_HISTORY:
+        place, victim = destination(position, move), _victim_role(position, move)
+        score += np.int64(_captures(s)[at(place), at(victim)]) // _CAPTURE_SHARE
+    return score
 
 
 @jit
@@ -100,10 +123,10 @@ def score_moves(s, frame, moves, n, hash_move):
         if move == hash_move:
             score = np.int64(HASH_MOVE)
         elif is_tactical(position, move):
-            score = _tactical_score(position, move)
-        elif move == frame.killers[0]:
+            score = _tactical_score(s, position, move)
+        elif _KILLERS and move == frame.killers[0]:
             score = np.int64(KILLER + 1)
-        elif move == frame.killers[1]:
+        elif _KILLERS and move == frame.killers[1]:
             score = np.int64(KILLER)
         else:
             score = history_of(s, frame, move)
@@ -111,11 +134,11 @@ def score_moves(s, frame, moves, n, hash_move):
 
 
 @jit
-def score_captures(position, moves, n):
+def score_captures(s, position, moves, n):
     """The same where only captures and queen promotions are listed."""
     for i in range(n):
         move = moves[at(i)]
-        moves[at(i)] = _tactical_score(position, move) << _MOVE_BITS | move
+        moves[at(i)] = _tactical_score(s, position, move) << _MOVE_BITS | move
 
 
 @inline
@@ -139,7 +162,7 @@ def pick(position, moves, i, n):
     Whether a capture loses material is asked only when its turn comes; if so it goes to the back.
     """
     entry = _best_first(moves, i, n)
-    while CAPTURE // 2 < score_of(entry) < HASH_MOVE:
+    while _EXCHANGE and CAPTURE // 2 < score_of(entry) < HASH_MOVE:
         move = move_of(entry)
         if wins_at_least(position, move, np.int64(0)):
             break
@@ -160,6 +183,9 @@ def _learn(table, row, column, bonus):
 def _reward(s, frame, move, bonus):
     position = frame.position
     place = destination(position, move)
+    if is_tactical(position, move):
+        _learn(_captures(s), place, _victim_role(position, move), bonus)
+        return
     _learn(_histories(s), np.int64(position.turn), move & 4095, bonus)
     _learn(_continuations(s), frame.moved, place, bonus)
     _learn(_continuations(s), frame.moved_before, place, bonus)
@@ -167,14 +193,18 @@ def _reward(s, frame, move, bonus):
 
 @jit
 def learn_cutoff(s, frame, moves, i, depth):
-    """Rewards the quiet move moves[i] that refuted the position, blames the quiet ones before."""
+    """Rewards the move moves[i] that refuted the position, blames those before it.
+
+    A capture that refutes says nothing against the quiet moves, which weren't tried.
+    """
     best = move_of(moves[at(i)])
     bonus = min(150 * depth, 1500)
-    if frame.killers[0] != best:
+    quiet = not is_tactical(frame.position, best)
+    if quiet and frame.killers[0] != best:
         frame.killers[1] = frame.killers[0]
         frame.killers[0] = best
     _reward(s, frame, best, bonus)
     for j in range(i):
         move = move_of(moves[at(j)])
-        if not is_tactical(frame.position, move):
+        if quiet or is_tactical(frame.position, move):
             _reward(s, frame, move, -bonus)

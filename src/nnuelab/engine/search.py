@@ -12,7 +12,7 @@ import numpy as np
 import nnuelab.nnue
 from nnuelab.chess import notation
 from nnuelab.chess.moves import NO_MOVE
-from nnuelab.engine import alphabeta
+from nnuelab.engine import alphabeta, terms
 from nnuelab.engine.accumulators import bring_up, evaluate
 from nnuelab.engine.clock import Budget
 from nnuelab.engine.state import (
@@ -33,6 +33,7 @@ from nnuelab.nnue.netfile import Net, read_net
 DEFAULT_NET = Path(nnuelab.nnue.__file__).parent / "nets" / "default.nnue"
 MAX_DEPTH = MAX_PLY - 1
 ASPIRATION_DEPTH = 5  # earlier iterations jump too much for a narrow window
+_ASPIRATION = terms.has("aspiration")
 ASPIRATION_WINDOW = 20  # centipawns on each side of the last score, doubled when it is left
 
 
@@ -243,6 +244,7 @@ class Engine:
         root["reversible"] = reversible
         root["moved"] = root["moved_before"] = NO_DESTINATION
         root["pv_length"] = 0
+        root["excluded"] = NO_MOVE
         for perspective in range(2):  # a root in check is never evaluated, but all begins from it
             bring_up(record, 0, perspective)
 
@@ -262,7 +264,7 @@ class Engine:
         """
         window = ASPIRATION_WINDOW
         alpha, beta = -INFINITE, INFINITE
-        if depth >= ASPIRATION_DEPTH and last.mate is None:
+        if _ASPIRATION and depth >= ASPIRATION_DEPTH and last.mate is None:
             alpha, beta = last.score_cp - window, last.score_cp + window
         line: list[int] = []
         while True:

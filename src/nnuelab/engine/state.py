@@ -31,6 +31,7 @@ FRAME = np.dtype(
         ("evaluation", "i8"),  # static, for the side to move; NO_EVALUATION in check
         ("moved", "i8"),  # destination index of the move that led here
         ("moved_before", "i8"),  # and of the move before that
+        ("excluded", "i8"),  # move that a singular search leaves out, else NO_MOVE
         ("killers", "i8", 2),  # quiet moves that refuted a sibling
         ("pv_length", "i8"),
     ],
@@ -50,6 +51,7 @@ SEARCH = np.dtype(
         ("keys", "u8"),  # -> uint64[HISTORY_KEYS + FRAMES]: game, then the line being searched
         ("root", "i8"),  # index of the root in `keys`
         ("history", "u8"),  # -> int16[2, 4096], by colour, from and to
+        ("captures", "u8"),  # -> int16[DESTINATIONS, 6], by role of the victim
         ("continuations", "u8"),  # -> int16[DESTINATIONS + 1, DESTINATIONS], by an earlier move
         ("root_moves", "u8"),  # -> int64[MAX_MOVES]
         ("n_root_moves", "i8"),
@@ -84,7 +86,7 @@ class Memory:
     ----------
     record : np.void of dtype SEARCH
         Valid as long as this object lives; one search at a time.
-    frames, pv, keys, root_moves, history, continuations : ndarray
+    frames, pv, keys, root_moves, history, captures, continuations : ndarray
         As in SEARCH.
     """
 
@@ -96,6 +98,7 @@ class Memory:
         self.pv = np.zeros((FRAMES, FRAMES), np.int64)
         self.keys = np.zeros(HISTORY_KEYS + FRAMES, np.uint64)
         self.history = np.zeros((2, 4096), np.int16)
+        self.captures = np.zeros((DESTINATIONS, 6), np.int16)
         self.continuations = np.zeros((DESTINATIONS + 1, DESTINATIONS), np.int16)
         self.root_moves = np.zeros(MAX_MOVES, np.int64)
         self._scratch: dict[str, np.ndarray] = {
@@ -108,7 +111,7 @@ class Memory:
         record["net"] = net
         for name, array in self._scratch.items():
             record[name] = address(array)
-        for name in ("frames", "pv", "keys", "history", "continuations", "root_moves"):
+        for name in ("frames", "pv", "keys", "history", "captures", "continuations", "root_moves"):
             record[name] = address(vars(self)[name])
 
     @property
@@ -119,4 +122,5 @@ class Memory:
     def forget(self) -> None:
         """Clears what one search leaves for the next."""
         self.history.fill(0)
+        self.captures.fill(0)
         self.continuations.fill(0)

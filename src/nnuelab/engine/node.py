@@ -1,0 +1,102 @@
+"""What every node of the search does: going on or not, making a move, draws, bounds. All jitted."""
+
+import numpy as np
+
+from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make, make_null
+from nnuelab.chess.position import insufficient_material
+from nnuelab.engine import clock, table
+from nnuelab.engine.accumulators import outdate
+from nnuelab.engine.ordering import destination
+from nnuelab.engine.state import FRAMES, HISTORY_KEYS, NO_DESTINATION, frame_at
+from nnuelab.jit import at, inline, jit, view
+
+DRAW = 0
+CLOCK_NODES = 1024  # the clock is read once per so many nodes, about every millisecond
+FIFTY_MOVES = 100  # plies
+
+
+@inline
+def may_go_on(s):
+    """Whether one more node may be searched; a node limit is exact, the clock is not."""
+    if s.nodes >= s.node_limit or (s.nodes % CLOCK_NODES == 0 and clock.now() >= s.deadline):
+        s.stop = 1
+    return s.stop == 0
+
+
+@jit
+def enter(s, ply, move):
+    """Makes a legal move at ``ply``: a node. The new frame is the one below."""
+    frame, below = frame_at(s, ply), frame_at(s, ply + 1)
+    make(frame.position, below.position, move)
+    table.prefetch(s, below.position.key)
+    s.nodes += 1
+    outdate(below)
+    below.moved = destination(frame.position, move)
+    below.moved_before = frame.moved
+    below.excluded = NO_MOVE
+    below.reversible = frame.reversible + 1 if below.position.halfmove > 0 else 0
+    view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[at(s.root + ply + 1)] = below.position.key
+
+
+@jit
+def enter_null(s, ply):
+    """Passes at ``ply``; no node, and no repetition reaches across it."""
+    frame, below = frame_at(s, ply), frame_at(s, ply + 1)
+    make_null(frame.position, below.position)
+    table.prefetch(s, below.position.key)
+    outdate(below)
+    below.moved = NO_DESTINATION
+    below.moved_before = frame.moved
+    below.excluded = NO_MOVE
+    below.reversible = 0
+    view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[at(s.root + ply + 1)] = below.position.key
+
+
+@inline
+def list_of(s, ply):
+    return view(s.moves, (FRAMES, MAX_MOVES), np.int64)[at(ply)]
+
+
+@jit
+def is_draw(s, ply):
+    """Fifty moves (a mate on the board goes first), too little material, repetition.
+
+    Once is enough for a repetition inside the line that is searched: what was best there is best
+    again. A position of the game before the root has to come up for the third time.
+    """
+    frame = frame_at(s, ply)
+    position = frame.position
+    if position.halfmove >= FIFTY_MOVES and (
+        not position.checkers or legal_moves(position, list_of(s, ply)) > 0
+    ):
+        return True
+    if insufficient_material(position):
+        return True
+    keys = view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)
+    here = s.root + ply
+    seen = 0
+    for back in range(4, frame.reversible + 1, 2):
+        if keys[at(here - back)] == position.key:
+            seen += 1
+            if back < ply or seen == 2:
+                return True
+    return False
+
+
+@inline
+def is_usable(bound, score, alpha, beta):
+    """Whether a stored bound settles a search with this window."""
+    if bound == table.BOUND_EXACT:
+        return True
+    return score >= beta if bound == table.BOUND_LOWER else score <= alpha
+
+
+@inline
+def bound_of(best, alpha, beta):
+    """What a result of a search with this window says about the true value."""
+    bound = np.int64(table.BOUND_UPPER)
+    if best >= beta:
+        bound = np.int64(table.BOUND_LOWER)
+    elif best > alpha:
+        bound = np.int64(table.BOUND_EXACT)
+    return bound
