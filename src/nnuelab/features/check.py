@@ -63,7 +63,7 @@ def _random_game(rng: random.Random, fen: str) -> Game:
     game = Game([notation.from_fen(fen)], [])
     while len(game.moves) < MAX_PLIES:
         position = game.positions[-1]
-        legal = notation.moves_of(position)
+        legal = sorted(notation.moves_of(position))
         if not legal:
             break
         if not position["checkers"] and rng.random() < 0.05:
