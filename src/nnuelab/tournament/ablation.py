@@ -1,0 +1,191 @@
+"""What a term of the search is worth: the engine with it against the same engine without it.
+
+The engine without a term is another build, hence another process; the two talk by pickled calls.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from nnuelab.progress import Progress
+from nnuelab.tournament import workers
+from nnuelab.tournament.adjudication import BLACK_WINS, WHITE_WINS, Rules
+from nnuelab.tournament.game import play
+from nnuelab.tournament.openings import Book
+
+HASH_MB = 8
+SPRT_ELO = 0.0, 5.0  # the two hypotheses, logistic Elo
+SPRT_BOUND = math.log(0.95 / 0.05)  # 5 % of wrong decisions on either side
+LEAST_PAIRS = 100  # before the test may decide: the normal approximation needs some
+
+
+class RemoteEngine:
+    """An :class:`engine.search.Engine` in a process of its own, built without some terms.
+
+    Parameters
+    ----------
+    net : path or None
+        None: the net that ships with the package.
+    without : sequence of str
+        Names of :data:`engine.terms.TERMS`.
+    """
+
+    def __init__(self, net: Path | None, without: Sequence[str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(net or "")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "NNUELAB_WITHOUT": ",".join(without)},
+        )
+
+    def new_game(self) -> None:
+        """As the engine's."""
+        self._ask(None)
+
+    def search(self, position: np.void, history_keys: Any, *, nodes: int) -> Any:
+        """As the engine's, by nodes alone."""
+        return self._ask((position.tobytes(), [int(key) for key in history_keys], nodes))
+
+    def _ask(self, question: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        pickle.dump(question, self._process.stdin)
+        self._process.stdin.flush()
+        return pickle.load(self._process.stdout)
+
+
+def serve(net: str) -> None:
+    """Answers a :class:`RemoteEngine` on stdin and stdout until the end of the input."""
+    from nnuelab.chess.position import POSITION
+    from nnuelab.engine.search import Engine
+
+    engine = Engine(Path(net) if net else None, HASH_MB)
+    while True:
+        try:
+            question = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        answer = None
+        if question is None:
+            engine.new_game()
+        else:
+            position, keys, nodes = question
+            answer = engine.search(np.frombuffer(position, POSITION)[0], keys, nodes=nodes)
+        pickle.dump(answer, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+@dataclass
+class Tally:
+    """Results of opening pairs, and what they say of the difference in strength.
+
+    Attributes
+    ----------
+    counts : list of int
+        Pairs in which the whole engine scored 0, 1/2, 1, 3/2 and 2 points (pentanomial).
+    """
+
+    counts: list[int]
+
+    @classmethod
+    def empty(cls) -> Self:
+        """No pair yet."""
+        return cls([0] * 5)
+
+    @property
+    def pairs(self) -> int:
+        """Opening pairs played."""
+        return sum(self.counts)
+
+    def _mean_and_error(self) -> tuple[float, float]:
+        """Points per game and its standard error."""
+        scores = np.arange(5) / 4
+        shares = np.array(self.counts) / self.pairs
+        mean = float(scores @ shares)
+        variance = float((scores - mean) ** 2 @ shares)
+        return mean, math.sqrt(variance / self.pairs)
+
+    def elo(self) -> tuple[float, float]:
+        """Logistic Elo of the whole engine over the other, and the half width of its 95 % interval.
+
+        Infinite or undefined where one side has won everything.
+        """
+        if not self.pairs:
+            return math.nan, math.nan
+        mean, error = self._mean_and_error()
+        if not 0 < mean < 1:
+            return math.copysign(math.inf, mean - 0.5), math.nan
+        slope = 400 / math.log(10) / (mean * (1 - mean))
+        return 400 * math.log10(mean / (1 - mean)), 1.96 * slope * error
+
+    def llr(self) -> float:
+        """Log-likelihood ratio of SPRT_ELO, by the normal approximation for pairs (GSPRT)."""
+        if self.pairs < LEAST_PAIRS:
+            return 0.0
+        mean, error = self._mean_and_error()
+        low, high = (1 / (1 + 10 ** (-elo / 400)) for elo in SPRT_ELO)
+        return (high - low) * (2 * mean - low - high) / (2 * max(error, 1e-9) ** 2)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the test has an answer."""
+        return abs(self.llr()) >= SPRT_BOUND
+
+
+def _prepare(net: Path | None, without: Sequence[str]) -> Any:
+    from nnuelab.engine.search import Engine
+
+    whole, other = Engine(net, HASH_MB), RemoteEngine(net, without)
+    rules = Rules()
+
+    def pair(task: tuple[str, int]) -> int:
+        """Half points of the whole engine in the two games of an opening."""
+        fen, nodes = task
+        points = 0
+        for first, second, wins in ((whole, other, WHITE_WINS), (other, whole, BLACK_WINS)):
+            result = play(first, second, fen, nodes, rules).result
+            points += 2 if result == wins else 1 if "1/2" in result else 0
+        return points
+
+    return pair
+
+
+def ablate(
+    terms: Sequence[str], book: Path, games: int, nodes: int, net: Path | None, processes: int
+) -> Tally:
+    """Plays the engine against itself without ``terms``, two games per opening.
+
+    Ends early when the sequential test of SPRT_ELO has decided.
+
+    Parameters
+    ----------
+    games : int
+        At most; even.
+    nodes : int
+        Per move.
+    """
+    tasks = [(fen, nodes) for fen in Book(book).draw(games // 2, seed=1, pairing=0)]
+    tally = Tally.empty()
+    with Progress(games, "games", ",".join(terms)) as progress:
+        for points in workers.run(tasks, partial(_prepare, net, terms), processes):
+            tally.counts[points] += 1
+            elo, error = tally.elo()
+            progress.advance(2, elo=f"{elo:+.1f}+-{error:.1f}", llr=f"{tally.llr():.2f}")
+            if tally.decided:
+                break
+    return tally
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
