@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab.chess import notation
-from nnuelab.engine import accumulators, alphabeta, bench, clock
+from nnuelab.engine import accumulators, bench, clock, node
 from nnuelab.engine.exchange import wins_at_least
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE, MAX_PLY
@@ -128,6 +128,59 @@ def _outcome(engine: Engine, fens: list[str], nodes: int) -> list[tuple]:
         result = engine.search(notation.from_fen(fen), nodes=nodes)
         found.append((result.move, result.score_cp, result.depth, result.pv))
     return found
+
+
+def test_several_lines_are_the_best_of_what_those_before_leave(fresh: Engine) -> None:
+    position = notation.from_fen(KIWIPETE)
+    told: list = []
+    best = fresh.search(position, depth=5, multipv=3, on_info=told.append)
+    last = told[-3:]
+    assert [result.number for result in last] == [0, 1, 2]
+    assert len({result.move for result in last}) == 3
+    assert best == last[0]
+    fresh.new_game()
+    rest = [m for m in notation.moves_of(position) if m != best.move]
+    alone = fresh.search(position, depth=1, moves=rest)
+    fresh.new_game()
+    told.clear()
+    fresh.search(position, depth=1, multipv=2, on_info=told.append)
+    if told[0].move == best.move:
+        assert told[1].score_cp == alone.score_cp
+
+
+def test_more_lines_than_moves_are_all_moves(fresh: Engine) -> None:
+    told: list = []
+    fresh.search(
+        notation.from_fen("7k/8/8/8/8/8/6q1/K7 w - - 0 1"), depth=3, multipv=9, on_info=told.append
+    )
+    assert {result.number for result in told} == {0}
+
+
+TERMS_PROBE = """
+from nnuelab.chess import notation
+from nnuelab.engine.search import Engine
+from tests.naive.engine import material_net
+engine = Engine(material_net(noise=3), hash_mb=2)
+print(engine.search(notation.from_fen("%s"), depth=8).nodes)
+"""
+
+
+@pytest.mark.parametrize("without", ["null-move", "late-reduction,razoring"])
+def test_terms_can_be_left_out(fresh: Engine, without: str) -> None:
+    """And the search is another one then."""
+    environment = {**os.environ, "NNUELAB_WITHOUT": without}
+    command = [sys.executable, "-c", TERMS_PROBE % KIWIPETE]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert int(done.stdout) != fresh.search(notation.from_fen(KIWIPETE), depth=8).nodes
+
+
+def test_an_unknown_term_is_refused_in_one_line() -> None:
+    environment = {**os.environ, "NNUELAB_WITHOUT": "null-moves"}
+    command = [sys.executable, "-m", "nnuelab.cli", "bench", "search"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "null-moves" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_new_game_depends_on_nothing_before(fresh: Engine) -> None:
@@ -243,9 +296,9 @@ def test_lazy_accumulators_are_those_from_scratch(feature_set: str) -> None:
                 ply = choose.randrange(ply + 1)  # siblings share what is above them
                 continue
             if choose.random() < 0.1 and not frames[ply]["position"]["checkers"]:
-                alphabeta.enter_null(record, ply)
+                node.enter_null(record, ply)
             else:
-                alphabeta.enter(record, ply, choose.choice(legal))
+                node.enter(record, ply, choose.choice(legal))
             ply += 1
             if choose.random() < 0.4:
                 evaluated += 1

@@ -106,6 +106,14 @@ def test_options_are_obeyed(engine: chess.engine.SimpleEngine, net: Path) -> Non
     engine.configure({"Hash": 16, "Move Overhead": 10})
 
 
+def test_several_lines_are_analysed(engine: chess.engine.SimpleEngine) -> None:
+    board = chess.Board()
+    lines = engine.analyse(board, chess.engine.Limit(depth=4), multipv=4)
+    assert [line["multipv"] for line in lines] == [1, 2, 3, 4]
+    assert len({line["pv"][0] for line in lines}) == 4
+    assert "pv" in engine.analyse(board, chess.engine.Limit(depth=4))
+
+
 def test_the_engine_is_ready_while_it_searches(net: Path) -> None:
     process = subprocess.Popen(
         [*COMMAND, "uci", "--net", str(net)],

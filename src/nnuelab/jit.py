@@ -3,7 +3,8 @@
 Every jitted function of the project is made by :data:`jit` or :data:`inline`, so that flags and
 the cache key live here and nowhere else. ``NNUELAB_CHECKED=1`` selects a build that checks the
 bounds of every array access, ``NNUELAB_WITHOUT`` one without terms of the search (engine.terms),
-``NNUELAB_SIMD`` one for another CPU; numba's own variables (``NUMBA_CACHE_DIR``...) keep their meaning.
+``NNUELAB_SIMD`` one for another CPU; numba's own variables (``NUMBA_CACHE_DIR``...) keep their
+meaning.
 """
 
 from __future__ import annotations

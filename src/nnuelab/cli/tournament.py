@@ -112,7 +112,7 @@ def ablate(
 
     Prints CSV: term, elo, error (95 %), games, llr. A test of 0 against 5 Elo ends it early.
 
-    Example: nnuelab ablate null-move singular
+    Example: nnuelab ablate null-move razoring
     """
     from nnuelab.data.parallel import cores
     from nnuelab.engine.terms import TERMS

@@ -1,4 +1,4 @@
-"""The search: alpha-beta with a principal variation, null move, reductions, extensions. All jitted.
+"""The search: alpha-beta with a principal variation, null move, reductions. All jitted.
 
 Scores are centipawns for the side to move, or MATE minus plies. ``s`` is a SEARCH record. A stopped
 search returns through all plies at once with values that nobody reads.
@@ -54,20 +54,17 @@ REVERSE_DEPTH, REVERSE_MARGIN = 8, 80
 RAZOR_DEPTH, RAZOR_MARGIN, RAZOR_SLOPE = 3, 150, 150
 NULL_DEPTH, NULL_REDUCTION, NULL_SLOPE, NULL_MARGIN = 3, 3, 4, 200
 INTERNAL_REDUCTION_DEPTH = 4
-SINGULAR_DEPTH, SINGULAR_TABLE_DEPTH, SINGULAR_MARGIN = 6, 3, 2
 LATE_DEPTH, LATE_MOVES = 8, 4
 FUTILITY_DEPTH, FUTILITY_MARGIN, FUTILITY_SLOPE = 7, 120, 90
-HISTORY_DEPTH, HISTORY_SLOPE = 4, 4000
 EXCHANGE_DEPTH, EXCHANGE_QUIET, EXCHANGE_CAPTURE = 8, 60, 100
 REDUCTION_DEPTH, HISTORY_PER_PLY = 3, 8192
 
 _TRANSPOSITION, _IMPROVING, _CHECK = map(terms.has, ("transposition", "improving", "check"))
 _REVERSE_FUTILITY, _RAZORING = terms.has("reverse-futility"), terms.has("razoring")
-_NULL_MOVE, _SINGULAR = terms.has("null-move"), terms.has("singular")
+_NULL_MOVE = terms.has("null-move")
 _INTERNAL_REDUCTION = terms.has("internal-reduction")
 _LATE_PRUNING, _FUTILITY = terms.has("late-pruning"), terms.has("futility")
-_HISTORY_PRUNING, _EXCHANGE = terms.has("history-pruning"), terms.has("exchange-pruning")
-_LATE_REDUCTION = terms.has("late-reduction")
+_EXCHANGE, _LATE_REDUCTION = terms.has("exchange-pruning"), terms.has("late-reduction")
 
 
 def _reductions() -> np.ndarray:
@@ -127,7 +124,7 @@ def _reduction(s, frame, move, entry_score, depth, place, is_pv, improving):
 
 
 @inline
-def _is_pruned(s, frame, move, entry_score, tactical, depth, alpha, searched, improving):
+def _is_pruned(frame, move, entry_score, tactical, depth, alpha, searched, improving):
     """Whether a move of a shallow search is left out: 0 no, 1 this one, 2 all quiet ones."""
     position = frame.position
     in_check = position.checkers != 0
@@ -149,13 +146,6 @@ def _is_pruned(s, frame, move, entry_score, tactical, depth, alpha, searched, im
     if _FUTILITY and depth <= FUTILITY_DEPTH and entry_score < KILLER and hopeless:
         return 2
     if (
-        _HISTORY_PRUNING
-        and depth <= HISTORY_DEPTH
-        and entry_score < KILLER
-        and history_of(s, frame, move) < -HISTORY_SLOPE * depth
-    ):
-        return 1
-    if (
         _EXCHANGE
         and depth <= EXCHANGE_DEPTH
         and not wins_at_least(position, move, -EXCHANGE_QUIET * depth)
@@ -176,16 +166,14 @@ def search(s, alpha, beta, depth, ply):
     frame = frame_at(s, ply)
     position = frame.position
     in_check = position.checkers != 0
-    excluded = frame.excluded  # the move that a singular search leaves out
-    frame.excluded = NO_MOVE
-    if _CHECK and in_check and ply < 2 * s.root_depth and excluded == NO_MOVE:
+    if _CHECK and in_check and ply < 2 * s.root_depth:
         depth += 1
     if depth <= 0:
         return quiesce(s, alpha, beta, ply)
     frame.pv_length = 0
     s.seldepth = max(s.seldepth, ply)
     is_root, is_pv = ply == 0, beta - alpha > 1
-    if not is_root and excluded == NO_MOVE:
+    if not is_root:
         if is_draw(s, ply):
             return DRAW
         if ply >= MAX_PLY:
@@ -196,21 +184,19 @@ def search(s, alpha, beta, depth, ply):
             return alpha
 
     hash_move = np.int64(NO_MOVE)
-    hash_score, hash_depth, hash_bound = np.int64(0), np.int64(-1), np.int64(0)
     evaluation = np.int64(NO_EVALUATION)
-    slot = table.probe(s, position.key) if excluded == NO_MOVE else -1
+    slot = table.probe(s, position.key)
     if slot >= 0:
         entry = table.entries(s)[at(slot)]
-        hash_score = table.score_at(np.int64(entry.score), ply)
-        hash_depth, hash_bound = np.int64(entry.depth), np.int64(entry.bound & 3)
+        score = table.score_at(np.int64(entry.score), ply)
         if (
             _TRANSPOSITION
             and not is_pv
-            and hash_depth >= depth
+            and entry.depth >= depth
             and position.halfmove < OLD_HALFMOVES
-            and is_usable(hash_bound, hash_score, alpha, beta)
+            and is_usable(entry.bound & 3, score, alpha, beta)
         ):
-            return hash_score
+            return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
     if is_root:
@@ -220,14 +206,12 @@ def search(s, alpha, beta, depth, ply):
     if in_check:
         evaluation = np.int64(NO_EVALUATION)
     else:
-        if excluded != NO_MOVE:
-            evaluation = frame.evaluation
-        elif evaluation == NO_EVALUATION:
+        if evaluation == NO_EVALUATION:
             evaluation = evaluate(s, ply)
         improving = _IMPROVING and ply >= 2 and evaluation > frame_at(s, ply - 2).evaluation
     frame.evaluation = evaluation
 
-    if not is_pv and not in_check and excluded == NO_MOVE and abs(beta) < MATE_BOUND:
+    if not is_pv and not in_check and abs(beta) < MATE_BOUND:
         # Reverse futility: so far ahead that a shallow search would hardly change it.
         if (
             _REVERSE_FUTILITY
@@ -263,30 +247,6 @@ def search(s, alpha, beta, depth, ply):
     if _INTERNAL_REDUCTION and depth >= INTERNAL_REDUCTION_DEPTH and hash_move == NO_MOVE:
         depth -= 1  # without a move to try first a full search is not worth its price
 
-    # Singular: if all other moves are much worse than the table's, it must not be missed.
-    extension = np.int64(0)
-    if (
-        _SINGULAR
-        and not is_root
-        and excluded == NO_MOVE
-        and depth >= SINGULAR_DEPTH
-        and hash_move != NO_MOVE
-        and hash_depth >= depth - SINGULAR_TABLE_DEPTH
-        and hash_bound != table.BOUND_UPPER
-        and abs(hash_score) < MATE_BOUND
-        and ply < 2 * s.root_depth
-    ):
-        bar = hash_score - SINGULAR_MARGIN * depth
-        frame.excluded = hash_move
-        score = search(s, bar - 1, bar, (depth - 1) // 2, ply)
-        frame.pv_length = 0
-        if s.stop != 0:
-            return DRAW
-        if score < bar:
-            extension = np.int64(1)
-        elif bar >= beta and not is_pv:
-            return bar  # several moves are good enough
-
     moves = list_of(s, ply)
     n = _generate(s, ply)
     if n == 0:
@@ -299,14 +259,12 @@ def search(s, alpha, beta, depth, ply):
     for i in range(n):
         entry_of_list = pick(position, moves, i, n)
         move, entry_score = move_of(entry_of_list), score_of(entry_of_list)
-        if move == excluded:
-            continue
         tactical = is_tactical(position, move)
         if not is_root and best > -MATE_BOUND:
             if skip_quiet and not tactical:
                 continue
             pruned = _is_pruned(
-                s, frame, move, entry_score, tactical, depth, alpha, searched, improving
+                frame, move, entry_score, tactical, depth, alpha, searched, improving
             )
             skip_quiet |= pruned == 2
             if pruned:
@@ -315,9 +273,8 @@ def search(s, alpha, beta, depth, ply):
             return DRAW
         enter(s, ply, move)
         searched += 1
-        further = depth - 1 + (extension if move == hash_move else np.int64(0))
         if searched == 1:
-            score = -search(s, -beta, -alpha, further, ply + 1)
+            score = -search(s, -beta, -alpha, depth - 1, ply + 1)
         else:
             less = np.int64(0)
             if (
@@ -329,11 +286,11 @@ def search(s, alpha, beta, depth, ply):
                 if frame_at(s, ply + 1).position.checkers:
                     less -= 1
                 less = max(min(less, depth - 2), 0)
-            score = -search(s, -alpha - 1, -alpha, further - less, ply + 1)
+            score = -search(s, -alpha - 1, -alpha, depth - 1 - less, ply + 1)
             if less > 0 and score > alpha and s.stop == 0:
-                score = -search(s, -alpha - 1, -alpha, further, ply + 1)
+                score = -search(s, -alpha - 1, -alpha, depth - 1, ply + 1)
             if alpha < score < beta and s.stop == 0:
-                score = -search(s, -beta, -alpha, further, ply + 1)
+                score = -search(s, -beta, -alpha, depth - 1, ply + 1)
         if s.stop != 0:
             return DRAW
         if score > best:
@@ -347,8 +304,6 @@ def search(s, alpha, beta, depth, ply):
                 if score >= beta:
                     learn_cutoff(s, frame, moves, i, depth)
                     break
-    if excluded != NO_MOVE:
-        return best if searched else floor  # it says nothing of the position as a whole
     bound = bound_of(best, floor, beta)
     table.store(s, position.key, best_move, best, evaluation, depth, bound, ply)
     return best

@@ -20,6 +20,7 @@ from nnuelab.chess.perft import perft
 from nnuelab.data.engines import find_engine
 from nnuelab.engine.search import Engine, load_net
 from nnuelab.errors import UserError
+from nnuelab.jit import aligned
 from nnuelab.nnue.netfile import Net
 
 POSITIONS = (  # opening, middlegames open and closed, tactics (Kiwipete), endgames
@@ -179,6 +180,23 @@ def search_rows() -> list[dict[str, Any]]:
             3.0,
         ),
     ]
+
+
+def kernel_rows() -> list[dict[str, Any]]:
+    """Rows for ``nnuelab bench kernels``: the shipped net, widened to 512."""
+    from nnuelab.nnue import inference, kernel_bench
+
+    net = widened(load_net(None), 512)
+    record = inference.Evaluator(net).record
+    rng, board = np.random.default_rng(1), chess.Board()
+    pairs = aligned((kernel_bench.COUNT, 2, int(record["width"])), np.int16)
+    for pair in pairs:
+        position = notation.from_fen(board.fen())
+        for place, perspective in enumerate((board.turn, not board.turn)):
+            inference.refresh(record, position, 0 if perspective else 1, pair[place])
+        moves = list(board.legal_moves)
+        board.push(moves[rng.integers(len(moves))])
+    return kernel_bench.kernel_rows(net, pairs)
 
 
 def perft_rows() -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make, make_null
+from nnuelab.chess.moves import MAX_MOVES, legal_moves, make, make_null
 from nnuelab.chess.position import insufficient_material
 from nnuelab.engine import clock, table
 from nnuelab.engine.accumulators import outdate
@@ -33,7 +33,6 @@ def enter(s, ply, move):
     outdate(below)
     below.moved = destination(frame.position, move)
     below.moved_before = frame.moved
-    below.excluded = NO_MOVE
     below.reversible = frame.reversible + 1 if below.position.halfmove > 0 else 0
     view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[at(s.root + ply + 1)] = below.position.key
 
@@ -47,7 +46,6 @@ def enter_null(s, ply):
     outdate(below)
     below.moved = NO_DESTINATION
     below.moved_before = frame.moved
-    below.excluded = NO_MOVE
     below.reversible = 0
     view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[at(s.root + ply + 1)] = below.position.key
 

@@ -71,6 +71,8 @@ class Result:
     pv : list of int
         The best line, beginning with ``move``.
     seconds : float
+    number : int
+        Of the line, when several are asked for; the best is 0.
     """
 
     move: int
@@ -81,6 +83,7 @@ class Result:
     nodes: int
     pv: list[int]
     seconds: float
+    number: int = 0
 
 
 def mate_in(score: int) -> int | None:
@@ -171,6 +174,7 @@ class Engine:
         budget: Budget | None = None,
         mate: int | None = None,
         moves: Sequence[int] | None = None,
+        multipv: int = 1,
         on_info: Callable[[Result], None] | None = None,
     ) -> Result:
         """Searches until the first limit is reached; without any, until :meth:`stop`.
@@ -193,14 +197,16 @@ class Engine:
             Ends when a mate in so many moves is found.
         moves : sequence of int
             Only these root moves, legal ones.
+        multipv : int
+            So many best lines, each without the first moves of those before.
         on_info : callable
-            Called with the state after every iteration.
+            Called with every line of every iteration.
         """
         started = time.monotonic_ns()
         record = self._record
         roots = notation.moves_of(position) if moves is None else list(moves)
         self._place_root(position, history_keys)
-        self._begin(roots, nodes)
+        self._begin(nodes)
         if movetime is not None:
             budget = Budget(movetime, movetime)
         if budget is not None:
@@ -210,20 +216,28 @@ class Engine:
         if not roots:
             mated = -MATE if position["checkers"] else 0
             best = self._result(started, mated, 0, [])
+        lines = [best] * min(multipv, len(roots))
         last_depth = min(depth or MAX_DEPTH, MAX_DEPTH) if roots else 0
         for iteration in range(1, last_depth + 1):
             record["root_depth"], record["seldepth"] = iteration, 0
-            score, line = self._aspire(iteration, best)
+            left = list(roots)
+            for number, last in enumerate(lines):
+                self._offer(left, last.move if last.depth else NO_MOVE)
+                score, line = self._aspire(iteration, last)
+                if record["stop"]:
+                    break
+                lines[number] = self._result(started, score, iteration, line or last.pv, number)
+                left.remove(lines[number].move)
+                if on_info is not None:
+                    on_info(lines[number])
             if record["stop"]:
-                if line:
-                    score = int(record["root_score"])
-                    best = self._result(started, score, best.depth, line)
+                best = lines[0]
+                if best.depth < iteration and line:  # the first line was cut, but has come so far
+                    best = self._result(started, int(record["root_score"]), best.depth, line)
                 else:
                     best = self._result(started, best.score_cp, best.depth, best.pv)
                 break
-            best = self._result(started, score, iteration, line or best.pv)
-            if on_info is not None:
-                on_info(best)
+            best = lines[0]
             if self._is_enough(best, len(roots), mate):
                 break
         self.ready()
@@ -244,18 +258,21 @@ class Engine:
         root["reversible"] = reversible
         root["moved"] = root["moved_before"] = NO_DESTINATION
         root["pv_length"] = 0
-        root["excluded"] = NO_MOVE
         for perspective in range(2):  # a root in check is never evaluated, but all begins from it
             bring_up(record, 0, perspective)
 
-    def _begin(self, roots: list[int], nodes: int | None) -> None:
+    def _begin(self, nodes: int | None) -> None:
         record = self._record
-        self._memory.root_moves[: len(roots)] = roots
-        record["n_root_moves"] = len(roots)
-        record["root_best"], record["root_score"] = NO_MOVE, 0
+        record["root_score"] = 0
         record["generation"] = (int(record["generation"]) + 1) % GENERATIONS
         record["nodes"] = 0
         record["node_limit"] = FOREVER if nodes is None else nodes
+
+    def _offer(self, roots: list[int], first: int) -> None:
+        """Makes these the moves of the root, one of them to be tried first."""
+        self._memory.root_moves[: len(roots)] = roots
+        self._record["n_root_moves"] = len(roots)
+        self._record["root_best"] = first
 
     def _aspire(self, depth: int, last: Result) -> tuple[int, list[int]]:
         """One iteration in a window around the last score, widened until the score is inside.
@@ -292,7 +309,9 @@ class Engine:
             return False
         return n_moves == 1 or time.monotonic_ns() >= self._soft
 
-    def _result(self, started: int, score: int, depth: int, line: list[int]) -> Result:
+    def _result(
+        self, started: int, score: int, depth: int, line: list[int], number: int = 0
+    ) -> Result:
         record = self._record
         return Result(
             move=line[0] if line else NO_MOVE,
@@ -303,4 +322,5 @@ class Engine:
             nodes=int(record["nodes"]),
             pv=line,
             seconds=(time.monotonic_ns() - started) / 1e9,
+            number=number,
         )

@@ -31,7 +31,6 @@ FRAME = np.dtype(
         ("evaluation", "i8"),  # static, for the side to move; NO_EVALUATION in check
         ("moved", "i8"),  # destination index of the move that led here
         ("moved_before", "i8"),  # and of the move before that
-        ("excluded", "i8"),  # move that a singular search leaves out, else NO_MOVE
         ("killers", "i8", 2),  # quiet moves that refuted a sibling
         ("pv_length", "i8"),
     ],

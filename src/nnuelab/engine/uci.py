@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 STARTPOS = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 HASH_DEFAULT, HASH_MAX = 16, 1 << 16  # MB
 OVERHEAD_DEFAULT, OVERHEAD_MAX = 10, 5000  # ms
+MULTIPV_MAX = 256
 NUMBERS = (
     *("wtime", "btime", "winc", "binc", "movestogo"),
     *("movetime", "depth", "nodes", "mate"),
@@ -33,6 +34,7 @@ _OPTIONS = (
     f"option name Hash type spin default {HASH_DEFAULT} min 1 max {HASH_MAX}",
     "option name Clear Hash type button",
     "option name EvalFile type string default <empty>",
+    f"option name MultiPV type spin default 1 min 1 max {MULTIPV_MAX}",
     "option name Ponder type check default false",
     f"option name Move Overhead type spin default {OVERHEAD_DEFAULT} min 0 max {OVERHEAD_MAX}",
 )
@@ -95,6 +97,7 @@ class Uci:
         self._engine: Engine | None = None
         self._hash_mb = HASH_DEFAULT
         self._overhead = OVERHEAD_DEFAULT
+        self._multipv = 1
         self._game: tuple[str, list[str]] | None = (STARTPOS, [])  # None after a broken command
         self._positions: list = []  # records of the game, the last one is to be searched
         self._thread: threading.Thread | None = None
@@ -198,6 +201,8 @@ class Uci:
                 self._engine.resize(self._hash_mb)
         elif name == "move overhead":
             self._overhead = _within(value, "Move Overhead", 0, OVERHEAD_MAX)
+        elif name == "multipv":
+            self._multipv = _within(value, "MultiPV", 1, MULTIPV_MAX)
         elif name == "evalfile":
             self._set_net(None if value in ("", "<empty>") else Path(value))
         elif name == "clear hash":
@@ -306,11 +311,14 @@ class Uci:
             told: list[Result] = []
 
             def tell(result: Result) -> None:
-                told[:] = [result]
+                if result.number == 0:
+                    told[:] = [result]
                 self._say_info(result)
 
             try:
-                best = engine.search(position, keys, **numbers, moves=moves, on_info=tell)
+                best = engine.search(
+                    position, keys, **numbers, moves=moves, multipv=self._multipv, on_info=tell
+                )
             except Exception as error:
                 self._say(f"info string error: the search failed: {error!r}")
                 self._say(f"bestmove {_any_move(position)}")
@@ -344,7 +352,8 @@ class Uci:
         score = f"cp {result.score_cp}" if result.mate is None else f"mate {result.mate}"
         pv = " ".join(notation.move_to_uci(move) for move in result.pv)
         self._say(
-            f"info depth {result.depth} seldepth {result.seldepth} score {score} "
+            f"info depth {result.depth} seldepth {result.seldepth} "
+            f"multipv {result.number + 1} score {score} "
             f"nodes {result.nodes} nps {int(result.nodes / max(result.seconds, 1e-6))} "
             f"hashfull {self._loaded().hashfull()} time {int(result.seconds * 1000)}"
             + (f" pv {pv}" if pv else "")

@@ -64,6 +64,8 @@ class Evaluator:
     ----------
     record : np.void of dtype NET
         Keeps the memory alive by itself; used by one thread at a time.
+    memory : dict of ndarray
+        What the record's addresses point to, by the names of its fields.
     """
 
     def __init__(self, net: Net) -> None:
@@ -76,7 +78,7 @@ class Evaluator:
         blocks = 2 * width // simd.BLOCK
         w2 = np.zeros((outputs, 2, width), np.int8)
         w2[:o, :, :m] = net.w2.reshape(o, 2, m)
-        self._memory = {
+        self.memory = {
             "w1": aligned((net.n_features, width), np.int16),
             "b1": aligned(width, np.int16),
             "w2": aligned((blocks + 1, outputs, simd.BLOCK), np.int8),
@@ -88,11 +90,11 @@ class Evaluator:
             "blocks": aligned(blocks + simd.LANES // simd.BLOCK, np.uint16),
             "sums": aligned(outputs, np.int32),
         }
-        self._memory["w1"][:, :m], self._memory["b1"][:m] = net.w1, net.b1
-        self._memory["w2"][:-1] = w2.reshape(outputs, -1, simd.BLOCK).transpose(1, 0, 2)
-        self._memory["b2"][:o], self._memory["w3"][:o] = net.b2, net.w3
+        self.memory["w1"][:, :m], self.memory["b1"][:m] = net.w1, net.b1
+        self.memory["w2"][:-1] = w2.reshape(outputs, -1, simd.BLOCK).transpose(1, 0, 2)
+        self.memory["b2"][:o], self.memory["w3"][:o] = net.b2, net.w3
         record = np.zeros(1, NET).view(_Records)
-        record.owned = self._memory, self._tables
+        record.owned = self.memory, self._tables
         record["features"] = self._tables.record
         for name, value in {
             "width": width,
@@ -102,7 +104,7 @@ class Evaluator:
             "out_shift": net.out_shift,
             "b3": net.b3[0],
             "max_active": max_active,
-            **{name: address(array) for name, array in self._memory.items()},
+            **{name: address(array) for name, array in self.memory.items()},
         }.items():
             record[name] = value
         self._records = record

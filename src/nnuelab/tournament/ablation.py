@@ -134,8 +134,10 @@ class Tally:
         if self.pairs < LEAST_PAIRS:
             return 0.0
         mean, error = self._mean_and_error()
+        if not error:
+            return 0.0  # every pair ended alike: nothing is known of the spread
         low, high = (1 / (1 + 10 ** (-elo / 400)) for elo in SPRT_ELO)
-        return (high - low) * (2 * mean - low - high) / (2 * max(error, 1e-9) ** 2)
+        return (high - low) * (2 * mean - low - high) / (2 * error**2)
 
     @property
     def decided(self) -> bool:

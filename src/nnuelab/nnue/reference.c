@@ -1,0 +1,104 @@
+// The integer kernels in C with intrinsics, dense: what `nnuelab bench kernels` measures against.
+// Compiled on the spot with gcc -O3 -march=native; x86 with AVX2 or AVX-512 VNNI.
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#if defined(__AVX512BW__) && defined(__AVX512VNNI__)
+typedef __m512i vec;
+#define LOAD(p) _mm512_loadu_si512((const void *)(p))
+#define STORE(p, v) _mm512_storeu_si512((void *)(p), v)
+#define ADD16(a, b) _mm512_add_epi16(a, b)
+#define SUB16(a, b) _mm512_sub_epi16(a, b)
+#define SET32(x) _mm512_set1_epi32(x)
+#define DOT(sum, x, w) _mm512_dpbusd_epi32(sum, x, w)
+#else
+typedef __m256i vec;
+#define LOAD(p) _mm256_loadu_si256((const __m256i *)(p))
+#define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
+#define ADD16(a, b) _mm256_add_epi16(a, b)
+#define SUB16(a, b) _mm256_sub_epi16(a, b)
+#define SET32(x) _mm256_set1_epi32(x)
+#define DOT(sum, x, w) \
+    _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)))
+#endif
+
+enum { LANES = sizeof(vec) / 2, REGISTERS = 8, CHUNK = LANES * REGISTERS };
+
+// Each kernel does all of its work `calls` times.
+
+// acc[i + 1] = acc[i] + n rows - n rows, along `count` accumulators
+void update(int16_t *acc, long count, long width, const int16_t *rows, const int32_t *plus,
+            const int32_t *minus, long n, long calls)
+{
+    while (calls--) for (long i = 0; i + 1 < count; i++) {
+        const int16_t *source = acc + i * width;
+        int16_t *target = acc + (i + 1) * width;
+        for (long k = 0; k < width; k += CHUNK) {
+            vec v[REGISTERS];
+            for (int r = 0; r < REGISTERS; r++) v[r] = LOAD(source + k + r * LANES);
+            for (long j = 0; j < n; j++) {
+                const int16_t *a = rows + plus[j] * width + k, *b = rows + minus[j] * width + k;
+                for (int r = 0; r < REGISTERS; r++)
+                    v[r] = SUB16(ADD16(v[r], LOAD(a + r * LANES)), LOAD(b + r * LANES));
+            }
+            for (int r = 0; r < REGISTERS; r++) STORE(target + k + r * LANES, v[r]);
+        }
+    }
+}
+
+// acc[i] = bias + n rows each
+void refresh(int16_t *acc, long count, long width, const int16_t *rows, const int16_t *bias,
+             const int32_t *active, long n, long calls)
+{
+    while (calls--) for (long i = 0; i < count; i++)
+        for (long k = 0; k < width; k += CHUNK) {
+            vec v[REGISTERS];
+            for (int r = 0; r < REGISTERS; r++) v[r] = LOAD(bias + k + r * LANES);
+            for (long j = 0; j < n; j++) {
+                const int16_t *a = rows + active[i * n + j] * width + k;
+                for (int r = 0; r < REGISTERS; r++) v[r] = ADD16(v[r], LOAD(a + r * LANES));
+            }
+            for (int r = 0; r < REGISTERS; r++) STORE(acc + i * width + k + r * LANES, v[r]);
+        }
+}
+
+// The sum of the values of `count` pairs of accumulators; 32 neurons in the second layer, dense
+long forward(const int16_t *acc, long count, long width, const int8_t *w2, const int32_t *b2,
+             const int32_t *w3, long b3, int l1_shift, int l2_shift, int out_shift, long calls)
+{
+    enum { OUTPUTS = 32, SUMS = OUTPUTS * 4 / sizeof(vec) };
+    static uint8_t x[1 << 16];
+    long total = 0;
+    const int16_t high = (int16_t)((128 << l1_shift) - 1);
+    while (calls--) for (long i = 0; i < count; i++) {
+        const int16_t *a = acc + i * 2 * width;
+        for (long k = 0; k < 2 * width; k++) { // gcc makes vectors of it
+            int16_t v = a[k] < 0 ? 0 : a[k] > high ? high : a[k];
+            x[k] = (uint8_t)(v >> l1_shift);
+        }
+        vec sums[2][SUMS];
+        for (unsigned s = 0; s < SUMS; s++) {
+            sums[0][s] = LOAD((const int8_t *)b2 + s * sizeof(vec));
+            sums[1][s] = SET32(0);
+        }
+        for (long block = 0; block < width / 2; block += 2)
+            for (int half = 0; half < 2; half++) {
+                vec four = SET32(((const int32_t *)x)[block + half]);
+                const int8_t *row = w2 + (block + half) * 4 * OUTPUTS;
+                for (unsigned s = 0; s < SUMS; s++)
+                    sums[half][s] = DOT(sums[half][s], four, LOAD(row + s * sizeof(vec)));
+            }
+        int32_t y[2][OUTPUTS];
+        for (unsigned s = 0; s < SUMS; s++)
+            for (int half = 0; half < 2; half++)
+                STORE((int8_t *)y[half] + s * sizeof(vec), sums[half][s]);
+        long value = b3;
+        for (int o = 0; o < OUTPUTS; o++) {
+            int32_t z = (y[0][o] + y[1][o]) >> l2_shift;
+            value += (long)(z < 0 ? 0 : z > 127 ? 127 : z) * w3[o];
+        }
+        total += value >> out_shift;
+    }
+    return total;
+}
