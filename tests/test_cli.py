@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -94,6 +95,32 @@ def test_a_reader_that_has_gone_is_no_failure(arguments: list[str]) -> None:
     done = subprocess.run(arguments, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sample FILE --output FILE",
+        "label FILE --train FILE --validation v",
+        "train --features ALL --train FILE --validation v --checkpoint FILE --history h",
+        "quantize FILE --output FILE",
+        "verify FILE --checkpoint c --positions p --output o --plot FILE",
+        "tournament A=FILE B=b --book book --output FILE --games-per-pairing 2",
+        "rate FILE --csv FILE",
+        "table FILE --experiment e --pgn p --csv FILE --markdown m",
+        "datagen --engine FILE --output FILE",
+        "book --engine FILE --output FILE",
+        "sample FILE FILE --output o",
+    ],
+)
+def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("precious")
+    arguments = command.replace("FILE", "input").split()
+    done = subprocess.run([*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search("would overwrite input|stands there twice", told(done))
+    assert [path.name for path in tmp_path.iterdir()] == ["input"]
+    assert (tmp_path / "input").read_text() == "precious"
 
 
 def test_another_program_that_has_gone_is_a_failure() -> None:
