@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -161,4 +162,34 @@ def test_ctrl_c_is_one_line_and_status_130(arguments: list[str]) -> None:
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert errors == "nnuelab: stopped; run the same command again to continue\n"
+    assert errors == "nnuelab: stopped\n"
+
+
+def test_commands_that_continue_say_so() -> None:
+    from nnuelab.cli.app import CONTINUING
+
+    assert {f"nnuelab {name}" for name in CONTINUING} <= set(registered())
+    done = fails(
+        "from nnuelab.cli import app as a; a.CONTINUING.add('fail'); raise KeyboardInterrupt"
+    )
+    assert done.returncode == 130
+    assert told(done) == "nnuelab: stopped; run the same command again to continue"
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "line"),
+    [
+        ("perft startpos 2 >&-", 1, "nnuelab: error: stdout is closed.*"),
+        ("--help >&-", 1, "nnuelab: error: stdout is closed.*"),
+        ("eval <&-", 1, "nnuelab: error: stdin is closed.*"),
+        ("uci <&-", 0, ""),
+        ("perft startpos 2 2>&-", 0, ""),
+        ("perft broken 2 2>&-", 1, ""),
+    ],
+)
+def test_closed_streams_are_one_line(call: str, status: int, line: str) -> None:
+    command = f"exec {shlex.join(COMMAND)} {call}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == status
+    assert re.fullmatch(line, done.stderr.strip())
+    assert done.stdout == ("400\n" if (status, line) == (0, "") and "perft" in call else "")
