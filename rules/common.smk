@@ -8,11 +8,12 @@ from snakemake.exceptions import WorkflowError
 from nnuelab.artifacts import PACKAGE, code_hash
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
-from nnuelab.params import folder_of, options, validate
+from nnuelab.params import check_files, folder_of, options, validate
 
 try:
     # Exports NNUELAB_BLOCKS, too, which every job inherits.
     settings = validate(config, "params.yaml and overlays")
+    check_files(settings, "params.yaml and overlays")
 except UserError as error:
     raise WorkflowError(str(error)) from None
 

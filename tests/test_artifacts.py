@@ -179,3 +179,17 @@ def test_sources_follow_imports_down_and_nothing_else() -> None:
     assert not any(file.startswith(("nnue", "engine", "cli")) for file in files)
     played = {file.parent.name for file in artifacts.sources("tournament.runner")}
     assert {"engine", "nnue", "features", "chess"} <= played  # imported inside functions, too
+
+
+def test_an_output_is_neither_an_input_nor_another_output(tmp_path: Path) -> None:
+    there = tmp_path / "a.pgn"
+    there.touch()
+    (tmp_path / "link.pgn").symlink_to(there)
+    os.link(there, tmp_path / "hard.pgn")
+    for outputs in (["a.pgn"], ["./b/../a.pgn"], ["link.pgn"], ["hard.pgn"], ["c", "c"]):
+        (tmp_path / "b").mkdir(exist_ok=True)
+        with pytest.raises(UserError, match="would overwrite"):
+            artifacts.check_apart([there], [tmp_path / name for name in outputs])
+    with pytest.raises(UserError, match=r"c\.json would overwrite"):  # provenance
+        artifacts.check_apart([tmp_path / "c.json"], [tmp_path / "c"])
+    artifacts.check_apart([there, there], [tmp_path / "c", tmp_path / "d"])

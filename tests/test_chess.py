@@ -209,3 +209,9 @@ def test_empty_squares_and_bitboards_agree() -> None:
     position = notation.from_fen(chess.STARTING_FEN)
     assert (position["board"] == EMPTY).sum() == 32
     assert int(position["colors"][0] | position["colors"][1]).bit_count() == 32
+
+
+def test_a_counter_of_thousands_of_digits_is_a_broken_fen() -> None:
+    for counters in (f"{'9' * 5000} 1", f"0 {'9' * 5000}"):
+        with pytest.raises(notation.FenError, match="5000 digits"):
+            notation.from_fen(f"4k3/8/8/8/8/8/8/4K3 w - - {counters}")

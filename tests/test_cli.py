@@ -6,9 +6,11 @@ import importlib
 import os
 import pkgutil
 import re
+import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -96,6 +98,32 @@ def test_a_reader_that_has_gone_is_no_failure(arguments: list[str]) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sample FILE --output FILE",
+        "label FILE --train FILE --validation v",
+        "train --features ALL --train FILE --validation v --checkpoint FILE --history h",
+        "quantize FILE --output FILE",
+        "verify FILE --checkpoint c --positions p --output o --plot FILE",
+        "tournament A=FILE B=b --book book --output FILE --games-per-pairing 2",
+        "rate FILE --csv FILE",
+        "table FILE --experiment e --pgn p --csv FILE --markdown m",
+        "datagen --engine FILE --output FILE",
+        "book --engine FILE --output FILE",
+        "sample FILE FILE --output o",
+    ],
+)
+def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> None:
+    (tmp_path / "input").write_text("precious")
+    arguments = command.replace("FILE", "input").split()
+    done = subprocess.run([*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search("would overwrite input|stands there twice", told(done))
+    assert [path.name for path in tmp_path.iterdir()] == ["input"]
+    assert (tmp_path / "input").read_text() == "precious"
+
+
 def test_another_program_that_has_gone_is_a_failure() -> None:
     done = fails("raise BrokenPipeError(32, 'Broken pipe')")
     assert done.returncode == 1
@@ -134,4 +162,34 @@ def test_ctrl_c_is_one_line_and_status_130(arguments: list[str]) -> None:
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert errors == "nnuelab: stopped; run the same command again to continue\n"
+    assert errors == "nnuelab: stopped\n"
+
+
+def test_commands_that_continue_say_so() -> None:
+    from nnuelab.cli.app import CONTINUING
+
+    assert {f"nnuelab {name}" for name in CONTINUING} <= set(registered())
+    done = fails(
+        "from nnuelab.cli import app as a; a.CONTINUING.add('fail'); raise KeyboardInterrupt"
+    )
+    assert done.returncode == 130
+    assert told(done) == "nnuelab: stopped; run the same command again to continue"
+
+
+@pytest.mark.parametrize(
+    ("call", "status", "line"),
+    [
+        ("perft startpos 2 >&-", 1, "nnuelab: error: stdout is closed.*"),
+        ("--help >&-", 1, "nnuelab: error: stdout is closed.*"),
+        ("eval <&-", 1, "nnuelab: error: stdin is closed.*"),
+        ("uci <&-", 0, ""),
+        ("perft startpos 2 2>&-", 0, ""),
+        ("perft broken 2 2>&-", 1, ""),
+    ],
+)
+def test_closed_streams_are_one_line(call: str, status: int, line: str) -> None:
+    command = f"exec {shlex.join(COMMAND)} {call}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert done.returncode == status
+    assert re.fullmatch(line, done.stderr.strip())
+    assert done.stdout == ("400\n" if (status, line) == (0, "") and "perft" in call else "")

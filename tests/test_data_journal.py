@@ -71,3 +71,18 @@ def test_a_full_disk_keeps_what_is_finished(
 def test_a_file_that_can_not_be_opened_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"can't write .*directory"), Journal(tmp_path, {}):
         pass
+
+
+def test_two_runs_do_not_write_one_journal(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    with Journal(path, {}) as journal:
+        journal.append(1)
+        with pytest.raises(UserError, match="j is in use"), Journal(path, {}):
+            pass
+        journal.append(2)
+        assert list(journal) == [1, 2]
+    with Journal(path, {}) as journal:
+        assert list(journal) == [1, 2]
+        journal.remove()
+        with Journal(path, {}) as other:  # one of its own
+            assert list(other) == []

@@ -99,11 +99,32 @@ def test_no_evaluation_at_all_is_one_line_with_the_remedy(tmp_path) -> None:
     assert not list(tmp_path.glob("*train*"))
 
 
+def test_labels_at_another_place_than_their_own_are_not_taken(tmp_path, monkeypatch) -> None:
+    samples(tmp_path / "sampled.npy", 100)
+    expected = run(tmp_path, labels.pgn)
+    given: list[int] = []
+
+    def stops(batches):
+        for batch, scores in zip(batches, labels.pgn(batches), strict=False):
+            given.append(int(batch["score"][0]) // 10)
+            yield scores
+            if len(given) == 4:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, stops, resumable=True)
+    journal = tmp_path / "train.npy.partial"
+    head, first, second, third, *_ = journal.read_text().splitlines(keepends=True)
+    for entries in ([first, first, second, second], [first, third, second], [second]):
+        journal.write_text("".join([head, *entries]))
+        assert all(map(np.array_equal, run(tmp_path, labels.pgn, resumable=True), expected))
+
+
 def test_files_that_would_overwrite_each_other_are_refused(tmp_path) -> None:
     sampled = tmp_path / "sampled.npy"
     sampled.write_bytes(b"precious")
     for train, validation in (("t.npy", "t.npy"), ("sampled.npy", "v.npy")):
-        with pytest.raises(UserError, match="three files"):
+        with pytest.raises(UserError, match="would overwrite"):
             labels.label(sampled, tmp_path / train, tmp_path / validation, labels.pgn, name="pgn")
     assert sampled.read_bytes() == b"precious"
 

@@ -85,6 +85,8 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("data", {"source": "lichess"}, "needs at least one month"),
         ("data", {"source": "files"}, "needs at least one file"),
         ("data", {"months": ["2024-13"]}, "data.months[0]"),
+        ("data", {"months": ["2024-01", "2024-01"]}, "data.months: 2024-01 stands there twice"),
+        ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn stands there twice"),
         ("label", {"nodes": 5000}, "not both"),
         ("label", {"validation_share": 1.5}, "label.validation_share"),
     ],
@@ -102,6 +104,7 @@ def test_settings_that_contradict_each_other(settings, section, change, told):
         ({"seeds": [1, 2, 1]}, "seeds: 1 stands there twice"),
         ({"anchor": "D1*D2"}, "anchor: D1*D2 is none of the feature sets"),
         ({"seeds": []}, "experiments.axis.seeds"),
+        ({"feature_sets": ["ALL"], "seeds": [1]}, "axis: one feature set with one seed is"),
     ],
 )
 def test_experiments_that_make_no_sense(settings, change, told):
@@ -117,6 +120,69 @@ def test_experiments_that_make_no_sense(settings, change, told):
 def test_settings_of_a_wrong_shape_are_told_not_thrown(settings, damage, monkeypatch):
     monkeypatch.setenv("NNUELAB_BLOCKS", "")
     assert mistakes(damage)
+
+
+def test_a_missing_file_of_blocks_is_told_once_and_hides_nothing(settings, monkeypatch):
+    monkeypatch.setenv("NNUELAB_BLOCKS", "")
+    settings["blocks"] = ["no.py"]
+    settings["experiments"]["axis"]["feature_sets"][1:3] = ["HH+V", "ALL+"]
+    told = mistakes(settings)
+    assert [line.split(":")[0] for line in told] == [
+        "blocks[0]",
+        "experiments.axis.feature_sets[1]",
+        "experiments.axis.feature_sets[2]",
+    ]
+    assert sum("no.py" in line for line in told) == 1
+
+
+@pytest.fixture
+def unfit(settings, tmp_path, monkeypatch):
+    """What is wrong with the files of changed settings, in a folder without any but openings."""
+    monkeypatch.chdir(tmp_path)
+    Path("openings.epd").write_text("a w\n\n# b\nb w\na w\nc w\n")
+
+    def check(**changes):
+        settings["data"] |= {"source": "files", "files": ["openings.epd"]}
+        settings["tournament"] |= {"book": "openings.epd", "games_per_pairing": 6}
+        params.merge(settings, changes)
+        try:
+            params.check_files(params.validate(settings))
+        except ParamsError as error:
+            return error.mistakes
+        return []
+
+    return check
+
+
+def test_files_that_are_missing_are_told_one_a_line(unfit):
+    assert unfit() == []
+    told = unfit(
+        data={"files": ["openings.epd", "club.pgn"]},
+        tournament={"book": "no.epd"},
+        label={"labeller": "stockfish", "engine": "bin/fish"},
+    )
+    assert told == [
+        "tournament.book: there is no file no.epd",
+        "data.files[1]: there is no file club.pgn",
+        "label.engine: there is no file bin/fish",
+    ]
+    told = unfit(data={"source": "embedded"})
+    assert "data.source: there is no file resources/embedded/games.pgn.zst" in told
+
+
+def test_files_that_nothing_needs_or_that_a_rule_makes_may_be_missing(unfit):
+    assert unfit(label={"engine": "bin/fish"}) == []
+    assert unfit(label={"labeller": "stockfish", "engine": "a-name-on-PATH"}) == []
+    assert unfit(tournament={"book": "results/embedded/openings.epd.gz"}) == []
+
+
+def test_a_book_with_too_few_openings_is_told(unfit):
+    assert unfit(tournament={"games_per_pairing": 8}) == [
+        "tournament.games_per_pairing: 8 games need 4 openings, each played once per pairing, "
+        "and openings.epd has 3"
+    ]
+    Path("openings.epd").write_text('[Event "?"]\n\n1. e4 *\n')
+    assert unfit(tournament={"games_per_pairing": 8}) == []
 
 
 def test_feature_sets_come_back_in_canonical_form(settings):

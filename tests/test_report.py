@@ -268,3 +268,17 @@ def test_what_is_no_artifact_is_said_in_one_line(tmp_path, name):
         summaries.inspect(tmp_path / name)
     assert name in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_what_has_provenance_beside_it_shows_that(tmp_path) -> None:
+    plot = tmp_path / "verify.png"
+    plot.write_bytes(b"\x89PNG")
+    with pytest.raises(UserError, match="unknown kind"):
+        summaries.inspect(plot)
+    artifacts.provenance(plot, parameters={"count": 7})
+    summary = summaries.inspect(plot)
+    assert summary.kind == "file"
+    assert summary.provenance["parameters"] == {"count": 7}
+    shown = call("inspect", plot)
+    assert shown.exit_code == 0
+    assert "count" in shown.stdout

@@ -169,6 +169,41 @@ def test_what_is_wrong_is_said_and_survived(net: Path, line: str) -> None:
     assert answers[-1].startswith("bestmove")
 
 
+@pytest.mark.parametrize("limit", ["nodes", "movetime", "depth", "mate", "wtime", "winc"])
+@pytest.mark.parametrize("number", ["99999999999999999999999", "-99999999999999999999999"])
+def test_limits_beyond_all_bounds_are_cut(net: Path, limit: str, number: str) -> None:
+    mate = "position fen 7k/8/6K1/8/8/8/8/R7 w - - 0 1"
+    more = " depth 2" if limit != "depth" else " nodes 50"
+    answers = converse(net, mate, f"go {limit} {number}{more}")
+    assert not [line for line in answers if "error" in line]
+    assert answers[-1].startswith("bestmove")
+    assert not answers[-1].startswith("bestmove 0000")
+
+
+def test_too_large_a_hash_leaves_an_engine_that_plays(
+    net: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nnuelab.engine import search
+
+    class Small(search.Table):
+        def __init__(self, megabytes: int) -> None:
+            if megabytes > 16:
+                raise MemoryError("Unable to allocate")
+            super().__init__(megabytes)
+
+    monkeypatch.setattr(search, "Table", Small)
+    for lines in (["isready"], []):
+        answers = converse(net, "setoption name Hash value 65536", *lines, "go nodes 50")
+        assert "info string Hash is 16 MB instead of 65536" in answers
+        assert answers[-1].startswith("bestmove")
+        assert answers[-1] != "bestmove 0000"
+        assert [line for line in answers if line.startswith("info depth")]
+    early, late = "setoption name Hash value 4", "setoption name Hash value 65536"
+    answers = converse(net, early, "isready", late, "ucinewgame", "go nodes 50")
+    assert answers[-1].startswith("bestmove")
+    assert [line for line in answers if line.startswith("info depth")]
+
+
 @pytest.mark.parametrize("broken", ["position fen 8/8 w - -", "position", "position here"])
 def test_after_a_broken_position_no_move_is_made_up(net: Path, broken: str) -> None:
     known = "position startpos moves e2e4"

@@ -208,6 +208,18 @@ def test_wrong_settings_are_told_without_a_traceback(folder):
     assert "Traceback" not in told
 
 
+def test_a_missing_file_is_told_although_all_results_are_there(folder):
+    book = folder.path / "resources/embedded/openings.epd.gz"
+    away = book.rename(book.with_name("away"))
+    try:
+        told = folder.run("snakemake", "results/axis_table.csv", status=1)
+    finally:
+        away.rename(book)
+    assert "tournament.book: there is no file resources/embedded/openings.epd.gz" in told
+    assert NOTHING not in told
+    assert "Traceback" not in told
+
+
 def test_a_table_that_came_with_git_is_no_result_of_the_clone(folder, tmp_path):
     folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
     assert set(Folder(tmp_path / "clone").would_run("results/axis_table.csv")) == CHAIN

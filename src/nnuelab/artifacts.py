@@ -92,6 +92,34 @@ def make_parent(path: Path | str) -> None:
         ) from error
 
 
+def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> None:
+    """Checks that no output, nor the provenance beside it, is an input or another output.
+
+    Raises
+    ------
+    UserError
+        Before anything is written: with the two names of the file.
+    """
+    taken = [(_identity(path), path) for path in inputs]
+    for output in map(Path, outputs):
+        for path in (output, output.with_name(output.name + ".json")):
+            for identity, other in taken:
+                if identity == _identity(path):
+                    raise UserError(
+                        f"{path} would overwrite {other}; choose another name for the output"
+                    )
+            taken.append((_identity(path), path))
+
+
+def _identity(path: Path | str) -> Any:
+    """The same for two names of a file, by links, too."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
+
+
 def write_json(path: Path | str, value: Any) -> None:
     """Writes ``value`` as indented JSON, atomically."""
     with atomic(path) as temporary:

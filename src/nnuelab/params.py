@@ -7,20 +7,33 @@ render one from the other.
 
 from __future__ import annotations
 
+import bz2
 import difflib
+import gzip
 import json
+import os
 import shlex
 import typing
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from nnuelab.errors import UserError
 
 FILE = Path("params.yaml")
+EMBEDDED = ("resources/embedded/games.pgn.zst", "resources/embedded/games.pgn.zst.json")
+MADE = ("results/embedded/games.pgn.zst", "results/embedded/openings.epd.gz")  # by rules, on demand
 
 Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]
@@ -45,16 +58,33 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+def _each_once(values: list[str]) -> list[str]:
+    if twice := _repeated(values):
+        raise ValueError(f"{twice[0]} stands there twice")
+    return values
+
+
+def _each_file_once(files: list[str]) -> list[str]:
+    """Games that come twice, under two numbers, would train and validate."""
+    places = [os.path.realpath(file) for file in files]
+    for i, file in enumerate(files):
+        if places[i] in places[:i]:
+            raise ValueError(f"{file} stands there twice")
+    return files
+
+
 class Data(Section):
     """Where the games come from."""
 
     source: Literal["embedded", "lichess", "files"]
     """Games that come with the project, months of the Lichess database, or files of your own."""
-    months: list[Annotated[str, Field(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]]
+    months: Annotated[
+        list[Annotated[str, Field(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]], AfterValidator(_each_once)
+    ]
     """Months of the Lichess database (2024-01), for the source lichess."""
     mirror: Annotated[str, Field(pattern=r"^https?://\S+$")] | None
     """Address to fetch months from instead of the database's own."""
-    files: list[str]
+    files: Annotated[list[str], AfterValidator(_each_file_once)]
     """PGN files (plain, .zst, .bz2, .gz), for the source files."""
 
     @model_validator(mode="after")
@@ -283,21 +313,87 @@ def validate(settings: Mapping[str, Any], source: str = str(FILE)) -> Params:
     return params
 
 
+def check_files(params: Params, source: str = str(FILE)) -> None:
+    """Checks the files that settings name and nothing makes.
+
+    Snakemake misses one only when it has to run the job that reads it: with results from before,
+    it would take them for those of the settings.
+
+    Raises
+    ------
+    ParamsError
+        With all that are missing, and books that are too small.
+    """
+    named = [("tournament.book", params.tournament.book)]
+    if params.data.source == "files":
+        named += [(f"data.files[{i}]", file) for i, file in enumerate(params.data.files)]
+    if params.data.source == "embedded":
+        named += [("data.source", file) for file in EMBEDDED]
+    if params.label.labeller == "stockfish" and os.path.dirname(params.label.engine):
+        named.append(("label.engine", params.label.engine))
+    mistakes = [
+        f"{path}: there is no file {file}"
+        for path, file in named
+        if file not in MADE and not Path(file).is_file()
+    ]
+    needed = params.tournament.games_per_pairing // 2
+    has = _openings(Path(params.tournament.book), needed)
+    if has is not None and has < needed:
+        mistakes.append(
+            f"tournament.games_per_pairing: {2 * needed} games need {needed} openings, each played "
+            f"once per pairing, and {params.tournament.book} has {has}"
+        )
+    if mistakes:
+        raise ParamsError(source, mistakes)
+
+
+def _openings(book: Path, enough: int) -> int | None:
+    """Different lines of an EPD book, counted up to ``enough``; None where it can't be told here.
+
+    The tournament looks closer: this one has to be quick, and has no room to import.
+    """
+    suffix = book.suffix.lower()
+    if suffix in (".zst", ".zip"):
+        return None
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+    found: set[bytes] = set()
+    try:
+        with openers.get(suffix, open)(book, "rb") as file:
+            for line in map(bytes.strip, file):
+                if not found and line.startswith(b"["):  # PGN
+                    return None
+                if line and not line.startswith(b"#"):
+                    found.add(line)
+                if len(found) >= enough:
+                    break
+    except (OSError, EOFError, zlib.error):
+        return None
+    return len(found) or None
+
+
 def _canonical(settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
     """The raw experiments with canonical names of feature sets, and what is wrong with the names.
 
     Works before the models do, so that a wrong block is told together with mistakes elsewhere.
     """
     from nnuelab import features
+    from nnuelab.features import registry
 
+    # A file that fails is told once and left out: otherwise every expression would fail for it.
     mistakes: list[str] = []
-    blocks = settings.get("blocks")
     try:
-        features.add_files(str(file) for file in blocks if file) if isinstance(
-            blocks, list
-        ) else None
+        registry.load()
     except UserError as error:
-        mistakes.append(f"blocks: {error}")
+        mistakes.append(f"{registry.VARIABLE} in the environment: {error}")
+        os.environ[registry.VARIABLE] = ""
+    blocks = settings.get("blocks")
+    for i, file in enumerate(blocks if isinstance(blocks, list) else []):
+        before = os.environ.get(registry.VARIABLE, "")
+        try:
+            registry.add_files([str(file)] if file else [])
+        except UserError as error:
+            mistakes.append(f"blocks[{i}]: {error}")
+            os.environ[registry.VARIABLE] = before
 
     def name_of(expression: Any, path: str) -> Any:
         try:
@@ -325,6 +421,11 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
                 mistakes.append(f"{path}.anchor: {anchor} is none of the feature sets")
         if isinstance(seeds, list) and (twice := _repeated(seeds)):
             mistakes.append(f"{path}.seeds: {twice[0]} stands there twice")
+        if isinstance(sets, list) and isinstance(seeds, list) and len(sets) == len(seeds) == 1:
+            mistakes.append(
+                f"{path}: one feature set with one seed is a single player; a tournament needs "
+                "two: add a feature set or a seed"
+            )
         found[name] = {**experiment, "feature_sets": sets, "anchor": anchor}
     return found, mistakes
 

@@ -156,7 +156,11 @@ def _set_en_passant(position: np.void, text: str) -> None:
 def _counter(text: str, name: str, least: int) -> int:
     if not text.isascii() or not text.isdigit():
         raise FenError(f"{name} {text!r} is no number")
-    return min(max(int(text), least), 60000)
+    try:
+        number = int(text)
+    except ValueError:  # Python reads no more than 4,300 digits
+        raise FenError(f"{name} has {len(text)} digits") from None
+    return min(max(number, least), 60000)
 
 
 def from_fen(fen: str) -> np.void:

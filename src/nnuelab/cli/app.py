@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from nnuelab.errors import UserError
 
+CONTINUING = {"datagen", "download", "label", "train", "tournament"}  # where they were stopped
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -33,11 +34,20 @@ class Application(Commands):
 
     def make_context(self, *arguments: Any, **more: Any) -> Any:
         with _told():
+            # Python has None for a stream that was closed.
+            if sys.stderr is None:
+                sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for all that follows)
+            if sys.stdout is None:
+                raise UserError("stdout is closed; give it a place, such as > /dev/null")
             return super().make_context(*arguments, **more)
 
     def invoke(self, ctx: Any) -> Any:
         with _told():
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                again = "; run the same command again to continue"
+                _end(f"stopped{again if ctx.invoked_subcommand in CONTINUING else ''}", 130)
 
 
 @contextmanager
@@ -70,7 +80,7 @@ def _told() -> Iterator[None]:
         place = f" ({error.filename})" if error.filename else ""
         _end(f"error: {error.strerror}{place}; make room and run again")
     except KeyboardInterrupt:
-        _end("stopped; run the same command again to continue", 130)
+        _end("stopped", 130)
 
 
 def _end(message: str, status: int = 1) -> NoReturn:

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from nnuelab import artifacts
 from nnuelab.cli.app import app
+from nnuelab.errors import UserError
 
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
@@ -62,6 +64,7 @@ def datagen(
     from nnuelab.selfplay.datagen import Parameters
     from nnuelab.selfplay.datagen import datagen as play_games
 
+    artifacts.check_apart([engine], [output])
     parameters = Parameters(
         search_limit(nodes, depth, "nodes 1000"), random_plies, max_opening_score, seed
     )
@@ -89,6 +92,7 @@ def book(
     """
     from nnuelab.selfplay.book import book as make_book
 
+    artifacts.check_apart([engine], [output])
     limit = search_limit(nodes, depth, "nodes 5000")
     make_book(output, engine, positions, limit, random_plies, max_score, seed, workers)
     typer.echo(f"{output}: {positions:,} openings", err=True)
@@ -110,6 +114,7 @@ def download(
     from nnuelab.data import download as downloads
 
     if source is Source.embedded:
+        artifacts.check_apart([downloads.EMBEDDED], [output])
         downloads.embedded(output)
     else:
         downloads.lichess(part, output, mirror or downloads.LICHESS)
@@ -140,6 +145,11 @@ def sample(
     from nnuelab.data.sampling import Sampling
     from nnuelab.data.sampling import sample as take
 
+    artifacts.check_apart(pgn, [output])
+    for i, path in enumerate(pgn):
+        if path.resolve() in [other.resolve() for other in pgn[:i]]:
+            # Under two numbers its games would train and validate.
+            raise UserError(f"{path} stands there twice; name it once")
     options = Sampling(min_ply, per_game, skip_check, skip_captures, only_evaluated, seed)
     counts = take(pgn, output, options, max_positions, workers)
     for name, count in sorted(counts.items()):
@@ -183,6 +193,7 @@ def label(
     parameters = {}
     if labeller is LabellerName.stockfish:
         path = engines.find_engine(engine)
+        artifacts.check_apart([path], [train, validation])
         limit = search_limit(nodes, depth, "depth 10")
         kind, amount = limit.split()
         chosen = labels.stockfish(path, chess.engine.Limit(**{kind: int(amount)}), workers)

@@ -25,6 +25,8 @@ def uci(net: NetFile = None) -> None:
     """
     from nnuelab.engine.uci import Uci
 
+    if sys.stdin is None:  # closed: the end of the conversation
+        return
     if net is not None:
         from nnuelab.engine.search import load_net
 
@@ -50,6 +52,8 @@ def evaluate(
     from nnuelab.nnue.inference import Evaluator
     from nnuelab.nnue.inference import evaluate as value_of
 
+    if fen is None and sys.stdin is None:
+        raise UserError("stdin is closed; send FENs there, one a line, or give --fen")
     evaluator = Evaluator(load_net(net))
     for number, line in enumerate([fen] if fen is not None else sys.stdin, start=1):
         if not line.strip():

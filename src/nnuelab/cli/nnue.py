@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from nnuelab import artifacts
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 
@@ -68,6 +69,7 @@ def train(
     Example: nnuelab train --features ALL --train train.npy --validation validation.npy
     --checkpoint checkpoint.pt --history history.csv --epochs 5
     """
+    artifacts.check_apart([train, validation], [checkpoint, history])
     _need_torch()
     from nnuelab.features import parse
     from nnuelab.nnue import training
@@ -108,8 +110,8 @@ def quantize(
 
     Example: nnuelab quantize checkpoint.pt --output net.nnue
     """
+    artifacts.check_apart([checkpoint], [output])
     _need_torch()
-    from nnuelab import artifacts
     from nnuelab.nnue import checkpoint as checkpoints
     from nnuelab.nnue import netfile
     from nnuelab.nnue.quantize import quantize as to_integers
@@ -149,8 +151,8 @@ def verify(
     Example: nnuelab verify net.nnue --checkpoint checkpoint.pt --positions validation.npy
     --output verify.json --plot verify.png
     """
+    artifacts.check_apart([net, checkpoint, positions], [output, plot])
     _need_torch()
-    from nnuelab import artifacts
     from nnuelab.nnue import verify as verification
 
     figures = verification.verify(net, checkpoint, positions, count)

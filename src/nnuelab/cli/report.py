@@ -34,6 +34,8 @@ def table(
     from nnuelab import artifacts
     from nnuelab.report import table as tables
 
+    beside = [net.with_name(name) for net in nets for name in ("history.csv", "verify.json")]
+    artifacts.check_apart([*nets, *beside, pgn], [csv, markdown])
     rows = tables.build(experiment, nets, pgn, anchor)
     for path, text in (
         (csv, tables.to_csv(rows)),
@@ -83,9 +85,10 @@ def check(
 
     Example: nnuelab params check --overlay config/tiny.yaml
     """
-    from nnuelab.params import read
+    from nnuelab.params import check_files, read
 
     found = read(file, overlay)
+    check_files(found, " + ".join(map(str, (file, *overlay))))
     nets = {
         (name, s) for e in found.experiments.values() for name in e.feature_sets for s in e.seeds
     }

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from nnuelab import artifacts
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 
@@ -58,6 +59,7 @@ def tournament(
         if name in nets:
             raise UserError(f'two players are called "{name}"; give each a name of its own')
         nets[name] = Path(net)
+    artifacts.check_apart([*nets.values(), book, *(blocks or [])], [output])
     add_files(blocks or [])
     rules = Rules(draw_move, draw_plies, draw_score, resign_score, resign_plies, max_plies)
     settings = Settings(games_per_pairing, nodes, seed, hash, rules)
@@ -77,9 +79,10 @@ def rate(
 
     Example: nnuelab rate results/tournament/axis.pgn --anchor ALL#1
     """
-    from nnuelab import artifacts
     from nnuelab.tournament import ratings
 
+    if csv is not None:
+        artifacts.check_apart(pgn, [csv])
     table = ratings.to_csv(ratings.rate(pgn, anchor))
     if csv is not None:
         with artifacts.atomic(csv) as temporary:

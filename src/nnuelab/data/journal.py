@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sys
@@ -23,7 +24,8 @@ class Journal:
 
     Use as a context manager. Entries of the same run are kept (a last line that a kill cut off is
     dropped); the journal of another one is of no use to anyone: it gives way, with a message. Only
-    places of lines are held in memory, not the entries.
+    places of lines are held in memory, not the entries. One process at a time has the journal,
+    until the block ends: `remove` it within.
 
     Parameters
     ----------
@@ -34,7 +36,7 @@ class Journal:
     Raises
     ------
     UserError
-        When the file can't be written.
+        When the file can't be written, or another process has it.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
@@ -47,6 +49,7 @@ class Journal:
         artifacts.make_parent(self.path)
         try:
             self._file = open(self.path, "a+b")
+            self._lock()
         except OSError as error:
             raise UserError(f"can't write {self.path}: {error.strerror}") from error
         self._end = self._scan()
@@ -54,6 +57,22 @@ class Journal:
         if self._end == 0:
             self._append(self._head)
         return self
+
+    def _lock(self) -> None:
+        """Two that write one journal would mix their entries up."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process
+            free = os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
+        except (BlockingIOError, FileNotFoundError):
+            free = False  # another process has it, or has just removed it
+        except OSError:
+            free = True  # a file system without locks
+        if not free:
+            self._file.close()
+            raise UserError(
+                f"{self.path} is in use: the same command runs already; wait for it, or choose "
+                "another output"
+            )
 
     def _scan(self) -> int:
         """Finds the entries; returns the length of the journal's sound part."""

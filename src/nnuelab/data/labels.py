@@ -119,11 +119,7 @@ def label(
     UserError
         When no position has a score, or one of the sets is empty; nothing is written then.
     """
-    if len({Path(path).resolve() for path in (sampled, train, validation)}) < 3:
-        raise UserError(
-            f"the sampled, training and validation positions need three files, not {sampled}, "
-            f"{train}, {validation}"
-        )
+    artifacts.check_apart([sampled], [train, validation])
     samples = dataset.open(sampled)
     parameters = {"labeller": name, **(parameters or {})}
     journal = None
@@ -135,47 +131,47 @@ def label(
         }
         journal = Journal(train.with_name(train.name + ".partial"), identity)
     counts: Counter[str] = Counter(sampled=len(samples))
-    with (
-        nullcontext() if journal is None else journal,
-        Progress(len(samples), "positions", f"label ({name})") as progress,
-        dataset.writing(train) as train_writer,
-        dataset.writing(validation) as validation_writer,
-    ):
-        for records, scores, moves in _labelled(samples.records, labeller, journal):
-            progress.advance(len(records))
-            missing = scores == NO_SCORE
-            extreme = ~missing & (np.abs(scores.astype(np.int32)) > max_score)
-            counts["dropped: no score"] += int(missing.sum())
-            counts[f"dropped: beyond {max_score} cp"] += int(extreme.sum())
-            fit = ~missing & ~extreme
-            if skip_captures:
-                loud = fit & captures(records, moves)
-                counts["dropped: best move a capture or promotion"] += int(loud.sum())
-                fit &= ~loud
-            kept = np.array(records[fit], RECORD)
-            kept["score"] = scores[fit]
-            held_out = is_validation(kept["game"], validation_share, seed)
-            train_writer.append(kept[~held_out])
-            validation_writer.append(kept[held_out])
-        counts["train"] = train_writer.count
-        counts["validation"] = validation_writer.count
-        _check(counts, sampled, name)
-    for path in (train, validation):
-        artifacts.provenance(
-            path,
-            inputs={"sampled": sampled},
-            parameters={
-                **parameters,
-                "skip_captures": skip_captures,
-                "max_score": max_score,
-                "validation_share": validation_share,
-            },
-            seed=seed,
-            module="data.labels",
-            counts=dict(sorted(counts.items())),
-        )
-    if journal is not None:
-        journal.remove()
+    with nullcontext() if journal is None else journal:
+        with (
+            Progress(len(samples), "positions", f"label ({name})") as progress,
+            dataset.writing(train) as train_writer,
+            dataset.writing(validation) as validation_writer,
+        ):
+            for records, scores, moves in _labelled(samples.records, labeller, journal):
+                progress.advance(len(records))
+                missing = scores == NO_SCORE
+                extreme = ~missing & (np.abs(scores.astype(np.int32)) > max_score)
+                counts["dropped: no score"] += int(missing.sum())
+                counts[f"dropped: beyond {max_score} cp"] += int(extreme.sum())
+                fit = ~missing & ~extreme
+                if skip_captures:
+                    loud = fit & captures(records, moves)
+                    counts["dropped: best move a capture or promotion"] += int(loud.sum())
+                    fit &= ~loud
+                kept = np.array(records[fit], RECORD)
+                kept["score"] = scores[fit]
+                held_out = is_validation(kept["game"], validation_share, seed)
+                train_writer.append(kept[~held_out])
+                validation_writer.append(kept[held_out])
+            counts["train"] = train_writer.count
+            counts["validation"] = validation_writer.count
+            _check(counts, sampled, name)
+        for path in (train, validation):
+            artifacts.provenance(
+                path,
+                inputs={"sampled": sampled},
+                parameters={
+                    **parameters,
+                    "skip_captures": skip_captures,
+                    "max_score": max_score,
+                    "validation_share": validation_share,
+                },
+                seed=seed,
+                module="data.labels",
+                counts=dict(sorted(counts.items())),
+            )
+        if journal is not None:
+            journal.remove()
     return counts
 
 
@@ -201,11 +197,15 @@ def _labelled(
     """Batches of records with scores and best moves; those of an earlier run come first."""
     start, size = 0, BATCH if journal is None else SLOW_BATCH
     for entry in journal or ():
+        if entry["start"] != start:  # of another place: there before, or behind a gap
+            continue
         scores, moves = np.array(entry["scores"], np.int16), np.array(entry["moves"], np.uint16)
         yield records[start : start + len(scores)], scores, moves
         start += len(scores)
     batches = [records[i : i + size] for i in range(start, len(records), size)]
     for batch, (scores, moves) in zip(batches, labeller(batches), strict=True):
         if journal is not None:
-            journal.append({"scores": scores.tolist(), "moves": moves.tolist()})
+            entry = {"start": start, "scores": scores.tolist(), "moves": moves.tolist()}
+            journal.append(entry)
         yield batch, scores, moves
+        start += len(batch)

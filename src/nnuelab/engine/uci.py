@@ -28,6 +28,7 @@ NUMBERS = (
     *("movetime", "depth", "nodes", "mate"),
 )
 KEYWORDS = {*NUMBERS, "infinite", "ponder", "searchmoves"}
+LARGEST = 1 << 42  # nodes or ms (139 years), of which a search still reckons in 64 bits
 WARM_UP_NODES = 1000  # reaches every kernel of the search
 FAILURES = (UserError, ValueError, OverflowError, MemoryError)
 _OPTIONS = (
@@ -59,7 +60,8 @@ def parse_go(words: list[str]) -> Go:
         if word in NUMBERS:
             if i == len(words):
                 raise ValueError(f"go {word} needs a number")
-            go.numbers[word] = _integer(words[i], f"go {word}")
+            number = _integer(words[i], f"go {word}")
+            go.numbers[word] = min(max(number, -LARGEST), LARGEST)
             i += 1
         elif word == "infinite":
             go.infinite = True
@@ -162,7 +164,13 @@ class Uci:
             from nnuelab.chess import notation
             from nnuelab.engine.search import Engine
 
-            engine = Engine(self._net, self._hash_mb)
+            try:
+                engine = Engine(self._net, self._hash_mb)
+            except MemoryError as error:
+                self._complain(error)
+                self._say(f"info string Hash is {HASH_DEFAULT} MB instead of {self._hash_mb}")
+                self._hash_mb = HASH_DEFAULT
+                engine = Engine(self._net, self._hash_mb)
             # Kernels are compiled or loaded by their first call: no search on a clock shall pay.
             engine.search(notation.from_fen(STARTPOS), nodes=WARM_UP_NODES)
             engine.new_game()
@@ -196,9 +204,10 @@ class Uci:
         name, value = " ".join(words[1:place]).lower(), " ".join(words[place + 1 :])
         self._halt()
         if name == "hash":
-            self._hash_mb = _within(value, "Hash", 1, HASH_MAX)
+            megabytes = _within(value, "Hash", 1, HASH_MAX)
             if self._engine is not None:
-                self._engine.resize(self._hash_mb)
+                self._engine.resize(megabytes)  # raises before anything is changed
+            self._hash_mb = megabytes
         elif name == "move overhead":
             self._overhead = _within(value, "Move Overhead", 0, OVERHEAD_MAX)
         elif name == "multipv":

@@ -24,7 +24,8 @@ MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
 TEXT = (".pgn", ".epd", ".fen")
 COMPRESSION = (".zst", ".gz", ".bz2")
 KNOWN = "games (.pgn), openings (.epd), datasets (.npy), checkpoints (.pt), nets (.nnue, .nn), "
-KNOWN += "ratings and tables (.csv), histories (.csv), verifications and provenance (.json)"
+KNOWN += "ratings and tables (.csv), histories (.csv), verifications and provenance (.json), "
+KNOWN += "and all that have provenance beside them"
 
 Table = list[dict[str, Any]]
 
@@ -38,7 +39,7 @@ class Summary:
     path : Path
     kind : str
         "games", "tournament", "openings", "dataset", "checkpoint", "net", "ratings", "table",
-        "history", "verification", "provenance".
+        "history", "verification", "provenance"; for others that have it beside them "file".
     facts : dict
         Name to number or text.
     tables : dict of str to list of dict
@@ -111,6 +112,8 @@ def _reader(path: Path) -> Callable[[Path], Summary]:
         return _games
     if inner in TEXT:
         return _openings
+    if path.with_name(path.name + ".json").is_file():
+        return lambda path: Summary(path, "file", {})
     raise UserError(f"{path}: unknown kind of file; known are {KNOWN}")
 
 

@@ -175,10 +175,10 @@ def datagen(
         **asdict(parameters),
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
-        played = [Played(**entry) for entry in journal]
+        played = list({entry["number"]: Played(**entry) for entry in journal}.values())
         _play_on(played, games, journal, path, parameters, workers)
-    results = _finish(output, played[:games], name, parameters)
-    journal.remove()
+        results = _finish(output, played[:games], name, parameters)
+        journal.remove()
     return results
 
 

@@ -149,14 +149,14 @@ def tournament(
         with artifacts.atomic(output) as temporary, open(temporary, "w", newline="\n") as file:
             for pair in pairs:
                 file.writelines(journal[places[pair.number]]["games"])
-    artifacts.provenance(
-        output,
-        inputs=inputs,
-        parameters={"players": {n: str(p) for n, p in players.items()}, **asdict(settings)},
-        seed=settings.seed,
-        module="tournament.runner",
-    )
-    journal.remove()
+        artifacts.provenance(
+            output,
+            inputs=inputs,
+            parameters={"players": {n: str(p) for n, p in players.items()}, **asdict(settings)},
+            seed=settings.seed,
+            module="tournament.runner",
+        )
+        journal.remove()
     return output
 
 
