@@ -64,7 +64,7 @@ def user_blocks(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(scope="module")
 def games():
-    return check.random_games(len(check.STARTS), seed=7)
+    return check.random_games(2 * len(check.STARTS), seed=7)
 
 
 def test_random_games_have_every_special_move(games):
