@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import chess
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,6 +71,24 @@ def test_every_position_of_random_games_equals_python_chess(seed: int, fen: str)
         assert notation.move_to_san(position, ours) == board.san(move)
         assert notation.parse_san(position, board.san(move)) == ours
         position = notation.after(position, ours)
+
+
+@numba.njit
+def _surely_legal(position, found):  # type: ignore[no-untyped-def]
+    for code in range(len(found)):
+        found[code] = moves.is_surely_legal(position, code)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 1 << 32), st.sampled_from(SEEDS))
+def test_of_any_bits_the_legal_moves_are_known_without_a_list(seed: int, fen: str) -> None:
+    found = np.zeros(1 << 15, np.bool_)
+    for board, _ in random_game(seed, fen)[::7]:
+        position = notation.from_fen(board.fen())
+        _surely_legal(position, found)
+        left_out = (moves.CASTLING, moves.EN_PASSANT)
+        legal = [m for m in notation.moves_of(position) if moves.kind(m) not in left_out]
+        assert np.flatnonzero(found).tolist() == sorted(legal)
 
 
 def test_null_move_only_passes_the_turn() -> None:

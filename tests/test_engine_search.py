@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -312,6 +313,14 @@ def test_lazy_accumulators_are_those_from_scratch(feature_set: str) -> None:
 def test_bench_counts_the_same_nodes_every_time(fresh: Engine) -> None:
     first, second = bench.run(fresh, 5), bench.run(fresh, 5)
     assert first.nodes == second.nodes > 1000
+
+
+def test_the_shipped_engine_counts_the_nodes_that_the_readme_says() -> None:
+    """Another count is another search or another net: every table may change with it."""
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    said = re.search(r"`bench` counts ([\d,]+) nodes", readme)
+    assert said
+    assert bench.run(Engine()).nodes == int(said[1].replace(",", ""))
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])

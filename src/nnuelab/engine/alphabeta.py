@@ -6,7 +6,7 @@ search returns through all plies at once with values that nobody reads.
 
 import numpy as np
 
-from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves
+from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, is_surely_legal, legal_moves
 from nnuelab.chess.position import KING, PAWN, QUEEN, ROOK
 from nnuelab.engine import table, terms
 from nnuelab.engine.accumulators import evaluate
@@ -22,8 +22,11 @@ from nnuelab.engine.node import (
     may_go_on,
 )
 from nnuelab.engine.ordering import (
+    HASH_MOVE,
     KILLER,
     LOSING,
+    best_first,
+    entry_of,
     history_of,
     is_tactical,
     learn_cutoff,
@@ -247,16 +250,28 @@ def search(s, alpha, beta, depth, ply):
     if _INTERNAL_REDUCTION and depth >= INTERNAL_REDUCTION_DEPTH and hash_move == NO_MOVE:
         depth -= 1  # without a move to try first a full search is not worth its price
 
+    # The table's move goes first, before the others are generated: it often settles the node.
     moves = list_of(s, ply)
-    n = _generate(s, ply)
-    if n == 0:
-        return ply - MATE if in_check else DRAW
-    score_moves(s, frame, moves, n, hash_move)
+    n, listed = np.int64(0), False
+    if not is_root and hash_move != NO_MOVE and is_surely_legal(position, hash_move):
+        moves[0] = entry_of(hash_move, np.int64(HASH_MOVE))
+        n = np.int64(1)
 
     best, best_move, floor = np.int64(-INFINITE), np.int64(NO_MOVE), alpha
     searched = 0
     skip_quiet = False
-    for i in range(n):
+    i = np.int64(-1)
+    while True:
+        i += 1
+        if i == n:
+            if not listed:
+                n = _generate(s, ply)
+                score_moves(s, frame, moves, n, hash_move)
+                if i == 1:
+                    best_first(moves, np.int64(0), n)  # has been searched
+                listed = True
+            if i == n:
+                break
         entry_of_list = pick(position, moves, i, n)
         move, entry_score = move_of(entry_of_list), score_of(entry_of_list)
         tactical = is_tactical(position, move)
@@ -304,6 +319,8 @@ def search(s, alpha, beta, depth, ply):
                 if score >= beta:
                     learn_cutoff(s, frame, moves, i, depth)
                     break
+    if n == 0:
+        return ply - MATE if in_check else DRAW
     bound = bound_of(best, floor, beta)
     table.store(s, position.key, best_move, best, evaluation, depth, bound, ply)
     return best

@@ -37,6 +37,12 @@ _EXCHANGE = terms.has("exchange-ordering")
 
 
 @inline
+def entry_of(move, score):
+    """A list's entry."""
+    return score << _MOVE_BITS | move
+
+
+@inline
 def move_of(entry):
     """The move of a list's entry."""
     return entry & _MOVE_MASK
@@ -130,7 +136,7 @@ def score_moves(s, frame, moves, n, hash_move):
             score = np.int64(KILLER)
         else:
             score = history_of(s, frame, move)
-        moves[at(i)] = score << _MOVE_BITS | move
+        moves[at(i)] = entry_of(move, score)
 
 
 @jit
@@ -138,11 +144,11 @@ def score_captures(s, position, moves, n):
     """The same where only captures and queen promotions are listed."""
     for i in range(n):
         move = moves[at(i)]
-        moves[at(i)] = _tactical_score(s, position, move) << _MOVE_BITS | move
+        moves[at(i)] = entry_of(move, _tactical_score(s, position, move))
 
 
 @inline
-def _best_first(moves, i, n):
+def best_first(moves, i, n):
     """Swaps the greatest of moves[i:n] to place ``i``; LLVM makes vectors of the first loop."""
     entry = moves[at(i)]
     for j in range(i + 1, n):
@@ -161,14 +167,14 @@ def pick(position, moves, i, n):
 
     Whether a capture loses material is asked only when its turn comes; if so it goes to the back.
     """
-    entry = _best_first(moves, i, n)
+    entry = best_first(moves, i, n)
     while _EXCHANGE and CAPTURE // 2 < score_of(entry) < HASH_MOVE:
         move = move_of(entry)
         if wins_at_least(position, move, np.int64(0)):
             break
         score = score_of(entry) - CAPTURE + LOSING_CAPTURE
-        moves[at(i)] = score << _MOVE_BITS | move
-        entry = _best_first(moves, i, n)
+        moves[at(i)] = entry_of(move, score)
+        entry = best_first(moves, i, n)
     return entry
 
 
