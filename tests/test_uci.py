@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import random
+import re
 import subprocess
 import sys
 import time
@@ -265,6 +267,69 @@ WORDS = st.sampled_from(
 def test_no_conversation_breaks_the_engine(net: Path, lines: list[str]) -> None:
     answers = converse(net, *lines, "stop", "position startpos", "go nodes 10", "isready")
     assert "readyok" in answers
+
+
+def broken_line(rng: random.Random) -> str:
+    """A line that is wrong in one way or another, or is not."""
+
+    def fen() -> str:
+        if rng.random() < 0.3:  # any pieces anywhere: no king, nine queens, pawns on the last rank
+            ranks = ["".join(rng.choices("pnbrqkPNBRQK1112345678", k=8)) for _ in range(8)]
+            return f"{'/'.join(ranks)} {rng.choice('wbx')} KQkq - 0 1"
+        board = chess.Board()
+        for _ in range(rng.randrange(60)):
+            board.push(rng.choice(list(board.legal_moves) or [chess.Move.null()]))
+        for _ in range(rng.randrange(4)):
+            piece = chess.Piece(rng.randint(1, 6), rng.random() < 0.5)
+            board.set_piece_at(rng.randrange(64), rng.choice([piece, None]))
+        text = board.fen()
+        cut = rng.randrange(len(text)) if rng.random() < 0.2 else len(text)
+        return text[:cut]
+
+    def moves() -> str:
+        squares = [file + rank for file in "abcdefghi" for rank in "123456789"]
+        return " ".join(rng.choice(squares) + rng.choice(squares) for _ in range(rng.randrange(4)))
+
+    number = rng.choice(["0", "1", "30", "-7", "x", "1e9", "", str(1 << 70)])
+    return rng.choice(
+        [
+            f"position fen {fen()} moves {moves()}",
+            f"position fen {fen()}",
+            f"position startpos moves {moves()}",
+            f"go nodes {rng.randrange(60)}",
+            f"go depth {rng.randrange(3)} searchmoves {moves()}",
+            f"go {rng.choice(['movetime', 'mate', 'movestogo', 'wtime'])} {number} nodes 20",
+            "go infinite",
+            "go ponder wtime 100 btime 100",
+            rng.choice(["stop", "ponderhit", "ucinewgame", "isready", "uci", "d", "eval"]),
+            f"setoption name {rng.choice(['MultiPV', 'Move Overhead', 'No'])} value {number}",
+            "setoption name "
+            + rng.choice(["Hash value 1", "Clear Hash", "value", "EvalFile value x"]),
+            "".join(rng.choices("abc go\t\0\x7f\ufffdé0123", k=rng.randrange(40))),
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_broken_lines_are_survived(net: Path) -> None:
+    rng, output = random.Random(1), io.StringIO()
+    engine = Uci(net, output)
+    for _ in range(100_000):
+        words = broken_line(rng).split()
+        if words:
+            engine.obey(words)
+        if output.tell() > 1 << 20:
+            output.seek(0)
+            output.truncate()
+    engine.obey(["stop"])
+    engine.obey(["position", "startpos"])
+    engine.obey(["go", "nodes", "100"])
+    engine.obey(["isready"])
+    engine.obey(["stop"])
+    assert "readyok" in output.getvalue()
+    assert re.findall(r"bestmove (\S+)", output.getvalue())[-1] in map(
+        str, chess.Board().legal_moves
+    )
 
 
 def test_a_go_that_fails_is_answered_with_a_legal_move(net: Path) -> None:

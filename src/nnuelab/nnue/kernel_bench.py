@@ -126,6 +126,8 @@ def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
     ) -> None:
         sides = [numba_side] if c is None else [numba_side, c_side]
         found = _median_ns(sides, per_call)
+        if c is not None and not np.array_equal(ours, theirs):
+            raise ValueError(f"{name}: C and numba give different accumulators")
         compare(f"{name}, against C", found[0], found[1] if c else None, 1 / 1.15, 1.0)
 
     def measure_update(n: int) -> None:
@@ -151,8 +153,6 @@ def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
         ),
         COUNT,
     )
-    if c is not None and not np.array_equal(ours, theirs):
-        raise ValueError("C and numba give different accumulators")
 
     def c_forward() -> int:
         assert c is not None
