@@ -28,8 +28,9 @@ from nnuelab.chess.position import (
 )
 from nnuelab.jit import at, copy_record, inline, jit, lsb, popcount
 
-NORMAL, DOUBLE_PUSH, CASTLING, EN_PASSANT = range(4)
-PROMOTION = 4  # kinds 4..7 promote to knight, bishop, rook, queen
+# Typed like all constants that kernels are called with: a literal argument is compiled for anew.
+NORMAL, DOUBLE_PUSH, CASTLING, EN_PASSANT = np.arange(4)
+PROMOTION = np.int64(4)  # kinds 4..7 promote to knight, bishop, rook, queen
 NO_MOVE = 0
 MAX_MOVES = 512  # 218 is the most in a reachable position; more queens have some 300
 
@@ -77,6 +78,8 @@ def pack(from_square, to_square, move_kind):
     """The move as one integer."""
     return from_square | (to_square << 6) | (move_kind << 12)
 
+
+_YES, _NO = np.bool_(True), np.bool_(False)
 
 # A generator either lists moves or counts them: `counting` is a constant in its callers, so each is
 # compiled to a function of its own, and a set of targets is counted by one instruction.
@@ -223,7 +226,7 @@ def _generate(position, out, captures_only, counting):
         steps &= steps - _ONE
         if is_attacked(position, square, without_king, us):
             safe ^= bit(square)
-    n = _add(out, 0, king, safe, counting)
+    n = _add(out, np.int64(0), king, safe, counting)
     checkers = position.checkers
     evasions = _ALL
     if checkers:
@@ -239,19 +242,19 @@ def _generate(position, out, captures_only, counting):
 @jit
 def legal_moves(position, out):
     """Writes all legal moves to ``out`` (int64, at least MAX_MOVES) and returns their number."""
-    return _generate(position, out, False, False)
+    return _generate(position, out, _NO, _NO)
 
 
 @jit
 def captures(position, out):
     """Writes legal captures, en passant and queen promotions to ``out``; returns their number."""
-    return _generate(position, out, True, False)
+    return _generate(position, out, _YES, _NO)
 
 
 @jit
 def count_moves(position, scratch):
     """The number of legal moves; ``scratch`` (int64, at least MAX_MOVES) is overwritten."""
-    return _generate(position, scratch, False, True)
+    return _generate(position, scratch, _NO, _YES)
 
 
 @inline

@@ -258,7 +258,7 @@ def search(s, alpha, beta, depth, ply):
         n = np.int64(1)
 
     best, best_move, floor = np.int64(-INFINITE), np.int64(NO_MOVE), alpha
-    searched = 0
+    searched = np.int64(0)
     skip_quiet = False
     i = np.int64(-1)
     while True:

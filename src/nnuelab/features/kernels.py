@@ -204,7 +204,7 @@ def active(tables, position, perspective, out):
     int64
         How many.
     """
-    n = 0
+    n = np.int64(0)
     blocks = tables.terms
     # The views and the count are made once: LLVM can't know that writing `out` leaves them alone.
     per_piece = blocks.n
@@ -241,7 +241,7 @@ def changes(tables, old, new, perspective, added, removed):
     tuple of int64
         How many were added and removed.
     """
-    n_added, n_removed = 0, 0
+    n_added, n_removed = np.int64(0), np.int64(0)
     changed = _changed_squares(old, new)
     if changed == _ZERO:
         return n_added, n_removed
