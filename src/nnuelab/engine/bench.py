@@ -6,7 +6,6 @@ What is compared is measured in the same run, turn by turn: the machine's speed 
 from __future__ import annotations
 
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import numpy as np
 from nnuelab.chess import notation
 from nnuelab.chess.perft import perft
 from nnuelab.data.engines import find_engine
+from nnuelab.engine.conversation import Conversation
 from nnuelab.engine.search import Engine, load_net
 from nnuelab.errors import UserError
 from nnuelab.jit import aligned
@@ -98,30 +98,6 @@ def find_stockfish() -> str | None:
         return None
 
 
-class _Stockfish:
-    """The reference engine in a process, one thread."""
-
-    def __init__(self, path: str) -> None:
-        self._process = subprocess.Popen(
-            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
-
-    def ask(self, commands: str, answer: str) -> float:
-        """Seconds until a line that begins with ``answer``."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        start = time.perf_counter()
-        self._process.stdin.write(commands + "\n")
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            if line.startswith(answer):
-                return time.perf_counter() - start
-        raise RuntimeError("stockfish has ended")
-
-    def close(self) -> None:
-        self._process.communicate("quit\n")
-
-
 def _row(
     name: str,
     ours: float,
@@ -148,7 +124,7 @@ def search_rows() -> list[dict[str, Any]]:
     """
     engine = Engine(widened(load_net(None), 512))
     path = find_stockfish()
-    stockfish = _Stockfish(path) if path else None
+    stockfish = Conversation([path]) if path else None
     engine.search(notation.from_fen(POSITIONS[0]), nodes=1000)  # loads the kernels
     medians: list[list[float]] = [[], [], []]  # ours by CPU and by wall clock, stockfish
     for fen in POSITIONS:
@@ -203,7 +179,7 @@ def perft_rows() -> list[dict[str, Any]]:
     """Rows for ``nnuelab bench perft``: leaf nodes/s, against python-chess and Stockfish."""
     rows = []
     path = find_stockfish()
-    stockfish = _Stockfish(path) if path else None
+    stockfish = Conversation([path]) if path else None
     for name, (fen, depth, at_least, aim) in zip(("start", "Kiwipete"), PERFT, strict=True):
         position, board = notation.from_fen(fen), chess.Board(fen)
         nodes = perft(position, depth)
