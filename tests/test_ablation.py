@@ -12,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from nnuelab.tournament.ablation import LEAST_PAIRS, SPRT_BOUND, Tally
+from nnuelab.chess import notation
+from nnuelab.engine.search import Engine
+from nnuelab.errors import UserError
+from nnuelab.tournament.ablation import (
+    HASH_MB,
+    LEAST_PAIRS,
+    SPRT_BOUND,
+    RemoteEngine,
+    Tally,
+    ablate,
+)
 
 COUNTS = st.lists(st.integers(0, 400), min_size=5, max_size=5)
 
@@ -64,6 +74,26 @@ def test_nothing_is_decided_by_few_pairs_or_by_pairs_that_all_end_alike() -> Non
     assert not Tally([0, 0, 5000, 0, 0]).decided
     assert math.isnan(Tally.empty().elo()[0])
     assert Tally([10, 20, 300, 400, 200]).llr() > SPRT_BOUND
+
+
+def test_an_engine_against_itself_splits_every_pair(tmp_path: Path) -> None:
+    book = tmp_path / "book.epd"
+    book.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n")
+    assert ablate([], book, games=2, nodes=200, net=None, processes=1).counts == [0, 0, 1, 0, 0]
+
+
+def test_the_other_engine_lacks_the_term() -> None:
+    position = notation.from_fen(notation.STARTING_FEN)
+    whole, remote = RemoteEngine(None, []), RemoteEngine(None, ["transposition", "aspiration"])
+    here = Engine(hash_mb=HASH_MB).search(position, nodes=5000)
+    assert whole.search(position, [], nodes=5000).pv == here.pv
+    assert remote.search(position, [], nodes=5000).pv != here.pv
+    remote._process.kill()
+    with pytest.raises(UserError, match="without transposition,aspiration"):
+        remote.new_game()
+    assert whole._process.stdin is not None
+    whole._process.stdin.close()
+    assert whole._process.wait(30) == 0
 
 
 def test_a_term_is_measured_by_games(tmp_path: Path) -> None:

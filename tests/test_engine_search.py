@@ -131,22 +131,34 @@ def _outcome(engine: Engine, fens: list[str], nodes: int) -> list[tuple]:
     return found
 
 
-def test_several_lines_are_the_best_of_what_those_before_leave(fresh: Engine) -> None:
-    position = notation.from_fen(KIWIPETE)
+@pytest.mark.parametrize("fen", [KIWIPETE, chess.STARTING_FEN, MATES[3][0]])
+def test_several_lines_are_the_best_first_and_all_different(fresh: Engine, fen: str) -> None:
     told: list = []
-    best = fresh.search(position, depth=5, multipv=3, on_info=told.append)
-    last = told[-3:]
-    assert [result.number for result in last] == [0, 1, 2]
-    assert len({result.move for result in last}) == 3
-    assert best == last[0]
-    fresh.new_game()
-    rest = [m for m in notation.moves_of(position) if m != best.move]
-    alone = fresh.search(position, depth=1, moves=rest)
-    fresh.new_game()
-    told.clear()
-    fresh.search(position, depth=1, multipv=2, on_info=told.append)
-    if told[0].move == best.move:
-        assert told[1].score_cp == alone.score_cp
+    best = fresh.search(notation.from_fen(fen), depth=6, multipv=4, on_info=told.append)
+    assert best == told[-4]
+    for first in range(0, len(told), 4):
+        lines = told[first : first + 4]
+        assert [line.number for line in lines] == [0, 1, 2, 3]
+        assert len({line.move for line in lines}) == 4
+        scores = [line.score_cp for line in lines]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_a_root_of_few_moves_is_not_remembered_as_the_position(fresh: Engine) -> None:
+    """Its best move isn't the position's: what is searched later must not take it for that."""
+    position = notation.from_fen(KIWIPETE)
+    fresh.search(position, depth=5, moves=[notation.parse_uci(position, "a2a3")])
+    key = int(position["key"])
+    assert key not in fresh._table.entries["key"]
+    fresh.search(position, depth=5)
+    assert key in fresh._table.entries["key"]
+
+
+def test_a_move_named_twice_is_one_line(fresh: Engine) -> None:
+    position = notation.from_fen(KIWIPETE)
+    move, told = notation.parse_uci(position, "a2a3"), []
+    fresh.search(position, depth=2, moves=[move, move], multipv=3, on_info=told.append)
+    assert [line.number for line in told] == [0, 0]
 
 
 def test_more_lines_than_moves_are_all_moves(fresh: Engine) -> None:

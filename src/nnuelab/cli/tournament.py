@@ -123,8 +123,10 @@ def ablate(
 
     if unknown := set(terms or ()) - set(TERMS):
         raise typer.BadParameter(f"no term {', '.join(unknown)}; there are {', '.join(TERMS)}")
+    if games % 2:
+        raise typer.BadParameter(f"{games} games are no whole number of pairs; give an even number")
     print("term,elo,error,games,llr", flush=True)
-    for term in terms or TERMS:
+    for term in dict.fromkeys(terms or TERMS):
         tally = ablation.ablate([term], book, games, nodes, net, workers or cores())
         elo, error = tally.elo()
         print(f"{term},{elo:.1f},{error:.1f},{2 * tally.pairs},{tally.llr():.2f}", flush=True)

@@ -321,6 +321,7 @@ def search(s, alpha, beta, depth, ply):
                     break
     if n == 0:
         return ply - MATE if in_check else DRAW
-    bound = bound_of(best, floor, beta)
-    table.store(s, position.key, best_move, best, evaluation, depth, bound, ply)
+    if not is_root or s.root_whole:
+        bound = bound_of(best, floor, beta)
+        table.store(s, position.key, best_move, best, evaluation, depth, bound, ply)
     return best

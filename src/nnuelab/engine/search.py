@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -200,11 +200,12 @@ class Engine:
         multipv : int
             So many best lines, each without the first moves of those before.
         on_info : callable
-            Called with every line of every iteration.
+            Called with every line of every finished iteration, the best first.
         """
         started = time.monotonic_ns()
         record = self._record
-        roots = notation.moves_of(position) if moves is None else list(moves)
+        legal = notation.moves_of(position)
+        roots = legal if moves is None else list(dict.fromkeys(moves))
         self._place_root(position, history_keys)
         self._begin(nodes)
         if movetime is not None:
@@ -223,13 +224,12 @@ class Engine:
             left = list(roots)
             for number, last in enumerate(lines):
                 self._offer(left, last.move if last.depth else NO_MOVE)
+                record["root_whole"] = len(left) == len(legal)
                 score, line = self._aspire(iteration, last)
                 if record["stop"]:
                     break
-                lines[number] = self._result(started, score, iteration, line or last.pv, number)
+                lines[number] = self._result(started, score, iteration, line or last.pv)
                 left.remove(lines[number].move)
-                if on_info is not None:
-                    on_info(lines[number])
             if record["stop"]:
                 best = lines[0]
                 if best.depth < iteration and line:  # the first line was cut, but has come so far
@@ -237,6 +237,11 @@ class Engine:
                 else:
                     best = self._result(started, best.score_cp, best.depth, best.pv)
                 break
+            lines.sort(key=lambda result: -result.score_cp)
+            lines = [replace(result, number=number) for number, result in enumerate(lines)]
+            if on_info is not None:
+                for result in lines:
+                    on_info(result)
             best = lines[0]
             if self._is_enough(best, len(roots), mate):
                 break
@@ -263,7 +268,7 @@ class Engine:
 
     def _begin(self, nodes: int | None) -> None:
         record = self._record
-        record["root_score"] = 0
+        record["root_score"] = record["seldepth"] = 0
         record["generation"] = (int(record["generation"]) + 1) % GENERATIONS
         record["nodes"] = 0
         record["node_limit"] = FOREVER if nodes is None else nodes
@@ -309,9 +314,7 @@ class Engine:
             return False
         return n_moves == 1 or time.monotonic_ns() >= self._soft
 
-    def _result(
-        self, started: int, score: int, depth: int, line: list[int], number: int = 0
-    ) -> Result:
+    def _result(self, started: int, score: int, depth: int, line: list[int]) -> Result:
         record = self._record
         return Result(
             move=line[0] if line else NO_MOVE,
@@ -322,5 +325,4 @@ class Engine:
             nodes=int(record["nodes"]),
             pv=line,
             seconds=(time.monotonic_ns() - started) / 1e9,
-            number=number,
         )

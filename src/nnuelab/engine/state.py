@@ -54,6 +54,7 @@ SEARCH = np.dtype(
         ("continuations", "u8"),  # -> int16[DESTINATIONS + 1, DESTINATIONS], by an earlier move
         ("root_moves", "u8"),  # -> int64[MAX_MOVES]
         ("n_root_moves", "i8"),
+        ("root_whole", "i8"),  # 1 when these are all legal moves: only then is the root stored
         ("root_best", "i8"),  # move to try first at the root
         ("root_score", "i8"),  # of the best line found in this iteration
         ("root_depth", "i8"),

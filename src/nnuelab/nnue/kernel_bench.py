@@ -6,6 +6,7 @@ import ctypes
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -53,7 +54,7 @@ def _forwards(net, pairs, calls):  # type: ignore[no-untyped-def]
 
 
 def _compiled() -> ctypes.CDLL | None:
-    """The C kernels, None without gcc or on a CPU that they aren't for."""
+    """The C kernels, None without a gcc that works or on a CPU that they aren't for."""
     compiler = shutil.which("gcc")
     if compiler is None or SIMD == "portable":
         return None
@@ -61,7 +62,11 @@ def _compiled() -> ctypes.CDLL | None:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "reference.so"
         options = ["-O3", "-march=native", "-shared", "-fPIC", "-o", str(library)]
-        subprocess.run([compiler, *options, str(source)], check=True)
+        done = subprocess.run([compiler, *options, str(source)], capture_output=True, text=True)
+        if done.returncode:
+            reason = (done.stderr.splitlines() or ["no reason given"])[0]
+            print(f"{compiler} can't compile the C kernels: {reason}", file=sys.stderr)
+            return None
         return ctypes.CDLL(str(library))
 
 

@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 #if defined(__AVX512BW__) && defined(__AVX512VNNI__)
 typedef __m512i vec;
@@ -84,7 +85,9 @@ long forward(const int16_t *acc, long count, long width, const int8_t *w2, const
         }
         for (long block = 0; block < width / 2; block += 2)
             for (int half = 0; half < 2; half++) {
-                vec four = SET32(((const int32_t *)x)[block + half]);
+                int32_t inputs;
+                memcpy(&inputs, x + 4 * (block + half), 4);
+                vec four = SET32(inputs);
                 const int8_t *row = w2 + (block + half) * 4 * OUTPUTS;
                 for (unsigned s = 0; s < SUMS; s++)
                     sums[half][s] = DOT(sums[half][s], four, LOAD(row + s * sizeof(vec)));

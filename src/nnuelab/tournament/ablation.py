@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from nnuelab.errors import UserError
+from nnuelab.jit import WITHOUT
 from nnuelab.progress import Progress
 from nnuelab.tournament import workers
 from nnuelab.tournament.adjudication import BLACK_WINS, WHITE_WINS, Rules
@@ -42,11 +46,12 @@ class RemoteEngine:
     """
 
     def __init__(self, net: Path | None, without: Sequence[str]) -> None:
+        self._without = ",".join([*WITHOUT, *without])  # and what this process is without
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, str(net or "")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "NNUELAB_WITHOUT": ",".join(without)},
+            env={**os.environ, "NNUELAB_WITHOUT": self._without},
         )
 
     def new_game(self) -> None:
@@ -60,22 +65,25 @@ class RemoteEngine:
     def _ask(self, question: Any) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        pickle.dump(question, self._process.stdin)
-        self._process.stdin.flush()
-        return pickle.load(self._process.stdout)
+        try:
+            pickle.dump(question, self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)
+        except (BrokenPipeError, EOFError):
+            raise UserError(
+                f"the engine without {self._without or 'nothing'} has ended by itself "
+                f"(exit status {self._process.wait()})"
+            ) from None
 
 
 def serve(net: str) -> None:
-    """Answers a :class:`RemoteEngine` on stdin and stdout until the end of the input."""
+    """Answers a :class:`RemoteEngine` on stdin and stdout; EOFError at the end of the input."""
     from nnuelab.chess.position import POSITION
     from nnuelab.engine.search import Engine
 
     engine = Engine(Path(net) if net else None, HASH_MB)
     while True:
-        try:
-            question = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
+        question = pickle.load(sys.stdin.buffer)
         answer = None
         if question is None:
             engine.new_game()
@@ -190,4 +198,6 @@ def ablate(
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which closes the pipes
+    with suppress(EOFError, BrokenPipeError):
+        serve(sys.argv[1])
