@@ -6,11 +6,9 @@ import ast
 import fcntl
 import glob
 import hashlib
-import importlib.metadata
 import itertools
 import json
 import os
-import platform
 import secrets
 import shlex
 import sys
@@ -111,6 +109,16 @@ def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> 
             taken.append((_identity(path), path))
 
 
+def first_repeated(paths: Iterable[Path | str]) -> Path | str | None:
+    """The first path that names a file named before, by links or other spellings, too."""
+    seen: list[Any] = []
+    for path in paths:
+        if _identity(path) in seen:
+            return path
+        seen.append(_identity(path))
+    return None
+
+
 def _identity(path: Path | str) -> Any:
     """The same for two names of a file, by links, too."""
     try:
@@ -200,6 +208,9 @@ def code_hash(module: str | None, files: Iterable[Path | str] = ()) -> str:
 
 
 def _versions() -> dict[str, str]:
+    import importlib.metadata  # slow to load, and few commands write an artifact
+    import platform
+
     found = {"nnuelab": __version__, "python": platform.python_version()}
     for library in LIBRARIES:
         # Only what this process has really loaded has a say in what it made.

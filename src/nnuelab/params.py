@@ -29,6 +29,7 @@ from pydantic import (
     model_validator,
 )
 
+from nnuelab import artifacts
 from nnuelab.errors import UserError
 
 FILE = Path("params.yaml")
@@ -66,10 +67,8 @@ def _each_once(values: list[str]) -> list[str]:
 
 def _each_file_once(files: list[str]) -> list[str]:
     """Games that come twice, under two numbers, would train and validate."""
-    places = [os.path.realpath(file) for file in files]
-    for i, file in enumerate(files):
-        if places[i] in places[:i]:
-            raise ValueError(f"{file} stands there twice")
+    if (file := artifacts.first_repeated(files)) is not None:
+        raise ValueError(f"{file} stands there twice")
     return files
 
 

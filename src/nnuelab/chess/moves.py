@@ -36,7 +36,7 @@ MAX_MOVES = 512  # 218 is the most in a reachable position; more queens have som
 
 _FILE_A, _FILE_H = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _RANK_3, _RANK_6 = np.uint64(0xFF << 16), np.uint64(0xFF << 40)
-_LAST_RANKS = np.uint64(0xFF000000000000FF)
+LAST_RANKS = np.uint64(0xFF000000000000FF)
 _ONE, _SEVEN, _EIGHT, _NINE = np.uint64(1), np.uint64(7), np.uint64(8), np.uint64(9)
 _ALL = ~np.uint64(0)
 # Squares that must be empty, by castling right: White's O-O and O-O-O, Black's
@@ -99,7 +99,7 @@ def _add(out, n, square, targets, counting):
 @inline
 def _add_pawns(out, n, targets, step, move_kind, captures_only, counting):
     """Moves of pawns to ``targets``, each from ``step`` squares before its target."""
-    promotions = targets & _LAST_RANKS
+    promotions = targets & LAST_RANKS
     if counting:
         return n + popcount(targets) + 3 * popcount(promotions)
     targets ^= promotions
@@ -146,7 +146,7 @@ def _pawn_moves(position, out, n, captures_only, counting, allowed, occupied, en
     else:
         targets = (walkers >> _EIGHT) & ~occupied
         doubles = ((targets & _RANK_6) >> _EIGHT) & ~occupied & allowed
-    targets &= allowed & (_LAST_RANKS if captures_only else _ALL)
+    targets &= allowed & (LAST_RANKS if captures_only else _ALL)
     n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
     if not captures_only:
         n = _add_pawns(out, n, doubles, 2 * step, DOUBLE_PUSH, captures_only, counting)

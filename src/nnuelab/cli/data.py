@@ -146,10 +146,9 @@ def sample(
     from nnuelab.data.sampling import sample as take
 
     artifacts.check_apart(pgn, [output])
-    for i, path in enumerate(pgn):
-        if path.resolve() in [other.resolve() for other in pgn[:i]]:
-            # Under two numbers its games would train and validate.
-            raise UserError(f"{path} stands there twice; name it once")
+    if (path := artifacts.first_repeated(pgn)) is not None:
+        # Under two numbers its games would train and validate.
+        raise UserError(f"{path} stands there twice; name it once")
     options = Sampling(min_ply, per_game, skip_check, skip_captures, only_evaluated, seed)
     counts = take(pgn, output, options, max_positions, workers)
     for name, count in sorted(counts.items()):

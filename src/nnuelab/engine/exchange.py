@@ -7,6 +7,7 @@ from nnuelab.chess.attacks import bit
 from nnuelab.chess.moves import (
     CASTLING,
     EN_PASSANT,
+    LAST_RANKS,
     PROMOTION,
     kind,
     origin,
@@ -25,8 +26,6 @@ from nnuelab.chess.position import (
 from nnuelab.jit import inline, jit, lsb
 
 VALUES = np.array([100, 300, 300, 500, 900, 0], np.int64)  # by role; the king is never taken
-
-_LAST_RANKS = np.uint64(0xFF000000000000FF)
 
 
 @inline
@@ -87,7 +86,7 @@ def wins_at_least(position, move, threshold):
         balance += VALUES[role] - VALUES[PAWN]
     if balance < 0:
         return False
-    last_rank = _LAST_RANKS & bit(square)
+    last_rank = LAST_RANKS & bit(square)
     if balance >= VALUES[role] and not last_rank:
         return True
     occupied = (position.colors[0] | position.colors[1] | bit(square)) & ~bit(start)

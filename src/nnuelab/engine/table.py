@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnuelab.engine.state import MATE_BOUND
-from nnuelab.jit import address, at, inline, jit, view
+from nnuelab.jit import CACHE_LINE, address, aligned, at, inline, jit, view
 
 ENTRY = np.dtype(
     [
@@ -28,21 +28,14 @@ BOUND_UPPER, BOUND_LOWER, BOUND_EXACT = 1, 2, 3  # lower | upper = exact
 GENERATIONS = 64
 AGE_PENALTY = 4  # plies of depth that an entry loses in worth per search since it was written
 KEEP_DEPTH = 3  # a bound this much shallower doesn't overwrite a deeper entry of its position
-_LINE = 64  # bytes of a cache line
 
 
 class Table:
     """Owns the entries, aligned to cache lines; 1 MB holds 65,536 of them."""
 
     def __init__(self, megabytes: int) -> None:
-        self.buckets = megabytes * (1 << 20) // _LINE
-        self._memory = np.zeros((self.buckets + 1) * _LINE, np.uint8)
-        start = -address(self._memory) % _LINE
-        self.entries = (
-            self._memory[start : start + self.buckets * _LINE]
-            .view(ENTRY)
-            .reshape(self.buckets, BUCKET)
-        )
+        self.buckets = megabytes * (1 << 20) // CACHE_LINE
+        self.entries = aligned((self.buckets, BUCKET), ENTRY)
 
     def attach(self, record: np.void) -> None:
         """Makes this the table of a SEARCH record."""
@@ -50,7 +43,7 @@ class Table:
 
     def clear(self) -> None:
         """Forgets everything: a search afterwards is that of a new table."""
-        self._memory.fill(0)
+        self.entries.view(np.uint8).fill(0)
 
     def permille(self, generation: int) -> int:
         """Thousandths of a sample of entries that this search has written."""
@@ -87,7 +80,7 @@ def _bucket_of(s, key):
 @inline
 def prefetch(s, key):
     """Starts loading the bucket of a key."""
-    _prefetch(s.table + np.uint64(_LINE) * np.uint64(_bucket_of(s, key)))
+    _prefetch(s.table + np.uint64(CACHE_LINE) * np.uint64(_bucket_of(s, key)))
 
 
 @inline
