@@ -91,6 +91,19 @@ def test_of_any_bits_the_legal_moves_are_known_without_a_list(seed: int, fen: st
         assert np.flatnonzero(found).tolist() == sorted(legal)
 
 
+@settings(max_examples=40)
+@given(st.integers(0, 1 << 32), st.sampled_from(SEEDS))
+def test_which_moves_give_check_is_known_before_they_are_made(seed: int, fen: str) -> None:
+    for board, _ in random_game(seed, fen)[::3]:
+        position = notation.from_fen(board.fen())
+        checks = {
+            notation.move_to_uci(m)
+            for m in notation.moves_of(position)
+            if moves.gives_check(position, m)
+        }
+        assert checks == {m.uci() for m in board.legal_moves if board.gives_check(m)}
+
+
 def test_null_move_only_passes_the_turn() -> None:
     for fen in SEEDS:
         board = chess.Board(fen)

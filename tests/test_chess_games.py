@@ -9,6 +9,7 @@ import chess.pgn
 import zstandard
 
 from nnuelab.chess import notation
+from nnuelab.chess.moves import gives_check
 from tests.conftest import ROOT
 
 REAL = ROOT.parent / "shared" / "data" / "games" / "lichess_carlsen_evals.pgn.zst"
@@ -31,6 +32,7 @@ class Follower(chess.pgn.BaseVisitor[int]):
     def visit_move(self, board: chess.Board, move: chess.Move) -> None:
         ours = self._legal[move.uci()]
         assert notation.move_to_san(self._position, ours) == board.san(move)
+        assert gives_check(self._position, ours) == board.gives_check(move)
         self._position = notation.after(self._position, ours)
         self._plies += 1
 

@@ -30,6 +30,8 @@ def a_checkpoint(feature_set: str = "ALL", l1: int = 64, l2: int = 16, seed: int
     """An untrained net with spread-out outputs."""
     network = Network(features.parse(feature_set).size, l1, l2, torch.Generator().manual_seed(seed))
     with torch.no_grad():
+        network.w1 *= 4
+        network.b1.uniform_(-0.1, 0.1, generator=torch.Generator().manual_seed(seed))
         network.w2 *= 3
         network.w3 *= 3
     return Checkpoint(
@@ -73,6 +75,19 @@ def test_fine_is_close_to_float_and_centred(
     assert fine["rms_cp"] < 0.65 * study["rms_cp"]
     assert fine["saturated"] == study["saturated"] == 0
     assert study["share_within_50"] > 0.97
+
+
+def test_neurons_that_are_often_zero_stand_together(dataset: Path) -> None:
+    checkpoint = a_checkpoint()
+    checkpoint.activations = mean_activations(checkpoint, dataset)
+    net = quantize(checkpoint)
+    w1, b1 = checkpoint.model["w1"].numpy(), checkpoint.model["b1"].numpy()
+    scale = 127 * 2**net.l1_shift
+    columns = np.rint(np.vstack([w1, b1 + 0.5 / 127]) * scale).T.tolist()  # biases round
+    order = [columns.index(column) for column in np.vstack([net.w1, net.b1]).T.tolist()]
+    assert sorted(order) == list(range(64))
+    both = checkpoint.activations.numpy().reshape(2, -1).sum(axis=0)
+    assert (np.diff(both[order]) >= 0).all()
 
 
 def test_shifts_grow_as_far_as_the_types_allow() -> None:

@@ -315,6 +315,46 @@ def is_surely_legal(position, move):
     return (checkers | attacks.between(king, lsb(checkers))) & bit(square) != 0
 
 
+@jit
+def gives_check(position, move):
+    """Whether a legal move checks the other side, by itself or by what it uncovers."""
+    us = np.int64(position.turn)
+    start, square, move_kind = origin(move), target(move), kind(move)
+    occupied = (position.colors[0] | position.colors[1] | bit(square)) & ~bit(start)
+    role = np.int64(position.board[start]) >> 1
+    if move_kind >= PROMOTION:
+        role = move_kind - PROMOTION + KNIGHT
+    elif move_kind == EN_PASSANT:
+        occupied ^= bit(square ^ 8)
+    elif move_kind == CASTLING:
+        role, square = ROOK, (start + square) >> 1
+    king = king_square(position, us ^ 1)
+    from_king = np.uint64(0)  # squares from which a piece of the role attacks the king
+    if role == PAWN:
+        from_king = attacks.pawn(us ^ 1, king)
+    elif role == KNIGHT:
+        from_king = attacks.knight(king)
+    if role == BISHOP or role == QUEEN:
+        from_king |= attacks.bishop(king, occupied)
+    if role == ROOK or role == QUEEN:
+        from_king |= attacks.rook(king, occupied)
+    if from_king & bit(square):
+        return True
+    if not attacks.line(king, start) and move_kind != EN_PASSANT:
+        return False  # nothing is uncovered
+    behind = position.colors[us] & ~bit(start)
+    diagonal = position.roles[BISHOP] | position.roles[QUEEN]
+    straight = position.roles[ROOK] | position.roles[QUEEN]
+    return (
+        behind
+        & (
+            (attacks.bishop(king, occupied) & diagonal)
+            | (attacks.rook(king, occupied) & straight)
+        )
+        != 0
+    )
+
+
 def _castling_kept() -> np.ndarray:
     """Castling rights that survive a move from or to each square."""
     kept = np.full(64, 15, np.uint8)

@@ -6,7 +6,7 @@ search returns through all plies at once with values that nobody reads.
 
 import numpy as np
 
-from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, is_surely_legal, legal_moves
+from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, gives_check, is_surely_legal, legal_moves
 from nnuelab.chess.position import KING, PAWN, QUEEN, ROOK
 from nnuelab.engine import table, terms
 from nnuelab.engine.accumulators import evaluate
@@ -139,7 +139,7 @@ def _is_pruned(frame, move, entry_score, tactical, depth, alpha, searched, impro
             and not wins_at_least(position, move, -EXCHANGE_CAPTURE * depth)
         )
         return 1 if loses else 0
-    if in_check:
+    if in_check or gives_check(position, move):
         return 0
     # Late moves of a well ordered list, and quiet moves far below alpha.
     late = (LATE_MOVES + depth * depth) >> np.int64(not improving)
@@ -276,7 +276,7 @@ def search(s, alpha, beta, depth, ply):
         move, entry_score = move_of(entry_of_list), score_of(entry_of_list)
         tactical = is_tactical(position, move)
         if not is_root and best > -MATE_BOUND:
-            if skip_quiet and not tactical:
+            if skip_quiet and not tactical and not gives_check(position, move):
                 continue
             pruned = _is_pruned(
                 frame, move, entry_score, tactical, depth, alpha, searched, improving
