@@ -334,9 +334,9 @@ def gives_check(position, move):
         from_king = attacks.pawn(us ^ 1, king)
     elif role == KNIGHT:
         from_king = attacks.knight(king)
-    if role == BISHOP or role == QUEEN:
+    if role in (BISHOP, QUEEN):
         from_king |= attacks.bishop(king, occupied)
-    if role == ROOK or role == QUEEN:
+    if role in (ROOK, QUEEN):
         from_king |= attacks.rook(king, occupied)
     if from_king & bit(square):
         return True
@@ -347,10 +347,7 @@ def gives_check(position, move):
     straight = position.roles[ROOK] | position.roles[QUEEN]
     return (
         behind
-        & (
-            (attacks.bishop(king, occupied) & diagonal)
-            | (attacks.rook(king, occupied) & straight)
-        )
+        & ((attacks.bishop(king, occupied) & diagonal) | (attacks.rook(king, occupied) & straight))
         != 0
     )
 

@@ -35,8 +35,8 @@ class Network(nn.Module):
         def uniform(bound: float, *shape: int) -> nn.Parameter:
             return nn.Parameter((torch.rand(*shape, generator=generator) * 2 - 1) * bound)
 
-        # A dense layer is drawn from +-1/sqrt(inputs). Of a sparse one only active inputs count, and
-        # a quarter of that without biases learns better: a validation loss of .00185, not .00199.
+        # A dense layer is drawn from +-1/sqrt(inputs). Of a sparse one only active inputs count,
+        # and a quarter of that without biases learns better: a loss of .0019 instead of .0020.
         self.w1 = uniform(active**-0.5 / 4, n_features, l1)
         self.b1 = nn.Parameter(torch.zeros(l1))
         self.w2 = uniform((2 * l1) ** -0.5, l2, 2 * l1)
