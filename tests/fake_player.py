@@ -7,19 +7,29 @@ import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, legal_moves
 from nnuelab.errors import UserError
+from nnuelab.tournament.game import Answer, Line
+from nnuelab.tournament.limits import Limit, Turn
 
 
-@dataclass
-class Answer:
-    move: int
-    score_cp: int
-    mate: int | None
-    depth: int
+@dataclass(frozen=True)
+class RandomEntrant:
+    net: Path
+    limit: Limit = Limit(nodes=10)  # noqa: RUF009 (frozen, too)
+
+    def start(self) -> RandomPlayer:
+        return RandomPlayer(self.net)
+
+    def files(self) -> dict[str, Path]:
+        return {"net": self.net}
+
+    def settings(self) -> dict[str, Any]:
+        return {"net": str(self.net), "limit": str(self.limit)}
 
 
 class RandomPlayer:
@@ -29,7 +39,7 @@ class RandomPlayer:
     an engine that remembers: games that are not separated differ.
     """
 
-    def __init__(self, net: Path, hash_mb: int) -> None:
+    def __init__(self, net: Path) -> None:
         text = net.read_text()
         self.kind = text.split()[0] if text.strip() else ""
         if self.kind == "broken":
@@ -45,7 +55,11 @@ class RandomPlayer:
                 file.write("new game\n")
             time.sleep(0.01)  # so that a test can kill it in the middle
 
-    def search(self, position: np.void, history_keys: np.ndarray, *, nodes: int) -> Answer:
+    def close(self) -> None:
+        pass
+
+    def search(self, line: Line, turn: Turn) -> Answer:
+        position = line.position
         self.searches += 1
         if self.searches > 40 and self.kind == "crash":
             os._exit(7)
@@ -63,4 +77,4 @@ class RandomPlayer:
             score = 1000 if position["turn"] == 0 else -1000
         mate = None if self.random.integers(50) else int(self.random.choice([-3, 2]))
         mate = None if self.kind in ("level", "sure") else mate
-        return Answer(move, score, mate, 1 + len(history_keys) % 9)
+        return Answer(move, score, mate, 1 + len(line.history) % 9, nodes=10)

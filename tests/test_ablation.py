@@ -2,78 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
-from nnuelab.tournament.ablation import (
-    HASH_MB,
-    LEAST_PAIRS,
-    SPRT_BOUND,
-    RemoteEngine,
-    Tally,
-    ablate,
-)
-
-COUNTS = st.lists(st.integers(0, 400), min_size=5, max_size=5)
+from nnuelab.tournament.ablation import HASH_MB, LEAST_PAIRS, RemoteEngine, ablate, is_decided
+from nnuelab.tournament.sprt import Tally
 
 
-def points(tally: Tally) -> list[float]:
-    """Points per game of each pair, one by one."""
-    return [i / 4 for i, n in enumerate(tally.counts) for _ in range(n)]
-
-
-def expected_score(elo: float) -> float:
-    return 1 / (1 + 10 ** (-elo / 400))
-
-
-@given(COUNTS)
-def test_elo_and_its_interval_are_those_of_the_mean(counts: list[int]) -> None:
-    tally = Tally(counts)
-    if tally.pairs < 30 or sum(n > 0 for n in counts) < 2:
-        return
-    elo, error = tally.elo()
-    scores = points(tally)
-    mean = sum(scores) / len(scores)
-    assert expected_score(elo) == pytest.approx(mean)
-    # The delta method against the interval of the mean itself, turned into Elo.
-    spread = stats.sem(scores, ddof=0)
-    step = 1e-4
-    slope = (expected_score(elo + step) - expected_score(elo - step)) / (2 * step)
-    assert error == pytest.approx(1.96 * spread / slope, rel=1e-4)
-
-
-@given(COUNTS)
-def test_the_log_likelihood_ratio_is_that_of_two_normal_densities(counts: list[int]) -> None:
-    tally = Tally(counts)
-    if tally.pairs < LEAST_PAIRS or sum(n > 0 for n in counts) < 2:
-        return
-    scores = points(tally)
-    mean, spread = sum(scores) / len(scores), stats.sem(scores, ddof=0)
-    densities = [stats.norm(expected_score(elo), spread).logpdf(mean) for elo in (5.0, 0.0)]
-    assert tally.llr() == pytest.approx(densities[0] - densities[1], abs=1e-6)
-
-
-def test_the_other_side_has_the_negative_elo() -> None:
-    assert Tally([10, 20, 30, 40, 50]).elo()[0] == pytest.approx(
-        -Tally([50, 40, 30, 20, 10]).elo()[0]
-    )
-
-
-def test_nothing_is_decided_by_few_pairs_or_by_pairs_that_all_end_alike() -> None:
-    assert not Tally([0, 0, 0, 0, LEAST_PAIRS - 1]).decided
-    assert not Tally([0, 0, 5000, 0, 0]).decided
-    assert math.isnan(Tally.empty().elo()[0])
-    assert Tally([10, 20, 300, 400, 200]).llr() > SPRT_BOUND
+def test_nothing_is_decided_by_few_pairs() -> None:
+    assert not is_decided(Tally([0, 0, 0, 0, LEAST_PAIRS - 1]))
+    assert not is_decided(Tally([0, 0, LEAST_PAIRS, 0, 0]))
+    assert is_decided(Tally([10, 20, 300, 400, 200]))
 
 
 def test_an_engine_against_itself_splits_every_pair(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`nnuelab tournament` and `nnuelab rate`."""
+"""Games and what they say: `nnuelab tournament`, `rate`, `sprt` and `ablate`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,49 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import app
-from nnuelab.errors import UserError
+from nnuelab.tournament.schedule import Format
+
+NODES = 1000  # per move, where no limit is given
 
 
 @app.command()
 def tournament(
-    players: Annotated[
-        list[str], typer.Argument(help="Nets with their names.", metavar="NAME=NET...")
-    ],
     book: Annotated[Path, typer.Option(help="Openings: EPD or PGN, plain, .gz, .zst or .zip.")],
     output: Annotated[Path, typer.Option(help="The PGN.")],
     games_per_pairing: Annotated[int, typer.Option(help="Even: two per opening.")],
-    nodes: Annotated[int, typer.Option(help="Nodes per move.", min=1)] = 1000,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Nets (`default`: the shipped one) and UCI engines, or names out of --players.",
+            metavar="NAME=NET|NAME=ENGINE|NAME...",
+            show_default="all of --players",
+        ),
+    ] = None,
+    players: Annotated[
+        Path | None, typer.Option(help="YAML or TOML with players, their options and limits.")
+    ] = None,
+    format: Annotated[
+        Format, typer.Option(help="Each with each, the first with the others, or two players.")
+    ] = Format.ROUND_ROBIN,
+    nodes: Annotated[
+        int | None,
+        typer.Option(help="Nodes per move.", show_default="1000, without another limit", min=1),
+    ] = None,
+    depth: Annotated[int | None, typer.Option(help="Plies per move.", min=1)] = None,
+    movetime: Annotated[float | None, typer.Option(help="Time per move, ms.")] = None,
+    clock: Annotated[
+        str | None, typer.Option(help="Time for the game + for each move, ms: 100+20.")
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="So much later than its time a move is no loss, ms.", show_default="20"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draws the openings.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
     hash: Annotated[int, typer.Option(help="Hash table of each player, MB.", min=1, max=65536)] = 4,
+    patience: Annotated[
+        float, typer.Option(help="Seconds after which an engine without a clock hangs.")
+    ] = 60.0,
     draw_move: Annotated[int, typer.Option(help="Adjudicate draws from this move.", min=0)] = 40,
     draw_plies: Annotated[int, typer.Option(help="Level moves in a row; 0: off.", min=0)] = 16,
     draw_score: Annotated[int, typer.Option(help="Level is up to this, centipawns.", min=0)] = 10,
@@ -38,32 +66,36 @@ def tournament(
         ),
     ] = None,
 ) -> None:
-    """Plays a round robin between nets at fixed nodes per move, and writes its PGN.
+    """Plays a tournament between nets and UCI engines, and writes its PGN.
 
     Two games per opening with colours swapped, each opening once per pairing. Killed and started
-    again, it continues; the PGN is the same for any number of workers.
+    again, it continues. At fixed nodes or depth the PGN is the same for any number of workers. A
+    player that crashes, hangs, is late or plays an illegal move loses that game. The summary is
+    printed, and stands in the JSON beside the PGN.
 
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
     """
     from nnuelab.features.registry import add_files
     from nnuelab.tournament.adjudication import Rules
-    from nnuelab.tournament.runner import Settings
+    from nnuelab.tournament.roster import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
+    from nnuelab.tournament.schedule import Settings
 
-    nets: dict[str, Path] = {}
-    for player in players:
-        name, mark, net = player.partition("=")
-        if not (name and mark and net):
-            raise typer.BadParameter(f"{player!r} is not of the form NAME=NET")
-        if name in nets:
-            raise UserError(f'two players are called "{name}"; give each a name of its own')
-        nets[name] = Path(net)
-    artifacts.check_apart([*nets.values(), book, *(blocks or [])], [output])
+    limit = {"nodes": nodes, "depth": depth, "movetime": movetime, "clock": clock}
+    if all(value is None for value in limit.values()):
+        limit["nodes"] = NODES
+    if players is None and any("=" not in name for name in names or ["?"]):
+        raise typer.BadParameter("give players as NAME=NET or NAME=ENGINE, or --players FILE")
     add_files(blocks or [])
+    defaults = Defaults({**limit, "margin": margin}, hash, patience)
+    entrants = read_players(players, names or [], defaults)
+    files = [file for entrant in entrants.values() for file in entrant.files().values()]
+    given = [players] if players is not None else []
+    artifacts.check_apart([*files, book, *given, *(blocks or [])], [output])
     rules = Rules(draw_move, draw_plies, draw_score, resign_score, resign_plies, max_plies)
-    settings = Settings(games_per_pairing, nodes, seed, hash, rules)
-    play(nets, book, output, settings, processes=workers)
+    settings = Settings(games_per_pairing, format, seed, rules)
+    print(play(entrants, book, output, settings, processes=workers), file=sys.stderr)
 
 
 @app.command()
@@ -129,4 +161,7 @@ def ablate(
     for term in dict.fromkeys(terms or TERMS):
         tally = ablation.ablate([term], book, games, nodes, net, workers or cores())
         elo, error = tally.elo()
-        print(f"{term},{elo:.1f},{error:.1f},{2 * tally.pairs},{tally.llr():.2f}", flush=True)
+        print(
+            f"{term},{elo:.1f},{error:.1f},{2 * tally.pairs},{ablation.SPRT.llr(tally):.2f}",
+            flush=True,
+        )

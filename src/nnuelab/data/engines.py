@@ -35,9 +35,9 @@ def find_engine(engine: str | Path) -> str:
     if found is None:
         raise UserError(
             f"no engine {engine!s}: it is neither a program on PATH nor an executable file; "
-            "install it (Debian: apt install stockfish) or name another with --engine"
+            "install it (Debian: apt install stockfish) or name another one"
         )
-    return str(Path(found).resolve())
+    return os.path.abspath(found)  # links stay: a program may go by the name it is called by
 
 
 def engine_name(path: str) -> str:

@@ -5,7 +5,6 @@ The engine without a term is another build, hence another process; the two talk 
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import signal
@@ -13,10 +12,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -25,13 +23,15 @@ from nnuelab.jit import WITHOUT
 from nnuelab.progress import Progress
 from nnuelab.tournament import workers
 from nnuelab.tournament.adjudication import BLACK_WINS, WHITE_WINS, Rules
-from nnuelab.tournament.game import play
+from nnuelab.tournament.game import Seat, play
+from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.openings import Book
+from nnuelab.tournament.players import EnginePlayer
+from nnuelab.tournament.sprt import Sprt, Tally
 
 HASH_MB = 8
-SPRT_ELO = 0.0, 5.0  # the two hypotheses, logistic Elo
-SPRT_BOUND = math.log(0.95 / 0.05)  # 5 % of wrong decisions on either side
-LEAST_PAIRS = 100  # before the test may decide: the normal approximation needs some
+SPRT = Sprt(elo0=0.0, elo1=5.0)
+LEAST_PAIRS = 100  # before the test may decide: few pairs say little of their own spread
 
 
 class RemoteEngine:
@@ -94,65 +94,6 @@ def serve(net: str) -> None:
         sys.stdout.buffer.flush()
 
 
-@dataclass
-class Tally:
-    """Results of opening pairs, and what they say of the difference in strength.
-
-    Attributes
-    ----------
-    counts : list of int
-        Pairs in which the whole engine scored 0, 1/2, 1, 3/2 and 2 points (pentanomial).
-    """
-
-    counts: list[int]
-
-    @classmethod
-    def empty(cls) -> Self:
-        """No pair yet."""
-        return cls([0] * 5)
-
-    @property
-    def pairs(self) -> int:
-        """Opening pairs played."""
-        return sum(self.counts)
-
-    def _mean_and_error(self) -> tuple[float, float]:
-        """Points per game and its standard error."""
-        scores = np.arange(5) / 4
-        shares = np.array(self.counts) / self.pairs
-        mean = float(scores @ shares)
-        variance = float((scores - mean) ** 2 @ shares)
-        return mean, math.sqrt(variance / self.pairs)
-
-    def elo(self) -> tuple[float, float]:
-        """Logistic Elo of the whole engine over the other, and the half width of its 95 % interval.
-
-        Infinite or undefined where one side has won everything.
-        """
-        if not self.pairs:
-            return math.nan, math.nan
-        mean, error = self._mean_and_error()
-        if not 0 < mean < 1:
-            return math.copysign(math.inf, mean - 0.5), math.nan
-        slope = 400 / math.log(10) / (mean * (1 - mean))
-        return 400 * math.log10(mean / (1 - mean)), 1.96 * slope * error
-
-    def llr(self) -> float:
-        """Log-likelihood ratio of SPRT_ELO, by the normal approximation for pairs (GSPRT)."""
-        if self.pairs < LEAST_PAIRS:
-            return 0.0
-        mean, error = self._mean_and_error()
-        if not error:
-            return 0.0  # every pair ended alike: nothing is known of the spread
-        low, high = (1 / (1 + 10 ** (-elo / 400)) for elo in SPRT_ELO)
-        return (high - low) * (2 * mean - low - high) / (2 * error**2)
-
-    @property
-    def decided(self) -> bool:
-        """Whether the test has an answer."""
-        return abs(self.llr()) >= SPRT_BOUND
-
-
 def _prepare(net: Path | None, without: Sequence[str]) -> Any:
     from nnuelab.engine.search import Engine
 
@@ -163,12 +104,18 @@ def _prepare(net: Path | None, without: Sequence[str]) -> Any:
         """Half points of the whole engine in the two games of an opening."""
         fen, nodes = task
         points = 0
-        for first, second, wins in ((whole, other, WHITE_WINS), (other, whole, BLACK_WINS)):
-            result = play(first, second, fen, nodes, rules).result
+        seats = [Seat(EnginePlayer(engine), Limit(nodes=nodes)) for engine in (whole, other)]
+        for (first, second), wins in ((seats, WHITE_WINS), (seats[::-1], BLACK_WINS)):
+            result = play(first, second, fen, rules).result
             points += 2 if result == wins else 1 if "1/2" in result else 0
         return points
 
     return pair
+
+
+def is_decided(tally: Tally) -> bool:
+    """Whether the test has an answer."""
+    return tally.pairs >= LEAST_PAIRS and SPRT.verdict(tally) is not None
 
 
 def ablate(
@@ -176,7 +123,7 @@ def ablate(
 ) -> Tally:
     """Plays the engine against itself without ``terms``, two games per opening.
 
-    Ends early when the sequential test of SPRT_ELO has decided.
+    Ends early when the sequential test of SPRT has decided.
 
     Parameters
     ----------
@@ -191,8 +138,9 @@ def ablate(
         for points in workers.run(tasks, partial(_prepare, net, terms), processes):
             tally.counts[points] += 1
             elo, error = tally.elo()
-            progress.advance(2, elo=f"{elo:+.1f}+-{error:.1f}", llr=f"{tally.llr():.2f}")
-            if tally.decided:
+            llr = SPRT.llr(tally)
+            progress.advance(2, elo=f"{elo:+.1f}+-{error:.1f}", llr=f"{llr:.2f}")
+            if is_decided(tally):
                 break
     return tally
 

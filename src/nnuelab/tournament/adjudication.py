@@ -39,17 +39,21 @@ class Adjudicator:
         self._level = 0  # moves in a row within draw_score
         self._lost = 0  # moves in a row with one side behind: > 0 Black is, < 0 White is
 
-    def verdict(self, score: int, move_number: int) -> tuple[str, str] | None:
+    def verdict(self, score: int | None, move_number: int) -> tuple[str, str] | None:
         """Result and reason after a move, None when the game goes on.
 
         Parameters
         ----------
-        score : int
-            Centipawns from White's view, as the player who moved saw it.
+        score : int or None
+            Centipawns from White's view, as the player who moved saw it; None when it said nothing,
+            which agrees to nothing.
         move_number : int
             The full-move number of that move.
         """
         rules = self.rules
+        if score is None:
+            self._level = self._lost = 0
+            return None
         self._level = self._level + 1 if abs(score) <= rules.draw_score else 0
         if abs(score) < rules.resign_score:
             self._lost = 0

@@ -1,18 +1,33 @@
-"""A game as PGN: moves with ``{score/depth}`` in the mover's view, nothing that depends on time."""
+"""A game as PGN: moves with ``{score/depth, n=nodes}`` in the mover's view.
+
+Times and dates stand there only where a limit is a time: otherwise nothing depends on them.
+"""
 
 from __future__ import annotations
 
 from nnuelab.tournament.game import Game, Move
+from nnuelab.tournament.limits import Limit
 
 WIDTH = 80  # columns: the export format of the PGN standard
 
 
-def to_pgn(game: Game, white: str, black: str, fen: str, round_: str) -> str:
-    """The text of a game, ending with an empty line."""
+def to_pgn(
+    game: Game,
+    white: str,
+    black: str,
+    fen: str,
+    round_: str,
+    limits: tuple[Limit, Limit] | None = None,
+    date: str = "????.??.??",
+) -> str:
+    """The text of a game, ending with an empty line.
+
+    ``limits`` are those of White and Black, told where one of them is a time.
+    """
     tags = {
         "Event": "nnuelab",
         "Site": "?",
-        "Date": "????.??.??",
+        "Date": date,
         "Round": round_,
         "White": white,
         "Black": black,
@@ -20,8 +35,13 @@ def to_pgn(game: Game, white: str, black: str, fen: str, round_: str) -> str:
         "SetUp": "1",
         "FEN": fen,
         "PlyCount": str(len(game.moves)),
-        "Termination": "adjudication" if game.adjudicated else "normal",
+        "Termination": game.termination,
     }
+    if limits is not None and any(limit.is_time for limit in limits):
+        if limits[0] == limits[1]:
+            tags["TimeControl"] = str(limits[0])
+        else:
+            tags["WhiteTimeControl"], tags["BlackTimeControl"] = map(str, limits)
     head = "".join(f'[{name} "{_escaped(value)}"]\n' for name, value in tags.items())
     return f"{head}\n{_wrapped(_movetext(game, fen))}\n\n"
 
@@ -31,9 +51,19 @@ def _escaped(value: str) -> str:
 
 
 def _comment(move: Move) -> str:
+    """As fastchess writes it, with what is not known left out: ``+0.31/12 0.101s, n=45123``."""
+    score = ""
     if move.mate is not None:
-        return f"{'+' if move.mate > 0 else '-'}M{abs(move.mate)}/{move.depth}"
-    return f"{move.score_cp / 100:+.2f}/{move.depth}"
+        score = f"{'+' if move.mate > 0 else '-'}M{abs(move.mate)}"
+    elif move.score_cp is not None:
+        score = f"{move.score_cp / 100:+.2f}"
+    taken = f" {move.taken / 1e3:.3f}s" if move.taken is not None else ""
+    said = [f"{score}/{'' if move.depth is None else move.depth}{taken}"]
+    if move.nodes is not None:
+        said.append(f"n={move.nodes}")
+    if move.stalled is not None:
+        said.append(f"the machine stalled for {move.stalled / 1e3:.3f}s")
+    return ", ".join(said)
 
 
 def _movetext(game: Game, fen: str) -> list[str]:
@@ -47,7 +77,9 @@ def _movetext(game: Game, fen: str) -> list[str]:
         elif i == 0:
             words.append(f"{ply // 2 + 1}...")
         words += [move.san, f"{{{_comment(move)}}}"]
-    return [*words, f"{{{game.reason}}}", game.result]
+    # What an engine has said may be part of the reason.
+    reason = " ".join(game.reason.replace("}", ")").split())
+    return [*words, f"{{{reason}}}", game.result]
 
 
 def _wrapped(words: list[str]) -> str:

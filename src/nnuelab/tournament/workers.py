@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import signal
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
@@ -12,21 +14,38 @@ from typing import Any
 from nnuelab.errors import UserError
 
 IN_FLIGHT = 2  # tasks per worker: the next one lies ready when one is done
+ENDING = 3.0  # seconds in which a worker may close what it has opened
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def die_with_parent(by: signal.Signals) -> None:
+    """This process gets a signal when its parent ends, however that happens; Linux only."""
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, int(by), 0, 0, 0)
 
 
 def _work(connection: Connection, prepare: Callable[[], Callable[[Any], Any]]) -> None:
     # Ctrl-C reaches the whole group; the parent decides what becomes of its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    die_with_parent(signal.SIGTERM)
+    work = None
     try:
         work = prepare()
         while True:
             connection.send((work(connection.recv()), None))
+    except SystemExit:
+        return
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the parent is gone, or has no more work
     except UserError as error:
         connection.send((None, error))
     except BaseException:
         connection.send((None, RuntimeError(f"in a worker process:\n{traceback.format_exc()}")))
+    finally:
+        if close := getattr(work, "close", None):
+            close()
 
 
 def run(
@@ -43,7 +62,7 @@ def run(
         Handed out in this order, pickled.
     prepare : callable
         Called once in each worker (pickled; the start method is spawn), returns the function that
-        turns a task into a result.
+        turns a task into a result; its ``close``, if it has one, is called at the end.
     workers : int
 
     Raises
@@ -86,11 +105,17 @@ def run(
                 in_flight[ready] -= 1
                 hand_out(ready)
                 yield result
+        for connection in processes:
+            connection.close()  # they read the end of their work
+        for process in processes.values():
+            process.join(ENDING)
     finally:
         for connection, process in processes.items():
             connection.close()
             process.terminate()
         for process in processes.values():
+            process.join(ENDING)
+            process.kill()
             process.join()
 
 

@@ -1,0 +1,186 @@
+"""Elo and sequential tests out of the counts of pairs (pentanomial) or of games (trinomial).
+
+The test is the generalized sequential probability ratio test (GSPRT) of M. Van den Bergh
+(*The Generalized Sequential Probability Ratio Test*, *Normalized Elo*; the arithmetic of fishtest
+and fastchess): for each hypothesis the distribution of results that is likeliest under it, and the
+logarithm of the ratio of the two likelihoods.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from nnuelab.errors import UserError
+
+Model = Literal["logistic", "normalized"]
+NORMALIZED = 800 / math.log(10)  # normalized Elo of one standard deviation of a game
+MISSING = 1e-3  # stands for a count of 0, or a result that never came would be impossible
+KINDS = {3: "losses, draws, wins", 5: "pairs with 0, 1/2, 1, 3/2, 2 points"}
+ITERATIONS = 20  # of the likeliest distribution; three are enough as a rule
+
+
+def expected_score(elo: float) -> float:
+    """Points per game of a player so many logistic Elo stronger."""
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+@dataclass
+class Tally:
+    """Results, and what they say of the difference in strength.
+
+    Attributes
+    ----------
+    counts : list of int
+        Pairs in which the first player scored 0, 1/2, 1, 3/2 and 2 points (pentanomial), or games
+        that it lost, drew and won (trinomial).
+    """
+
+    counts: list[int]
+
+    @classmethod
+    def empty(cls) -> Tally:
+        """No pair yet."""
+        return cls([0] * 5)
+
+    @property
+    def pairs(self) -> int:
+        """Opening pairs played."""
+        return sum(self.counts)
+
+    def _scores(self) -> np.ndarray:
+        return np.arange(len(self.counts)) / (len(self.counts) - 1)
+
+    def mean_and_error(self) -> tuple[float, float]:
+        """Points per game and its standard error."""
+        shares = np.array(self.counts) / self.pairs
+        mean = float(self._scores() @ shares)
+        variance = float((self._scores() - mean) ** 2 @ shares)
+        return mean, math.sqrt(variance / self.pairs)
+
+    def elo(self) -> tuple[float, float]:
+        """Logistic Elo of the first player, and the half width of its 95 % interval.
+
+        Infinite or undefined where one side has won everything.
+        """
+        if not self.pairs:
+            return math.nan, math.nan
+        mean, error = self.mean_and_error()
+        if not 0 < mean < 1:
+            return math.copysign(math.inf, mean - 0.5), math.nan
+        slope = 400 / math.log(10) / (mean * (1 - mean))
+        return 400 * math.log10(mean / (1 - mean)), 1.96 * slope * error
+
+    def llr(self, elo0: float, elo1: float, model: Model = "logistic") -> float:
+        """Log-likelihood ratio of a difference of ``elo1`` to one of ``elo0``."""
+        counts = np.maximum(np.array(self.counts, float), MISSING)
+        shares, scores = counts / counts.sum(), self._scores()
+        if model == "logistic":
+            zero, one = (_with_mean(scores, shares, expected_score(elo)) for elo in (elo0, elo1))
+        else:
+            # A pair is two games: its deviation, in points per game, is that of one / sqrt(2).
+            per_result = math.sqrt(2) if len(self.counts) == 5 else 1.0
+            zero, one = (
+                _with_effect(scores, shares, per_result * elo / NORMALIZED) for elo in (elo0, elo1)
+            )
+        return float(counts @ np.log(one / zero))
+
+
+def _tilted(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The likeliest distribution [n] under which ``values`` [n] have the mean 0.
+
+    It is shares / (1 + x values) with the x that makes the mean 0 (Owen's empirical likelihood).
+    """
+    from scipy.optimize import brentq
+
+    low, high = -1 / values.max(), -1 / values.min()
+    inside = 1e-12 * (high - low)
+
+    def mean(x: float) -> float:
+        return float((shares * values / (1 + x * values)).sum())
+
+    return shares / (1 + brentq(mean, low + inside, high - inside, xtol=1e-15) * values)
+
+
+def _with_mean(scores: np.ndarray, shares: np.ndarray, mean: float) -> np.ndarray:
+    return _tilted(scores - mean, shares)
+
+
+def _with_effect(scores: np.ndarray, shares: np.ndarray, effect: float) -> np.ndarray:
+    """The likeliest distribution whose mean is ``effect`` of its deviations above 1/2.
+
+    The condition isn't linear in the distribution; it is linearized around the last one.
+    """
+    found = np.full(len(scores), 1 / len(scores))
+    for _ in range(ITERATIONS):
+        last, mean = found, found @ scores
+        deviation = math.sqrt(found @ (scores - mean) ** 2)
+        bend = 1 + ((mean - scores) / deviation) ** 2
+        found = _tilted(scores - 0.5 - effect * deviation * bend / 2, shares)
+        if np.abs(found - last).max() < 1e-9:
+            break
+    return found
+
+
+@dataclass(frozen=True)
+class Sprt:
+    """A sequential test of two differences in Elo.
+
+    Attributes
+    ----------
+    elo0, elo1 : float
+        The two hypotheses, elo0 < elo1.
+    alpha, beta : float
+        How often elo1 may be accepted though elo0 is true, and elo0 though elo1 is true.
+    model : str
+        ``logistic`` Elo, or ``normalized``: in units of the deviation of the results, which ask for
+        the same number of games whatever the share of draws.
+    """
+
+    elo0: float = 0.0
+    elo1: float = 5.0
+    alpha: float = 0.05
+    beta: float = 0.05
+    model: Model = "logistic"
+
+    def __post_init__(self) -> None:
+        if not -math.inf < self.elo0 < self.elo1 < math.inf:
+            raise UserError(f"elo0 {self.elo0:g} must be less than elo1 {self.elo1:g}")
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            if not 0 < value < 0.5:
+                raise UserError(f"{name} {value:g}: it must lie between 0 and 0.5")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """LLR at or below which elo0 is accepted, and at or above which elo1 is (Wald)."""
+        return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
+
+    def llr(self, tally: Tally) -> float:
+        """The log-likelihood ratio so far."""
+        return tally.llr(self.elo0, self.elo1, self.model)
+
+    def verdict(self, tally: Tally) -> str | None:
+        """``elo0`` or ``elo1``, whichever is accepted; None while the test goes on."""
+        low, high = self.bounds
+        llr = self.llr(tally)
+        return "elo1" if llr >= high else "elo0" if llr <= low else None
+
+
+def read_counts(counts: Sequence[int]) -> Tally:
+    """A tally of three or five counts.
+
+    Raises
+    ------
+    UserError
+        Another number of counts, a negative one, or nothing but zeros.
+    """
+    if len(counts) not in KINDS:
+        kinds = " or ".join(f"{n} ({what})" for n, what in KINDS.items())
+        raise UserError(f"{len(counts)} counts; there must be {kinds}")
+    if min(counts) < 0 or not sum(counts):
+        raise UserError(f"counts {' '.join(map(str, counts))}: they must be numbers of results")
+    return Tally(list(counts))

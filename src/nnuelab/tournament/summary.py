@@ -1,0 +1,159 @@
+"""What a tournament came to: points and Elo by pairing, and what went wrong, by player."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from nnuelab.tournament.adjudication import BLACK_WINS, DRAW, WHITE_WINS
+from nnuelab.tournament.game import Fault, Game
+from nnuelab.tournament.sprt import Tally
+
+WHITE_HALF_POINTS = {WHITE_WINS: 2, DRAW: 1, BLACK_WINS: 0}
+STALL = "stall"
+TROUBLES = (*(str(fault) for fault in Fault), STALL)
+
+
+def outcome(games: tuple[Game, Game], first: str, second: str) -> dict[str, Any]:
+    """An opening pair as JSON: half points of the first player by game, and troubles by player.
+
+    The first player has White in the first game.
+    """
+    points, troubles = [], {first: Counter[str](), second: Counter[str]()}
+    for game, sides in zip(games, ((first, second), (second, first)), strict=True):
+        white = WHITE_HALF_POINTS[game.result]
+        points.append(white if sides[0] == first else 2 - white)
+        if game.fault is not None:
+            loser = sides[0] if game.result == BLACK_WINS else sides[1]
+            troubles[loser][str(game.fault)] += 1
+        for side, stalls in zip(sides, game.stalls, strict=True):
+            if stalls:
+                troubles[side][STALL] += stalls
+    return {
+        "first": first,
+        "second": second,
+        "points": points,
+        "troubles": {name: dict(found) for name, found in troubles.items() if found},
+    }
+
+
+@dataclass
+class Score:
+    """Results from one player's view.
+
+    Attributes
+    ----------
+    games : list of int
+        Lost, drawn and won.
+    tally : Tally
+        By opening pairs.
+    """
+
+    games: list[int] = field(default_factory=lambda: [0, 0, 0])
+    tally: Tally = field(default_factory=Tally.empty)
+
+    def add(self, points: Iterable[int]) -> None:
+        """Counts the half points of an opening pair's games."""
+        points = list(points)
+        for half in points:
+            self.games[half] += 1
+        self.tally.counts[sum(points)] += 1
+
+    def told(self) -> dict[str, Any]:
+        """As JSON; Elo that is infinite or can't be told is null."""
+        losses, draws, wins = self.games
+        elo, error = self.tally.elo()
+        return {
+            "games": sum(self.games),
+            "wins": wins,
+            "draws": draws,
+            "losses": losses,
+            "score": (wins + draws / 2) / sum(self.games),
+            "elo": elo if math.isfinite(elo) else None,
+            "elo_error": error if math.isfinite(error) else None,
+            "pairs": list(self.tally.counts),
+        }
+
+
+class Summary:
+    """Counts opening pairs as they end."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        self.scores = {name: Score() for name in names}
+        self.meetings: dict[tuple[str, str], Score] = {}
+        self.troubles = {name: Counter[str]() for name in names}
+
+    def add(self, pair: dict[str, Any]) -> None:
+        """Counts an `outcome`."""
+        first, second, points = pair["first"], pair["second"], pair["points"]
+        swapped = [2 - half for half in points]
+        self.scores[first].add(points)
+        self.scores[second].add(swapped)
+        self.meetings.setdefault((first, second), Score()).add(points)
+        self.meetings.setdefault((second, first), Score()).add(swapped)
+        for name, found in pair["troubles"].items():
+            self.troubles[name].update(found)
+
+    def progress(self) -> str:
+        """The first player's score so far."""
+        score = self.scores[self.names[0]]
+        losses, draws, wins = score.games
+        elo, error = score.tally.elo()
+        return f"{self.names[0]} +{wins} ={draws} -{losses}  {elo:+.0f}+-{error:.0f}"
+
+    def told(self) -> dict[str, Any]:
+        """As JSON: players with their troubles, then pairings from both sides."""
+        return {
+            "players": {
+                name: {
+                    **self.scores[name].told(),
+                    **{
+                        trouble.replace(" ", "_"): self.troubles[name][trouble]
+                        for trouble in TROUBLES
+                    },
+                }
+                for name in self.names
+            },
+            "pairings": [
+                {"player": player, "opponent": opponent, **score.told()}
+                for (player, opponent), score in self.meetings.items()
+            ],
+        }
+
+    def __str__(self) -> str:
+        """A table for people: each player, below it its opponents."""
+        head = ["", "games", "won", "drawn", "lost", "score", "Elo", "+-", *TROUBLES]
+        rows = [head]
+        for name in self.names:
+            counts = [str(self.troubles[name][trouble]) for trouble in TROUBLES]
+            rows.append([name, *_row(self.scores[name]), *counts])
+            met = [opponent for player, opponent in self.meetings if player == name]
+            if len(met) > 1:
+                rows += [
+                    [f"  {other}", *_row(self.meetings[name, other]), *[""] * len(TROUBLES)]
+                    for other in met
+                ]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        )
+
+
+def _row(score: Score) -> list[str]:
+    losses, draws, wins = score.games
+    elo, error = score.tally.elo()
+    share = (wins + draws / 2) / sum(score.games)
+    return [
+        *map(str, (sum(score.games), wins, draws, losses)),
+        f"{share:.1%}",
+        f"{elo:+.1f}",
+        f"{error:.1f}",
+    ]
