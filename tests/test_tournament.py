@@ -22,7 +22,8 @@ from nnuelab.errors import UserError
 from nnuelab.tournament.adjudication import Adjudicator, Rules
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.runner import Table, tournament
-from nnuelab.tournament.schedule import Format, Pair, Settings
+from nnuelab.tournament.schedule import Pair, Settings
+from nnuelab.tournament.words import Format
 from tests.fake_player import RandomEntrant
 from tests.naive import tournament as naive
 

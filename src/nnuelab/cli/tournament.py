@@ -10,7 +10,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import app
-from nnuelab.tournament.schedule import Format
+from nnuelab.tournament.words import Format, Model
 
 NODES = 1000  # per move, where no limit is given
 
@@ -126,6 +126,51 @@ def rate(
             module="tournament.ratings",
         )
     sys.stdout.write(table)
+
+
+@app.command()
+def sprt(
+    pgn: Annotated[
+        list[Path] | None, typer.Argument(help="PGN files, plain or compressed.")
+    ] = None,
+    player: Annotated[str | None, typer.Option(help="Of the PGN: whose Elo is tested.")] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(help="Instead of a PGN: L,D,W of games or 0,1/2,1,3/2,2 points of pairs."),
+    ] = None,
+    elo0: Annotated[float, typer.Option(help="The one hypothesis.")] = 0.0,
+    elo1: Annotated[float, typer.Option(help="The other one.")] = 5.0,
+    alpha: Annotated[float, typer.Option(help="Share of elo1 accepted though elo0 is true.")] = (
+        0.05
+    ),
+    beta: Annotated[float, typer.Option(help="Share of elo0 accepted though elo1 is true.")] = 0.05,
+    model: Annotated[Model, typer.Option(help="What Elo the hypotheses are.")] = Model.LOGISTIC,
+) -> None:
+    """Tests sequentially (GSPRT) whether a player is elo1 rather than elo0 stronger than others.
+
+    Prints CSV: llr, its bounds lower and upper, verdict (elo0, elo1 or empty: play on), games,
+    counts, elo and error (logistic, 95 %). Games pair by players and opening, as in `rate`.
+
+    Example: nnuelab sprt --counts 365,16618,36229,16974,390 --elo0 0 --elo1 2 --model normalized
+    """
+    from nnuelab.tournament.sprt import Sprt, from_pgn, read_counts
+
+    if (counts is None) == (not pgn):
+        raise typer.BadParameter("give --counts, or PGN files with --player")
+    test = Sprt(elo0, elo1, alpha, beta, model)
+    if counts is not None:
+        tally = read_counts(counts)
+    elif player is None:
+        raise typer.BadParameter("give --player: whose results of the PGN are tested")
+    else:
+        tally = from_pgn(pgn or [], player)
+    lower, upper = test.bounds
+    elo, error = tally.elo()
+    print("llr,lower,upper,verdict,games,counts,elo,error")
+    print(
+        f"{test.llr(tally):.2f},{lower:.2f},{upper:.2f},{test.verdict(tally) or ''},{tally.games},"
+        f"{' '.join(map(str, tally.counts))},{elo:.1f},{error:.1f}"
+    )
 
 
 @app.command()

@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from nnuelab.errors import UserError
 from nnuelab.tournament.adjudication import Rules
-
-if TYPE_CHECKING:  # the command line needs only the words of this module
-    from nnuelab.tournament.openings import Book
-
-
-class Format(StrEnum):
-    """Each against each, the first against each of the others, or two players."""
-
-    ROUND_ROBIN = "round-robin"
-    GAUNTLET = "gauntlet"
-    MATCH = "match"
+from nnuelab.tournament.openings import Book
+from nnuelab.tournament.words import Format
 
 
 @dataclass(frozen=True)

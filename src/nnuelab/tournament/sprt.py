@@ -9,18 +9,22 @@ logarithm of the ratio of the two likelihoods.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from nnuelab.errors import UserError
+from nnuelab.tournament.headers import read_results
+from nnuelab.tournament.words import Model
 
-Model = Literal["logistic", "normalized"]
 NORMALIZED = 800 / math.log(10)  # normalized Elo of one standard deviation of a game
 MISSING = 1e-3  # stands for a count of 0, or a result that never came would be impossible
 KINDS = {3: "losses, draws, wins", 5: "pairs with 0, 1/2, 1, 3/2, 2 points"}
+FARTHEST = 300.0  # Elo; beyond, no distribution may have the mean or the effect
 ITERATIONS = 20  # of the likeliest distribution; three are enough as a rule
 
 
@@ -43,14 +47,19 @@ class Tally:
     counts: list[int]
 
     @classmethod
-    def empty(cls) -> Tally:
+    def empty(cls) -> Self:
         """No pair yet."""
         return cls([0] * 5)
 
     @property
     def pairs(self) -> int:
-        """Opening pairs played."""
+        """Results: opening pairs, or games where the counts are three."""
         return sum(self.counts)
+
+    @property
+    def games(self) -> int:
+        """Games played."""
+        return self.pairs * (2 if len(self.counts) == 5 else 1)
 
     def _scores(self) -> np.ndarray:
         return np.arange(len(self.counts)) / (len(self.counts) - 1)
@@ -75,11 +84,11 @@ class Tally:
         slope = 400 / math.log(10) / (mean * (1 - mean))
         return 400 * math.log10(mean / (1 - mean)), 1.96 * slope * error
 
-    def llr(self, elo0: float, elo1: float, model: Model = "logistic") -> float:
+    def llr(self, elo0: float, elo1: float, model: Model = Model.LOGISTIC) -> float:
         """Log-likelihood ratio of a difference of ``elo1`` to one of ``elo0``."""
         counts = np.maximum(np.array(self.counts, float), MISSING)
         shares, scores = counts / counts.sum(), self._scores()
-        if model == "logistic":
+        if model is Model.LOGISTIC:
             zero, one = (_with_mean(scores, shares, expected_score(elo)) for elo in (elo0, elo1))
         else:
             # A pair is two games: its deviation, in points per game, is that of one / sqrt(2).
@@ -136,20 +145,21 @@ class Sprt:
         The two hypotheses, elo0 < elo1.
     alpha, beta : float
         How often elo1 may be accepted though elo0 is true, and elo0 though elo1 is true.
-    model : str
-        ``logistic`` Elo, or ``normalized``: in units of the deviation of the results, which ask for
-        the same number of games whatever the share of draws.
+    model : Model
     """
 
     elo0: float = 0.0
     elo1: float = 5.0
     alpha: float = 0.05
     beta: float = 0.05
-    model: Model = "logistic"
+    model: Model = Model.LOGISTIC
 
     def __post_init__(self) -> None:
         if not -math.inf < self.elo0 < self.elo1 < math.inf:
             raise UserError(f"elo0 {self.elo0:g} must be less than elo1 {self.elo1:g}")
+        for elo in (self.elo0, self.elo1):
+            if abs(elo) > FARTHEST:
+                raise UserError(f"{elo:g} Elo is too far from 0; {FARTHEST:g} is the most")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < 0.5:
                 raise UserError(f"{name} {value:g}: it must lie between 0 and 0.5")
@@ -170,17 +180,45 @@ class Sprt:
         return "elo1" if llr >= high else "elo0" if llr <= low else None
 
 
-def read_counts(counts: Sequence[int]) -> Tally:
-    """A tally of three or five counts.
+def read_counts(text: str) -> Tally:
+    """A tally of three or five counts, ``1,2,3``.
 
     Raises
     ------
     UserError
         Another number of counts, a negative one, or nothing but zeros.
     """
+    try:
+        counts = [int(count) for count in text.split(",")]
+    except ValueError:
+        raise UserError(f"counts {text}: they must be whole numbers, as 1,2,3") from None
     if len(counts) not in KINDS:
         kinds = " or ".join(f"{n} ({what})" for n, what in KINDS.items())
         raise UserError(f"{len(counts)} counts; there must be {kinds}")
     if min(counts) < 0 or not sum(counts):
-        raise UserError(f"counts {' '.join(map(str, counts))}: they must be numbers of results")
-    return Tally(list(counts))
+        raise UserError(f"counts {text}: they must be numbers of results")
+    return Tally(counts)
+
+
+def from_pgn(pgn: Iterable[Path | str], player: str) -> Tally:
+    """A player's results against all others: by opening pairs, or by games where they don't pair.
+
+    Raises
+    ------
+    UserError
+        What `read_results` raises; a player who isn't there.
+    """
+    results = read_results(pgn)
+    if player not in results.players:
+        raise UserError(
+            f'there is no player "{player}"; the players are {", ".join(results.players)}'
+        )
+    number = results.players.index(player)
+    own = (results.white == number) | (results.black == number)
+    points = np.where(results.white == number, results.points, 1 - results.points)[own]
+    clusters = np.unique(results.cluster[own], return_inverse=True)[1]
+    if (np.bincount(clusters) == 2).all():
+        pairs = np.bincount(clusters, points)
+        return Tally(np.bincount(np.rint(2 * pairs).astype(int), minlength=5).tolist())
+    print("the games don't pair by openings: each is taken for itself", file=sys.stderr)
+    return Tally(np.bincount(np.rint(2 * points).astype(int), minlength=3).tolist())

@@ -103,7 +103,8 @@ class Summary:
         score = self.scores[self.names[0]]
         losses, draws, wins = score.games
         elo, error = score.tally.elo()
-        return f"{self.names[0]} +{wins} ={draws} -{losses}  {elo:+.0f}+-{error:.0f}"
+        spread = f" +-{error:.0f}" if math.isfinite(error) else ""
+        return f"{self.names[0]} +{wins} ={draws} -{losses}  Elo {elo:+.0f}{spread}"
 
     def told(self) -> dict[str, Any]:
         """As JSON: players with their troubles, then pairings from both sides."""
@@ -155,5 +156,5 @@ def _row(score: Score) -> list[str]:
         *map(str, (sum(score.games), wins, draws, losses)),
         f"{share:.1%}",
         f"{elo:+.1f}",
-        f"{error:.1f}",
+        f"{error:.1f}" if math.isfinite(error) else "",
     ]

@@ -1,0 +1,23 @@
+"""Words of the command line: it reads them before anything heavy is imported."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Format(StrEnum):
+    """Who meets whom: each the others, the first the others, or two players each other."""
+
+    ROUND_ROBIN = "round-robin"
+    GAUNTLET = "gauntlet"
+    MATCH = "match"
+
+
+class Model(StrEnum):
+    """What an Elo is: of the expected score, or of the score in units of its deviation.
+
+    The normalized one asks for the same number of games whatever the share of draws.
+    """
+
+    LOGISTIC = "logistic"
+    NORMALIZED = "normalized"
