@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -324,3 +325,45 @@ def test_command_refuses_two_players_of_one_name_and_wrong_calls(tmp_path: Path)
         done.stderr == 'nnuelab: error: two players are called "a"; give each a name of its own\n'
     )
     assert nnuelab("tournament", "x", "y", *options).returncode == 2
+    done = nnuelab("tournament", *options)
+    assert done.returncode == 2
+
+
+# --- formats and summary
+
+
+def test_in_a_gauntlet_the_first_meets_each_of_the_others(tmp_path: Path) -> None:
+    nets = write_nets(tmp_path, "a", "a", "a", "a")
+    games = read(play(tmp_path, nets, 4, format=Format.GAUNTLET))
+    met = Counter(frozenset((g.headers["White"], g.headers["Black"])) for g in games)
+    assert met == {frozenset(("A#0", other)): 4 for other in ("B#1", "C#2", "D#3")}
+
+
+def test_the_summary_agrees_with_the_games(tmp_path: Path) -> None:
+    nets = write_nets(tmp_path, "a", "illegal", "a")
+    games = read(play(tmp_path, nets, 8))
+    told = json.loads((tmp_path / "games.pgn.json").read_text())["summary"]
+    results: dict[str, Counter[str]] = {name: Counter() for name in nets}
+    for game in games:
+        for side, won in (("White", "1-0"), ("Black", "0-1")):
+            result = game.headers["Result"]
+            outcome = "draws" if "1/2" in result else "wins" if result == won else "losses"
+            results[game.headers[side]][outcome] += 1
+    for name, row in told["players"].items():
+        assert {key: row[key] for key in ("wins", "draws", "losses")} == {
+            key: results[name][key] for key in ("wins", "draws", "losses")
+        }
+    lost = [game for game in games if game.headers["Termination"] == "rules infraction"]
+    illegal = {name: row["illegal_move"] for name, row in told["players"].items()}
+    assert illegal == {"A#0": 0, "B#1": len(lost), "C#2": 0}
+    assert len(lost) > 8
+    for game in lost:
+        loser = "White" if game.headers["Result"] == "0-1" else "Black"
+        assert game.headers[loser] == "B#1"
+        assert f"{loser} plays b1a1, an illegal move" in str(game)
+    meetings = {(row["player"], row["opponent"]): row for row in told["pairings"]}
+    assert len(meetings) == 6
+    one, other = meetings["A#0", "C#2"], meetings["C#2", "A#0"]
+    assert one["pairs"] == other["pairs"][::-1]
+    assert sum(one["pairs"]) == 4
+    assert one["elo"] is None or one["elo"] == pytest.approx(-other["elo"])

@@ -58,8 +58,10 @@ def play(table: Table, pairs: int = 2) -> tuple[Summary, list[chess.pgn.Game]]:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left_behind() -> Iterator[None]:
+    before = set(psutil.Process().children(recursive=True))
     yield
-    _, alive = psutil.wait_procs(psutil.Process().children(recursive=True), timeout=5)
+    left = set(psutil.Process().children(recursive=True)) - before
+    _, alive = psutil.wait_procs(left, timeout=5)
     assert [process.cmdline() for process in alive] == []
 
 

@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 STARTING = 30.0  # seconds for `uci` and `isready`: nets are loaded and tables made
 GRACE = 1.0  # seconds beyond limit and margin in which a late answer saves the engine its restart
+ENDING = 5.0  # seconds for what has been killed
 STARTS = 3  # attempts to start an engine again
 LONGEST_LINE = 1 << 20  # bytes; an engine that never ends its line would fill the memory
 
@@ -162,8 +163,8 @@ class UciPlayer:
         if protocol is not None:
             protocol.kill()
             assert protocol.transport is not None
-            protocol.transport.close()
-            self._loop.run_until_complete(asyncio.wait([protocol.returncode], timeout=STARTING))
+            self._loop.run_until_complete(asyncio.wait([protocol.returncode], timeout=ENDING))
+            protocol.transport.close()  # not before: it would reap what asyncio waits for
 
     def close(self) -> None:
         """Ends the engine's processes."""

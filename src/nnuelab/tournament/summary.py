@@ -121,7 +121,9 @@ class Summary:
             },
             "pairings": [
                 {"player": player, "opponent": opponent, **score.told()}
-                for (player, opponent), score in self.meetings.items()
+                for player in self.names
+                for opponent in self.names
+                if (score := self.meetings.get((player, opponent)))
             ],
         }
 
@@ -132,7 +134,7 @@ class Summary:
         for name in self.names:
             counts = [str(self.troubles[name][trouble]) for trouble in TROUBLES]
             rows.append([name, *_row(self.scores[name]), *counts])
-            met = [opponent for player, opponent in self.meetings if player == name]
+            met = [other for other in self.names if (name, other) in self.meetings]
             if len(met) > 1:
                 rows += [
                     [f"  {other}", *_row(self.meetings[name, other]), *[""] * len(TROUBLES)]
