@@ -14,6 +14,10 @@ import pytest
 from nnuelab import features
 from nnuelab.nnue.netfile import Net, write_net, write_nn
 from nnuelab.tournament import ratings
+from nnuelab.tournament.limits import Limit
+from nnuelab.tournament.players import EngineEntrant, NetEntrant
+from nnuelab.tournament.runner import Table
+from nnuelab.tournament.schedule import Pair, Settings
 
 
 def random_net(feature_set: str, seed: int) -> Net:
@@ -80,3 +84,18 @@ def test_corrupt_net_is_one_line_and_leaves_nothing(call: list[str], tmp_path: P
     assert done.stderr.startswith("nnuelab: error: ")
     assert len(done.stderr.splitlines()) == 1
     assert list(tmp_path.glob("o.pgn*")) == []
+
+
+def test_the_engine_plays_the_same_in_this_process_and_by_uci(tmp_path: Path) -> None:
+    uci = EngineEntrant((sys.executable, "-m", "nnuelab.cli", "uci"), Limit(nodes=400))
+    players = {"here": NetEntrant(None, Limit(nodes=400)), "there": uci}
+    table = Table(players, Settings(2))
+    opening = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3"
+    try:
+        texts = table(Pair(0, "here", "there", opening))["games"]
+    finally:
+        table.close()
+    games = [chess.pgn.read_game(io.StringIO(text)) for text in texts]
+    said = [[(node.move, node.comment) for node in game.mainline()] for game in games if game]
+    assert len(said[0]) > 20
+    assert said[0] == said[1]

@@ -31,7 +31,7 @@ from nnuelab.tournament.workers import die_with_parent
 
 T = TypeVar("T")
 
-STARTING = 30.0  # seconds for `uci` and `isready`: nets are loaded and tables made
+STARTING = 120.0  # seconds for `uci` and `isready`: nets are loaded, and ours compiles
 GRACE = 1.0  # seconds beyond limit and margin in which a late answer saves the engine its restart
 ENDING = 5.0  # seconds for what has been killed
 STARTS = 3  # attempts to start an engine again
