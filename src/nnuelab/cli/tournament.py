@@ -87,12 +87,14 @@ def tournament(
         limit["nodes"] = NODES
     if players is None and any("=" not in name for name in names or ["?"]):
         raise typer.BadParameter("give players as NAME=NET or NAME=ENGINE, or --players FILE")
+    given = [Path(word.partition("=")[2]) for word in names or [] if "=" in word]
+    given += [book, *([players] if players is not None else []), *(blocks or [])]
+    artifacts.check_apart(given, [output])
     add_files(blocks or [])
     defaults = Defaults({**limit, "margin": margin}, hash, patience)
     entrants = read_players(players, names or [], defaults)
     files = [file for entrant in entrants.values() for file in entrant.files().values()]
-    given = [players] if players is not None else []
-    artifacts.check_apart([*files, book, *given, *(blocks or [])], [output])
+    artifacts.check_apart(files, [output])
     rules = Rules(draw_move, draw_plies, draw_score, resign_score, resign_plies, max_plies)
     settings = Settings(games_per_pairing, format, seed, rules)
     print(play(entrants, book, output, settings, processes=workers), file=sys.stderr)
