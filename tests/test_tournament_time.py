@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -23,6 +24,8 @@ from nnuelab.tournament.game import Answer, Fault, Game, Line, Seat, play
 from nnuelab.tournament.limits import MARGIN, Clock, Limit, Turn
 from nnuelab.tournament.pgn import to_pgn
 from nnuelab.tournament.players import NetEntrant
+from nnuelab.tournament.runner import Table
+from nnuelab.tournament.schedule import Pair, Settings
 
 SHORT = Rules(max_plies=8, draw_plies=0, resign_plies=0)
 
@@ -76,7 +79,9 @@ def test_what_the_machine_took_is_no_loss_and_is_told() -> None:
     assert "the machine stalled for 0.290s" in text
     assert '[TimeControl "0.1/move"]' in text
     # A little less, and it would have been late all the same.
-    assert game(Sleeper([300], idle=90), Sleeper([0]), limit).fault is Fault.TIME
+    found = game(Sleeper([300], idle=90), Sleeper([0]), limit)
+    assert found.fault is Fault.TIME
+    assert found.reason.endswith(" ms, with 100 left, 90 without a processor")
 
 
 def test_the_clock_runs_down_and_gets_the_increment() -> None:
@@ -178,6 +183,20 @@ def test_the_engine_keeps_to_its_time_where_the_machine_lets_it() -> None:
 def test_the_engine_searches_to_its_nodes_and_depth() -> None:
     assert {answer.nodes for _, answer in timed(Limit(nodes=500), 0)} == {500}
     assert {answer.depth for _, answer in timed(Limit(depth=4), 0)} == {4}
+
+
+def test_no_collection_of_garbage_falls_into_a_game() -> None:
+    table = Table(
+        {"a": NetEntrant(None, Limit(nodes=10)), "b": NetEntrant(None, Limit(depth=1))},
+        Settings(2, rules=SHORT),
+    )
+    table(Pair(0, "a", "b", chess.STARTING_FEN))
+    began = time.thread_time()
+    gc.collect()
+    try:
+        assert time.thread_time() - began < 0.005  # thawed, it is ten times that
+    finally:
+        gc.unfreeze()
 
 
 STALLED = """

@@ -6,6 +6,7 @@ comes in, the answer to what can't be done is an ``info string``, never an end o
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -174,6 +175,9 @@ class Uci:
             # Kernels are compiled or loaded by their first call: no search on a clock shall pay.
             engine.search(notation.from_fen(STARTPOS), nodes=WARM_UP_NODES)
             engine.new_game()
+            # The collector would look through all of it again, some 60 ms, in a search.
+            gc.collect()
+            gc.freeze()
             self._engine = engine
         return self._engine
 

@@ -234,6 +234,8 @@ def play(white: Seat, black: Seat, fen: str, rules: Rules) -> Game:
         if clock.overstepped(taken):
             if clock.overstepped(taken - answer.idle):
                 late = f"loses on time: {taken:.0f} ms, with {clock.left:.0f} left"
+                if answer.idle >= 1:
+                    late += f", {answer.idle:.0f} without a processor"
                 return lost(turn, Fault.TIME, late)
             stalled = answer.idle
             stalls[turn] += 1

@@ -8,6 +8,7 @@ same byte for byte for any number of workers and with or without a kill in betwe
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -142,6 +143,9 @@ class Table:
     def _seat(self, name: str) -> Seat:
         if name not in self._players:
             self._players[name] = self._entrants[name].start()
+            # The collector would look through all of it again, some 60 ms, on a player's clock.
+            gc.collect()
+            gc.freeze()
         return Seat(self._players[name], self._entrants[name].limit)
 
     def __call__(self, pair: Pair) -> dict[str, Any]:
