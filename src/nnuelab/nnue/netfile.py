@@ -12,7 +12,8 @@ arrays                one after another in the order of that list, C order, no p
 sha256                32 bytes, over everything before
 ====================  =============================================================================
 
-The study's file (``.nn``) has no magic, version or checksum: name, NUL, N, M, O, then the arrays.
+The study's file (``.nn``) has no magic, version or checksum: name, NUL, N, M, O, then the arrays,
+its features by other names and in another order (:mod:`study`).
 This module needs neither numba nor torch.
 """
 
@@ -23,6 +24,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ import numpy as np
 
 from nnuelab import artifacts, features
 from nnuelab.errors import UserError
+from nnuelab.nnue import study
 
 MAGIC = b"NNUELAB\0"
 VERSION = 1
@@ -45,9 +48,6 @@ _NN_ARRAYS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i1", "
 _SHIFT_LIMITS = {"l1_shift": (0, 8), "l2_shift": (0, 16), "out_shift": (0, 24)}
 _MAX_NAME = 1024  # bytes of a feature-set name in a .nn file
 _MAX_WIDTH = 1 << 14  # neurons of a layer; keeps every sum of a layer within int32
-
-# The study's files call the rank-wise pairs ``pv`` and the file-wise pairs ``ph``: exchanged.
-_EXCHANGED = {"PH": "PV", "PV": "PH"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +166,8 @@ def read_net(path: Path | str) -> Net:
         raise UserError(
             f"{path} is not a usable net: {reason}; make it again with nnuelab quantize"
         ) from error
+    except UserError as error:
+        raise type(error)(f"{path}: {error}") from error
     size = features.parse(net.feature_set).size
     if net.n_features != size:
         raise UserError(
@@ -235,8 +237,9 @@ def _parse_nn(content: bytes) -> Net:
         end + 13 + sum(math.prod(shapes[k]) * np.dtype(t).itemsize for k, t in _NN_ARRAYS.items())
     )
     if need != len(content):
+        wrong = "is truncated" if need > len(content) else "has bytes behind its end"
         raise ValueError(
-            f"a .nn file of {n} -> {m} x2 -> {o} has {need} bytes, this one {len(content)}"
+            f"it {wrong}: {n} -> {m} x2 -> {o} takes {need:,} bytes, the file has {len(content):,}"
         )
     fields: dict[str, Any] = dict(STUDY_SHIFTS)
     offset = end + 13
@@ -245,8 +248,12 @@ def _parse_nn(content: bytes) -> Net:
         raw = np.frombuffer(content, dtype, count, offset).reshape(shapes[key])
         fields[key] = raw.astype(_ARRAYS[key])
         offset += raw.nbytes
-    feature_set = features.parse(_exchange_pairs(name)).name
-    return Net(feature_set, **fields, provenance={"format": "nn", "name": name})
+    feature_set = features.parse(study.our_expression(name))
+    if feature_set.size == n:  # else the caller says so
+        raw = fields["w1"]
+        fields["w1"] = np.empty_like(raw)
+        fields["w1"][study.order(feature_set)] = raw
+    return Net(feature_set.name, **fields, provenance={"format": "nn", "name": name})
 
 
 def write_nn(path: Path | str, net: Net) -> None:
@@ -255,7 +262,8 @@ def write_nn(path: Path | str, net: Net) -> None:
     Raises
     ------
     UserError
-        When the layout can't hold the net: it has other shifts, or an output weight outside int8.
+        When the layout can't hold the net: it has other shifts, an output weight outside int8, or
+        features that the study doesn't know.
     """
     reasons = [
         f"{name} is {getattr(net, name)}, the format has {value}"
@@ -273,15 +281,22 @@ def write_nn(path: Path | str, net: Net) -> None:
             f"{path}: the .nn format can't hold this net: {'; '.join(reasons)}; "
             "quantize with --scheme study"
         )
-    name = _exchange_pairs(net.feature_set).lower()
-    body = name.encode() + b"\0" + struct.pack("<III", net.n_features, net.l1, net.l2)
-    for key, array in net.arrays().items():
+    try:
+        order = study.order(features.parse(net.feature_set))
+    except UserError as error:
+        raise type(error)(f"{path}: {error}") from error
+    body = _nn_name(net).encode() + b"\0" + struct.pack("<III", net.n_features, net.l1, net.l2)
+    for key, array in {**net.arrays(), "w1": net.w1[order]}.items():
         body += array.astype(_NN_ARRAYS[key]).tobytes()
     with artifacts.atomic(path) as temporary:
         temporary.write_bytes(body)
 
 
-def _exchange_pairs(expression: str) -> str:
-    """``ph`` for ``pv`` and the reverse, between the study's names and ours."""
-    terms = [term.strip() for term in expression.split("+")]
-    return "+".join(_EXCHANGED.get(term.upper(), term) for term in terms)
+def _nn_name(net: Net) -> str:
+    """The study's name of the feature set: as it was read, so that a file comes back the same."""
+    read = net.provenance.get("name")
+    if net.provenance.get("format") == "nn" and isinstance(read, str):
+        with suppress(UserError):
+            if features.parse(study.our_expression(read)).name == net.feature_set:
+                return read
+    return study.study_name(net.feature_set)

@@ -1,0 +1,76 @@
+"""``nnuelab net``: net files of this project and of others."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab import artifacts
+from nnuelab.cli.app import Commands, app
+from nnuelab.errors import UserError
+
+net_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Net files: convert them.")
+app.add_typer(net_app, name="net")
+
+FORMATS = {".nnue": "this project's", ".nn": "the study's", ".bin": "bullet's"}
+
+
+@net_app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Net, .nnue, .nn or .bin.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="Net to write, likewise.")],
+    l2: Annotated[
+        int | None,
+        typer.Option(min=1, max=16384, help="Neurons of the second layer of a .bin."),
+    ] = None,
+    shifts: Annotated[
+        str,
+        typer.Option(metavar="L1,L2,OUT", help="What the integers of a .bin are scaled by."),
+    ] = "0,6,4",
+) -> None:
+    """Convert a net between this project's file, the study's .nn and bullet's raw layout.
+
+    Every weight is kept as it is; a format that can't hold one is refused.
+
+    Example: nnuelab net convert net.nnue net.nn
+    """
+    from nnuelab.nnue import bullet, netfile
+
+    for path in (source, output):
+        if path.suffix not in FORMATS:
+            known = ", ".join(f"{suffix} ({whose})" for suffix, whose in FORMATS.items())
+            raise UserError(f"{path}: the name of a net ends in {known}")
+    artifacts.check_apart([source], [output])
+    scales = _shifts(shifts)
+    if source.suffix == ".bin":
+        net = bullet.read(source, l2, scales)
+    elif l2 is not None:
+        raise UserError(f"{source} says how many neurons it has; --l2 is for a .bin")
+    else:
+        net = netfile.read_net(source)
+    write = {".nnue": netfile.write_net, ".nn": netfile.write_nn, ".bin": bullet.write}
+    write[output.suffix](output, net)
+    sizes = {"l1": net.l1, "l2": net.l2}
+    scales = {name: getattr(net, name) for name in scales}
+    artifacts.provenance(
+        output,
+        inputs={"net": source},
+        parameters={"feature_set": net.feature_set, **sizes, **scales},
+        module="nnue.bullet",
+    )
+    told = ",".join(map(str, scales.values()))
+    typer.echo(
+        f"{output}: {net.feature_set}, {net.n_features} -> {net.l1} x2 -> {net.l2} -> 1, shifts "
+        f"{told.replace(',', ', ')}"
+        + (f"; read it with --l2 {net.l2} --shifts {told}" if output.suffix == ".bin" else ""),
+        err=True,
+    )
+
+
+def _shifts(text: str) -> dict[str, int]:
+    if not re.fullmatch(r"\d+(,\d+){2}", text):
+        raise typer.BadParameter(f"--shifts is {text!r}, not three numbers such as 0,6,4")
+    return dict(zip(("l1_shift", "l2_shift", "out_shift"), map(int, text.split(",")), strict=True))

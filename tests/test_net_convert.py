@@ -1,0 +1,285 @@
+"""Foreign net files: what they say is what their authors mean, and they come back unchanged."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import permutations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import nnuelab.cli.net  # noqa: F401  (registers the command)
+from nnuelab.cli.app import app
+from nnuelab.errors import UserError
+from nnuelab.features import COLORS, FILES, RANKS, ROLES, SQUARES, Concept, registry
+from nnuelab.nnue import bullet, study
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
+from tests.naive import netfile as naive
+from tests.nnue_nets import random_games, random_net
+
+KNOWN = [name for name in naive.STUDY_SIZES if name in registry.load()]
+FENS = random.Random(1).sample(random_games(3), 12)
+SCALES = {"l1_shift": 0, "l2_shift": 6, "out_shift": 4}
+
+sums = st.lists(st.sampled_from(KNOWN), min_size=1, max_size=4, unique=True)
+seeds = st.integers(0, 2**32 - 1)
+once_a_folder = settings(
+    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def convert(*arguments: str | Path) -> Any:
+    return CliRunner().invoke(app, ["net", "convert", *map(str, arguments)])
+
+
+# The study's file --------------------------------------------------------------------------------
+
+
+@once_a_folder
+@given(blocks=sums, l1=st.integers(1, 40), l2=st.integers(1, 20), seed=seeds)
+def test_import_export_import_gives_the_same_bytes(
+    tmp_path: Path, blocks: list[str], l1: int, l2: int, seed: int
+) -> None:
+    net = random_net("+".join(blocks), l1, l2, seed)
+    write_nn(tmp_path / "a.nn", net)
+    for source, target in ("a.nn", "a.nnue"), ("a.nnue", "b.nn"), ("b.nn", "b.nnue"):
+        done = convert(tmp_path / source, tmp_path / target)
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "a.nn").read_bytes() == (tmp_path / "b.nn").read_bytes()
+    assert (tmp_path / "a.nnue").read_bytes() == (tmp_path / "b.nnue").read_bytes()
+    read = read_net(tmp_path / "b.nnue")
+    assert read.feature_set == net.feature_set
+    for name, array in net.arrays().items():
+        np.testing.assert_array_equal(read.arrays()[name], array)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_block_means_what_the_study_s_engine_takes_it_for(tmp_path: Path, name: str) -> None:
+    """The value of the net by the bytes of the file alone, with the study's own indices."""
+    other = "H" if name == "V" else "V"
+    net = random_net(f"{name}+{other}", 16, 8)
+    write_nn(tmp_path / "net.nn", net)
+    content = (tmp_path / "net.nn").read_bytes()
+    values = [naive.study_value(content, [name, other], fen) for fen in FENS]
+    assert len(set(values)) > 6
+    assert Evaluator(read_net(tmp_path / "net.nn")).evaluate_fens(FENS) == values
+    assert Evaluator(net).evaluate_fens(FENS) == values
+
+
+@pytest.mark.parametrize("name", ["hv", "all", "HV+h", "all + d1"])
+def test_a_name_comes_back_as_it_was(tmp_path: Path, name: str) -> None:
+    net = random_net(study.our_expression(name), 8, 8)
+    write_nn(tmp_path / "a.nn", net)
+    content = (tmp_path / "a.nn").read_bytes()
+    content = name.encode() + content[content.index(b"\0") :]
+    (tmp_path / "a.nn").write_bytes(content)
+    write_net(tmp_path / "b.nnue", read_net(tmp_path / "a.nn"))
+    write_nn(tmp_path / "c.nn", read_net(tmp_path / "b.nnue"))
+    assert (tmp_path / "c.nn").read_bytes() == content
+
+
+PIECE = ("ROLES", "COLORS")
+BY_NAME = {concept.name: concept for concept in (FILES, RANKS, SQUARES, ROLES, COLORS)}
+BY_NAME["MOBILITIES"] = Concept("MOBILITIES", tuple(map(str, range(103))))
+
+
+def block(name: str, *concepts: str) -> Any:
+    """A block as far as an order looks at it."""
+    shape = [BY_NAME[c].size for c in concepts]
+    return SimpleNamespace(
+        name=name,
+        file="blocks.py",
+        concepts=tuple(BY_NAME[c] for c in concepts),
+        size=int(np.prod(shape)),
+        formula=" x ".join(concepts),
+        index=lambda *values: int(np.ravel_multi_index(values, shape)),
+    )
+
+
+def order_of(made: Any) -> np.ndarray:
+    term = SimpleNamespace(name=made.name, factors=(made,))
+    return study.order(SimpleNamespace(offsets=(0,), terms=(term,)))  # type: ignore[arg-type]
+
+
+@given(st.integers(0, 7), *[st.integers(0, n) for n in (5, 1, 5, 1)])
+def test_pairs_have_their_colours_exchanged(line: int, r1: int, c1: int, r2: int, c2: int) -> None:
+    for name, lines in ("PH", "RANKS"), ("PV", "FILES"):
+        made = block(name, lines, *PIECE, *PIECE)
+        index = line * 144 + r1 * 24 + (1 - c1) * 12 + r2 * 2 + (1 - c2)
+        assert order_of(made)[index] == made.index(line, r1, c1, r2, c2)
+
+
+@given(st.integers(0, 7), st.integers(0, 7), st.integers(0, 5), st.integers(0, 1))
+def test_squares_are_numbered_by_rank_or_file_as_the_study_does(
+    f: int, k: int, r: int, c: int
+) -> None:
+    for name, index in ("ALL", (f * 8 + k) * 12 + r * 2 + c), ("MB", (f + 8 * k) * 12 + r * 2 + c):
+        value = {"FILES": f, "RANKS": k, "ROLES": r, "COLORS": c}
+        for concepts in permutations(value):
+            made = block(name, *concepts)
+            assert order_of(made)[index] == made.index(*(value[x] for x in concepts))
+        made = block(name, "SQUARES", *PIECE)
+        assert order_of(made)[index] == made.index(f + 8 * k, r, c)
+
+
+def test_mobility_counts_keep_their_order() -> None:
+    np.testing.assert_array_equal(order_of(block("MC", "MOBILITIES", "COLORS")), np.arange(206))
+
+
+def test_another_block_of_a_study_s_name_is_refused() -> None:
+    with pytest.raises(UserError, match=r"the block PH is FILES x ROLES x COLORS, the study's"):
+        order_of(block("PH", "FILES", *PIECE))
+    with pytest.raises(UserError, match="the block H is FILES x RANKS"):
+        order_of(block("H", "FILES", "RANKS", *PIECE))
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"), [("H*V", "no products as H[*]V"), ("RIM", "no such block as RIM")]
+)
+def test_what_the_study_does_not_know_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str, reason: str
+) -> None:
+    blocks = tmp_path / "rim.py"
+    blocks.write_text(
+        "from nnuelab.features import *\n"
+        '@piece_square("RIM", COLORS)\n'
+        "def rim(square, role, color):\n"
+        '    """A piece stands on file a."""\n'
+        "    return color if square % 8 == 0 else None\n"
+    )
+    monkeypatch.setenv(registry.VARIABLE, str(blocks))
+    write_net(tmp_path / "net.nnue", random_net(expression, 8, 8))
+    with pytest.raises(UserError, match=reason):
+        write_nn(tmp_path / "net.nn", read_net(tmp_path / "net.nnue"))
+    assert not (tmp_path / "net.nn").exists()
+
+
+# bullet's layout ---------------------------------------------------------------------------------
+
+
+@once_a_folder
+@given(
+    l1=st.integers(1, 40),
+    l2=st.integers(1, 20),
+    shifts=st.tuples(st.integers(0, 3), st.integers(6, 8), st.integers(4, 12)),
+    seed=seeds,
+)
+def test_a_net_comes_back_out_of_bullet_s_layout(
+    tmp_path: Path, l1: int, l2: int, shifts: tuple[int, int, int], seed: int
+) -> None:
+    net = random_net("ALL", l1, l2, seed, *shifts)
+    write_net(tmp_path / "a.nnue", net)
+    options = ("--l2", str(l2), "--shifts", ",".join(map(str, shifts)))
+    assert convert(tmp_path / "a.nnue", tmp_path / "a.bin").exit_code == 0
+    done = convert(tmp_path / "a.bin", tmp_path / "b.nnue", *options)
+    assert done.exit_code == 0, done.output
+    assert convert(tmp_path / "b.nnue", tmp_path / "b.bin").exit_code == 0
+    assert (tmp_path / "a.bin").read_bytes() == (tmp_path / "b.bin").read_bytes()
+    assert (tmp_path / "a.bin").stat().st_size % 64 == 0
+    read = read_net(tmp_path / "b.nnue")
+    assert [getattr(read, name) for name in SCALES] == list(shifts)
+    for name, array in net.arrays().items():
+        np.testing.assert_array_equal(read.arrays()[name], array)
+
+
+def test_bullet_s_layout_means_what_its_examples_take_it_for(tmp_path: Path) -> None:
+    shifts = (2, 7, 9)
+    net = random_net("ALL", 16, 8, 3, *shifts)
+    bullet.write(tmp_path / "net.bin", net)
+    content = (tmp_path / "net.bin").read_bytes()
+    values = [naive.bullet_value(content, 16, 8, shifts, fen) for fen in FENS]
+    assert len(set(values)) > 6
+    assert Evaluator(net).evaluate_fens(FENS) == values
+
+
+# Bad input ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """One good file of each kind."""
+    net = random_net("ALL", 8, 8)
+    found = {kind: tmp_path / f"net.{kind}" for kind in ("nnue", "nn", "bin")}
+    write_net(found["nnue"], net)
+    write_nn(found["nn"], net)
+    bullet.write(found["bin"], net)
+    simple = tmp_path / "simple.bin"
+    simple.write_bytes(bytes(2 * (768 * 8 + 3 * 8 + 1) + 14))  # 14: up to 64 bytes
+    return found | {"simple": simple}
+
+
+def refused(source: Path, output: Path, *options: str) -> str:
+    """The one line that a conversion is refused with."""
+    done = convert(source, output, *options)
+    assert done.exit_code == 1
+    assert not output.exists()
+    lines = done.output.strip().splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+@pytest.mark.parametrize("kind", ["nn", "bin"])
+def test_a_cut_or_longer_file_is_refused(files: dict[str, Path], kind: str) -> None:
+    path, options = files[kind], ("--l2", "8") if kind == "bin" else ()
+    content = path.read_bytes()
+    for changed, said in (
+        (content[:-1], "truncated|cut off"),
+        (content + b"\0", "behind its end|cut off"),
+        (content[: len(content) // 2], "truncated|damaged"),
+        (content[:3], "neither|cut off"),
+    ):
+        path.write_bytes(changed)
+        message = refused(path, path.with_name("out.nnue"), *options)
+        assert any(part in message for part in said.split("|"))
+        assert str(path) in message
+
+
+def test_numbers_that_a_format_cannot_hold_are_named(files: dict[str, Path]) -> None:
+    source, output = files["nnue"], files["nn"].with_name("out.nn")
+    good = random_net("ALL", 8, 8)
+    write_net(source, Net("ALL", **good.arrays(), l1_shift=3))
+    assert "l1_shift is 3, the format has 0" in refused(source, output)
+    write_net(source, Net("ALL", **{**good.arrays(), "w3": np.full(8, 300, np.int16)}))
+    assert "8 of 8 output weights don't fit int8" in refused(source, output)
+    changed = bytearray(files["nn"].read_bytes())
+    place = len("all\0") + 12 + 2 * 8 * 769 + 2 * 8 * 8  # the first bias of the second layer
+    changed[place : place + 4] = (1 << 30).to_bytes(4, "little")
+    files["nn"].write_bytes(changed)
+    assert "2^30" in refused(files["nn"], output.with_name("out.nnue"))
+
+
+def test_names_that_nobody_knows_are_refused(files: dict[str, Path]) -> None:
+    content = files["nn"].read_bytes()
+    files["nn"].write_bytes(b"alb" + content[3:])
+    assert "there is no block 'ALB'" in refused(files["nn"], files["nn"].with_name("out.nnue"))
+    assert "ends in .nnue" in refused(files["nnue"], files["nnue"].with_suffix(".onnx"))
+    assert "no net" in refused(files["nn"].with_name("no net.nn"), files["nn"].with_name("o.nnue"))
+
+
+def test_what_bullet_s_layout_cannot_say_or_hold_is_told(files: dict[str, Path]) -> None:
+    output = files["nnue"].with_name("out.nnue")
+    assert "give those of the second with --l2" in refused(files["bin"], output)
+    assert "--l2 is for a .bin" in refused(files["nn"], output, "--l2", "8")
+    assert "another --l2" in refused(files["bin"], output, "--l2", "9")
+    told = refused(files["simple"], output)
+    assert "(768 -> 8) x2 -> 1: a net of this project has a second layer" in told
+    write_net(files["nnue"], random_net("ALL+H", 8, 8))
+    assert "Chess768 can't hold ALL+H" in refused(files["nnue"], output.with_suffix(".bin"))
+    assert convert(files["bin"], output, "--l2", "8", "--shifts", "1").exit_code == 2
+    assert "l1_shift is 77" in refused(files["bin"], output, "--l2", "8", "--shifts", "77,6,4")
+
+
+def test_a_converted_net_says_where_it_comes_from(files: dict[str, Path]) -> None:
+    output = files["nnue"].with_name("out.bin")
+    assert convert(files["nnue"], output).exit_code == 0
+    told = json.loads(output.with_name("out.bin.json").read_text())
+    assert told["parameters"] == {"feature_set": "ALL", "l1": 8, "l2": 8, **SCALES}
+    assert list(told["inputs"]) == ["net"]
