@@ -135,7 +135,7 @@ def test_mobility_counts_keep_their_order() -> None:
 
 
 def test_another_block_of_a_study_s_name_is_refused() -> None:
-    with pytest.raises(UserError, match=r"the block PH is FILES x ROLES x COLORS, the study's"):
+    with pytest.raises(UserError, match=r"the block PH is FILES x ROLES x COLORS, the one"):
         order_of(block("PH", "FILES", *PIECE))
     with pytest.raises(UserError, match="the block H is FILES x RANKS"):
         order_of(block("H", "FILES", "RANKS", *PIECE))

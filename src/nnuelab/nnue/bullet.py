@@ -29,6 +29,7 @@ import numpy as np
 
 from nnuelab import artifacts, features
 from nnuelab.errors import UserError
+from nnuelab.nnue import study
 from nnuelab.nnue.netfile import Net
 
 INPUTS = 768
@@ -39,9 +40,7 @@ BITS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i2", "b3": "
 
 def _order() -> np.ndarray:
     """int64[768]: our number of each feature of Chess768."""
-    color, role, square = np.unravel_index(np.arange(INPUTS), (2, 6, 64))
-    rows = features.parse("ALL").terms[0].factors[0].rows
-    return rows[role * 2 + color, square].astype(np.int64)
+    return study.by_axes(features.parse("ALL").terms[0].factors[0], "COLORS ROLES RANKS FILES")
 
 
 def _length(m: int, o: int) -> int:

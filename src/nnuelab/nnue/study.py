@@ -70,7 +70,7 @@ def order(feature_set: features.FeatureSet) -> np.ndarray:
         When a term is not a block of the study's, or a block with that name is another one.
     """
     parts = [
-        offset + _order_of(term.factors[0], _known(term.name).axes.split())
+        offset + by_axes(term.factors[0], _known(term.name).axes)
         for offset, term in zip(feature_set.offsets, feature_set.terms, strict=True)
     ]
     return np.concatenate(parts)
@@ -85,7 +85,15 @@ def _known(term: str) -> _Block:
     return _BLOCKS[term]
 
 
-def _order_of(block: features.Block, axes: list[str]) -> np.ndarray:
+def by_axes(block: features.Block, order: str) -> np.ndarray:
+    """int64[size]: a block's number of each feature, in the order of such axes.
+
+    Raises
+    ------
+    UserError
+        When the block has other concepts.
+    """
+    axes = order.split()
     ours = list(_axes_of(block))
     numbers = np.arange(block.size).reshape([size for _, size in ours])
     left = {i: name for i, (name, _) in enumerate(ours)}
@@ -98,8 +106,8 @@ def _order_of(block: features.Block, axes: list[str]) -> np.ndarray:
         del left[place]
     if left or len(moved) < len(axes):
         raise UserError(
-            f"{block.file}: the block {block.name} is {block.formula}, the study's of that name "
-            f"is {' x '.join(axes)}; rename yours"
+            f"{block.file}: the block {block.name} is {block.formula}, the one that others know "
+            f"by that name is {' x '.join(axes).replace('-', '')}; rename yours"
         )
     numbers = numbers.transpose(moved)
     return np.flip(numbers, tuple(i for i, a in enumerate(axes) if a.startswith("-"))).ravel()

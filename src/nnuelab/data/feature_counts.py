@@ -1,0 +1,131 @@
+"""How often features are active in positions, and what every legal move there changes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make
+from nnuelab.chess.position import POSITION
+from nnuelab.data.records import unpack
+from nnuelab.features import FeatureSet, kernels
+from nnuelab.jit import jit, lsb
+
+COUNTS = np.dtype(
+    [
+        ("positions", "i8"),
+        ("active", "i8"),  # features of these positions, each once
+        ("moves", "i8"),  # legal moves in them
+        ("added", "i8"),  # features that become active by those moves
+        ("removed", "i8"),
+        ("refreshes", "i8"),  # moves after which the accumulator is made from scratch
+        ("touched", "i8"),  # rows: added and removed ones, or all active ones at a refresh
+    ],
+    align=True,
+)
+"""Sums over positions and all their legal moves, for one perspective: means are theirs to take."""
+
+
+@jit
+def _count(tables, records, counts, seen):
+    # A record is a bare pointer to numba: the array is named at each use, or it is freed before.
+    scratch = np.zeros(2, POSITION)
+    legal = np.empty(MAX_MOVES, np.int64)
+    added = np.empty(tables.max_active, np.int32)
+    removed = np.empty(tables.max_active, np.int32)
+    for i in range(len(records)):
+        unpack(records[i], scratch[0])
+        turn = np.int64(scratch[0].turn)
+        for side in range(2):
+            n = kernels.active(tables, scratch[0], turn ^ side, added)
+            counts[side].positions += 1
+            counts[side].active += n
+            for k in range(n):
+                seen[added[k]] = True
+        n_moves = legal_moves(scratch[0], legal)
+        for m in range(n_moves):
+            make(scratch[0], scratch[1], legal[m])
+            for side in range(2):
+                n_added, n_removed = kernels.changes(
+                    tables, scratch[0], scratch[1], turn ^ side, added, removed
+                )
+                counts[side].moves += 1
+                counts[side].added += n_added
+                counts[side].removed += n_removed
+                touched = n_added + n_removed
+                if kernels.needs_refresh(tables, scratch[0], scratch[1], turn ^ side):
+                    counts[side].refreshes += 1
+                    touched = kernels.active(tables, scratch[1], turn ^ side, added)
+                counts[side].touched += touched
+
+
+def count(features: FeatureSet, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts over positions and all legal moves in them.
+
+    Parameters
+    ----------
+    records : RECORD [n]
+
+    Returns
+    -------
+    counts : COUNTS [2]
+        For the perspective of the player who is to move, and for the other's.
+    seen : bool [N]
+        Whether a feature is active in any of the positions, for either.
+    """
+    counts, seen = np.zeros(2, COUNTS), np.zeros(features.size, np.bool_)
+    _count(features.tables().record, np.ascontiguousarray(records), counts, seen)
+    return counts, seen
+
+
+@jit
+def _refreshes(tables, records, found):
+    scratch = np.zeros(2, POSITION)
+    for i in range(len(records)):
+        if records[i].move == NO_MOVE:
+            continue
+        unpack(records[i], scratch[0])
+        make(scratch[0], scratch[1], np.int64(records[i].move))
+        for perspective in range(2):
+            if kernels.needs_refresh(tables, scratch[0], scratch[1], perspective):
+                found[perspective] += 1
+
+
+def played_refreshes(features: FeatureSet, records: np.ndarray) -> np.ndarray:
+    """Refreshes of White's and of Black's accumulator by the moves that were played, int64 [2]."""
+    found = np.zeros(2, np.int64)
+    _refreshes(features.tables().record, np.ascontiguousarray(records), found)
+    return found
+
+
+@jit
+def _count_members(records, members):
+    total = 0
+    for i in range(len(records)):
+        occupied, pieces = np.uint64(records[i].occupied), np.uint64(records[i].pieces_low)
+        n = 0
+        while occupied:
+            square = lsb(occupied)
+            occupied &= occupied - np.uint64(1)
+            if n == 16:
+                pieces = np.uint64(records[i].pieces_high)
+            piece = np.int64(pieces & np.uint64(15))
+            pieces >>= np.uint64(4)
+            n += 1
+            for perspective in range(2):
+                total += members[piece ^ perspective, square ^ (56 * perspective)]
+    return total
+
+
+def with_repeats(features: FeatureSet, records: np.ndarray) -> float | None:
+    """Mean number of pieces that make a feature active, seen from one side.
+
+    It is the number of active features if one that two pieces make active counts twice. None when
+    the set isn't a sum of piece-square blocks.
+    """
+    total = 0
+    for term in features.terms:
+        rows = getattr(term.factors[0], "rows", None)
+        if len(term.factors) > 1 or rows is None:
+            return None
+        total += _count_members(np.ascontiguousarray(records), (rows >= 0).astype(np.int64))
+    return total / (2 * len(records))

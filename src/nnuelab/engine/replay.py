@@ -1,0 +1,267 @@
+"""What keeping accumulators up to date costs, measured on all legal moves of given positions.
+
+The moves are made and the accumulators brought up by the search's own code, again and again. What
+the rows alone cost is measured with the same lists of rows, found beforehand: the rest of the time
+goes into finding them.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nnuelab.chess import notation
+from nnuelab.chess.moves import make
+from nnuelab.engine.accumulators import bring_up, outdate
+from nnuelab.engine.state import FRAMES, Memory, frame_at
+from nnuelab.features import FeatureSet, kernels, parse
+from nnuelab.jit import aligned, at, copy_record, jit, view
+from nnuelab.nnue import inference
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.netfile import Net
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Positions with all their legal moves.
+
+    Attributes
+    ----------
+    positions : POSITION [n]
+    moves : int64
+        Of the first position, then of the next...
+    ends : int64 [n]
+        Where the moves of each position end.
+    """
+
+    positions: np.ndarray
+    moves: np.ndarray
+    ends: np.ndarray
+
+    @classmethod
+    def of(cls, positions: Sequence[np.void]) -> Moves:
+        """All legal moves of some positions."""
+        legal = [notation.moves_of(position) for position in positions]
+        return cls(
+            np.array(list(positions)),
+            np.array([move for moves in legal for move in moves], np.int64),
+            np.cumsum([len(moves) for moves in legal], dtype=np.int64),
+        )
+
+    @property
+    def updates(self) -> int:
+        """Accumulators that have to be brought up: two a move."""
+        return 2 * len(self.moves)
+
+
+@jit
+def _make_all(s, positions, moves, ends, roots, updating):
+    """Makes every move; with ``updating``, brings up both accumulators behind it."""
+    accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
+    move = np.int64(0)
+    for i in range(len(positions)):
+        root, below = frame_at(s, 0), frame_at(s, 1)
+        copy_record(root.position, positions[i])
+        accumulators[0] = roots[i]
+        root.computed[:] = 1
+        while move < ends[i]:
+            make(root.position, below.position, moves[move])
+            move += 1
+            outdate(below)
+            if updating:
+                for perspective in range(2):
+                    bring_up(s, 1, perspective)
+
+
+@jit
+def _copy_last(s, out):
+    out[:] = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)[1]
+
+
+@jit
+def _refresh_roots(net, positions, roots):
+    for i in range(len(positions)):
+        for perspective in range(2):
+            inference.refresh(net, positions[i], perspective, roots[i, perspective])
+
+
+@jit
+def _list_rows(tables, positions, moves, ends, child, rows, starts, scratch):
+    """The rows that each update touches, one list after another; returns how many there are.
+
+    Update u adds rows[starts[u, 0] : starts[u, 1]] and subtracts those up to starts[u, 2], from the
+    bias when starts[u, 3] is 1. What has no room in ``rows`` is only counted.
+    """
+    n = np.int64(0)
+    move = np.int64(0)
+    for i in range(len(positions)):
+        while move < ends[i]:
+            make(positions[i], child[0], moves[move])
+            for perspective in range(2):
+                start = starts[2 * move + perspective]
+                start[3] = kernels.needs_refresh(tables, positions[i], child[0], perspective)
+                if start[3]:
+                    n_added = kernels.active(tables, child[0], perspective, scratch[0])
+                    n_removed = np.int64(0)
+                else:
+                    n_added, n_removed = kernels.changes(
+                        tables, positions[i], child[0], perspective, scratch[0], scratch[1]
+                    )
+                start[0], start[1], start[2] = n, n + n_added, n + n_added + n_removed
+                if start[2] <= len(rows):
+                    rows[start[0] : start[1]] = scratch[0, :n_added]
+                    rows[start[1] : start[2]] = scratch[1, :n_removed]
+                n = start[2]
+            move += 1
+    return n
+
+
+@jit
+def _combine_all(net, ends, roots, rows, starts, with_rows):
+    """Applies the listed rows of every update; without them it only copies."""
+    accumulators = view(net.accumulators, (2, net.width), np.int16)
+    bias = view(net.b1, net.width, np.int16)
+    move = np.int64(0)
+    for i in range(len(ends)):
+        while move < ends[i]:
+            for perspective in range(2):
+                start = starts[2 * move + perspective]
+                source = bias if start[3] else roots[i, perspective]
+                plus, minus = rows[start[0] :], rows[start[1] :]
+                n_plus, n_minus = start[1] - start[0], start[2] - start[1]
+                if not with_rows:
+                    n_plus = n_minus = np.int64(0)
+                inference.update(
+                    net, source, accumulators[at(perspective)], plus, n_plus, minus, n_minus
+                )
+            move += 1
+
+
+_WITH, _WITHOUT = np.bool_(True), np.bool_(False)
+
+
+class Replay:
+    """The moves of given positions, made again and again with one net.
+
+    Attributes
+    ----------
+    rows : int
+        Rows that all updates together touch.
+    """
+
+    def __init__(self, net: Net, moves: Moves) -> None:
+        evaluator = Evaluator(net)
+        self._net = evaluator.record
+        self._memory = Memory(evaluator)
+        self._moves = moves
+        self._lists = moves.positions, moves.moves, moves.ends
+        self._roots = aligned((len(moves.positions), 2, int(self._net["width"])), np.int16)
+        _refresh_roots(self._net, moves.positions, self._roots)
+        self._starts = np.zeros((moves.updates, 4), np.int64)
+        self._rows = np.zeros(0, np.int32)
+        self.rows = self._list_rows()
+        self._rows = np.zeros(self.rows + 1, np.int32)  # one more: the last list may be empty
+        self._list_rows()
+
+    def _list_rows(self) -> int:
+        features = self._net["features"]
+        child = np.zeros(1, self._moves.positions.dtype)
+        scratch = np.zeros((2, int(features["max_active"])), np.int32)
+        return int(_list_rows(features, *self._lists, child, self._rows, self._starts, scratch))
+
+    def make(self) -> None:
+        """Makes the moves."""
+        _make_all(self._memory.record, *self._lists, self._roots, _WITHOUT)
+
+    def update(self) -> None:
+        """Makes the moves and brings up the accumulators."""
+        _make_all(self._memory.record, *self._lists, self._roots, _WITH)
+
+    def copy(self) -> None:
+        """Copies an accumulator for every update."""
+        _combine_all(self._net, self._moves.ends, self._roots, self._rows, self._starts, _WITHOUT)
+
+    def combine(self) -> None:
+        """Copies and adds and subtracts the rows of every update."""
+        _combine_all(self._net, self._moves.ends, self._roots, self._rows, self._starts, _WITH)
+
+    def accumulators(self) -> np.ndarray:
+        """int16[2, width]: those behind the last move, as :meth:`update` leaves them."""
+        out = np.empty((2, int(self._net["width"])), np.int16)
+        _copy_last(self._memory.record, out)
+        return out
+
+    @property
+    def sides(self) -> list[Callable[[], None]]:
+        """What has to be timed for :class:`Cost`."""
+        return [self.make, self.update, self.copy, self.combine]
+
+    def cost(self, seconds: Sequence[float]) -> Cost:
+        """What the times of :attr:`sides` mean."""
+        made, updated, copied, combined = (1e9 * s / self._moves.updates for s in seconds)
+        rows = self.rows / self._moves.updates
+        return Cost(
+            rows=rows,
+            row_ns=(combined - copied) / rows if rows else 0.0,
+            predicted_ns=combined,
+            measured_ns=updated - made,
+        )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Means over the updates of one accumulator.
+
+    Attributes
+    ----------
+    rows : float
+        Rows added and subtracted.
+    row_ns : float
+        Time for one of them.
+    predicted_ns : float
+        Time for copying the accumulator and for the rows.
+    measured_ns : float
+        Time for all that the search does, finding the rows included.
+    """
+
+    rows: float
+    row_ns: float
+    predicted_ns: float
+    measured_ns: float
+
+
+def in_turn(sides: Sequence[Callable[[], object]], rounds: int, seconds: float) -> list[float]:
+    """Median seconds of a call of each side; each round calls all, for about ``seconds`` each."""
+    calls = []
+    for side in sides:
+        side()  # compiles, and touches the memory
+        start = time.perf_counter()
+        side()
+        calls.append(max(1, round(seconds / max(time.perf_counter() - start, 1e-9))))
+    found: list[list[float]] = [[] for _ in sides]
+    for _ in range(rounds):
+        for times, side, n in zip(found, sides, calls, strict=True):
+            start = time.perf_counter()
+            for _ in range(n):
+                side()
+            times.append((time.perf_counter() - start) / n)
+    return [statistics.median(times) for times in found]
+
+
+def any_net(features: FeatureSet | str, l1: int, l2: int = 8) -> Net:
+    """A net with small random weights in the first layer; what updates cost depends on sizes."""
+    size = parse(features).size if isinstance(features, str) else features.size
+    rng = np.random.default_rng(1)
+    return Net(
+        str(features),
+        w1=rng.integers(-9, 10, (size, l1), np.int16),
+        b1=np.zeros(l1, np.int16),
+        w2=np.zeros((l2, 2 * l1), np.int8),
+        b2=np.zeros(l2, np.int32),
+        w3=np.zeros(l2, np.int16),
+        b3=np.zeros(1, np.int32),
+    )

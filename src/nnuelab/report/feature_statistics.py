@@ -1,0 +1,313 @@
+"""How many features of a set are active, what a move changes, and what that costs.
+
+All figures are those of one accumulator, so of one player's view of the board; what the two players
+see is never added up. docs/feature-statistics.md says what each of them means.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnuelab import artifacts, data, features
+from nnuelab.chess.position import POSITION
+from nnuelab.data import feature_counts
+from nnuelab.data.records import unpack
+from nnuelab.data.sampling import Sampling, sample
+from nnuelab.engine import replay
+from nnuelab.errors import UserError
+
+Row = dict[str, Any]
+
+COLUMNS = (
+    "feature_set",
+    "perspective",  # mover: of the side to move, other, both: their mean
+    "features",
+    "dead",
+    "never_seen",
+    "positions",
+    "moves",
+    "active",
+    "active_with_repeats",
+    "added",
+    "removed",
+    "touched",
+    "refreshes_per_move",
+    "refreshes_per_game",
+    "l1",
+    "weight_bytes",
+    "row_ns",
+    "predicted_ns",
+    "measured_ns",
+    "published_active",
+    "published_added",
+    "published_removed",
+)
+
+PUBLISHED = {  # active, added and removed; M. E. Lombardo, UBA 2024
+    "ALL": (14.68, 0.98, 0.60),
+    "H": (14.68, 0.60, 0.43),
+    "V": (14.68, 0.61, 0.43),
+    "D1": (14.68, 0.77, 0.52),
+    "D2": (14.68, 0.77, 0.52),
+    "PH": (8.23, 0.92, 0.57),
+    "PV": (8.30, 0.83, 0.53),
+    "MB": (48.93, 5.68, 4.35),
+    "MC": (12.00, 2.34, 1.48),
+}
+
+TIMED_POSITIONS = 200  # whose moves are made to measure a time
+LARGEST_TIMED = 2 << 30  # bytes of weights; a larger first layer isn't made for it
+ROUNDS = 7
+SECONDS = 0.02  # of one measurement
+FORMATS = (".svg", ".png", ".html")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """What the statistics are made of.
+
+    Attributes
+    ----------
+    records : RECORD [n]
+        The positions whose legal moves are counted.
+    played : RECORD
+        Positions with the move played in each.
+    games : int or None
+        How many whole games ``played`` are; None when they aren't.
+    """
+
+    records: np.ndarray
+    played: np.ndarray
+    games: int | None
+
+
+def load(path: Path, limit: int) -> Positions:
+    """Positions of a dataset file, evenly spaced, or of the first games of a PGN file.
+
+    Raises
+    ------
+    UserError
+        When the file is missing or has no positions.
+    """
+    if path.suffix == ".npy":
+        records = data.open(path).records
+        if not len(records):
+            raise UserError(f"{path} has no positions; give games or another dataset")
+        places = np.unique(np.linspace(0, len(records) - 1, min(limit, len(records))).astype(int))
+        return Positions(np.array(records[places]), records, _whole_games(records))
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "positions.npy"
+        options = Sampling(min_ply=0, skip_check=False, skip_captures=False)
+        sample([path], output, options, max_positions=limit)
+        records = np.load(output)
+    played = records
+    if len(records) == limit and (records["game"] != records["game"][-1]).any():
+        played = records[records["game"] != records["game"][-1]]  # the last game may be cut
+    return Positions(records, played, len(np.unique(played["game"])))
+
+
+def _whole_games(records: np.ndarray) -> int | None:
+    """The number of games when every one is there move by move from its first, else None."""
+    games, plies = records["game"].astype(np.int64), records["ply"].astype(np.int64)
+    begins = np.diff(games, prepend=games[0] - 1) != 0
+    follows = np.diff(plies, prepend=-1) == 1
+    whole = np.where(begins, plies == 0, follows).all() and (records["move"] != 0).all()
+    return int(begins.sum()) if whole and len(np.unique(games)) == begins.sum() else None
+
+
+def rows(feature_set: features.FeatureSet, positions: Positions, l1: int) -> list[Row]:
+    """Rows of COLUMNS: three for each term of a sum and three for the whole."""
+    parts = [features.FeatureSet((term,)) for term in feature_set.terms]
+    sets = [*parts, feature_set] if len(parts) > 1 else [feature_set]
+    moves = replay.Moves.of(_timed(positions.records))
+    return [row for each in sets for row in _rows_of(each, positions, l1, moves)]
+
+
+def _timed(records: np.ndarray) -> list[np.void]:
+    places = np.unique(np.linspace(0, len(records) - 1, TIMED_POSITIONS).astype(int))
+    found = np.zeros(len(places), POSITION)
+    for place, position in zip(places, found, strict=True):
+        unpack(records[place], position)
+    return list(found)
+
+
+def _rows_of(
+    feature_set: features.FeatureSet, positions: Positions, l1: int, moves: replay.Moves
+) -> list[Row]:
+    counts, seen = feature_counts.count(feature_set, positions.records)
+    played = feature_counts.played_refreshes(feature_set, positions.played)
+    published = PUBLISHED.get(feature_set.name, (None, None, None))
+    row: Row = {
+        "feature_set": feature_set.name,
+        "features": feature_set.size,
+        "dead": len(feature_set.dead),
+        "never_seen": int((~seen).sum()),
+        "positions": int(counts["positions"][0]),
+        "moves": int(counts["moves"][0]),
+        "active_with_repeats": feature_counts.with_repeats(feature_set, positions.records),
+        "refreshes_per_game": None if positions.games is None else played.mean() / positions.games,
+        "l1": l1,
+        "weight_bytes": 2 * feature_set.size * l1,
+        **_cost(feature_set, l1, moves),
+        **dict(zip(COLUMNS[-3:], published, strict=True)),
+    }
+    sides = {"both": slice(0, 2), "mover": slice(0, 1), "other": slice(1, 2)}
+    return [
+        {
+            column: ({**row, "perspective": side} | _means(counts[part]))[column]
+            for column in COLUMNS
+        }
+        for side, part in sides.items()
+    ]
+
+
+def _means(counts: np.ndarray) -> Row:
+    moves = max(int(counts["moves"].sum()), 1)
+    means = {name: counts[name].sum() / moves for name in ("added", "removed", "touched")}
+    return {
+        "active": counts["active"].sum() / counts["positions"].sum(),
+        "refreshes_per_move": counts["refreshes"].sum() / moves,
+        **means,
+    }
+
+
+def _cost(feature_set: features.FeatureSet, l1: int, moves: replay.Moves) -> Row:
+    if 2 * feature_set.size * l1 > LARGEST_TIMED or not moves.updates:
+        return {"row_ns": None, "predicted_ns": None, "measured_ns": None}
+    replayed = replay.Replay(replay.any_net(feature_set, l1), moves)
+    cost = replayed.cost(replay.in_turn(replayed.sides, ROUNDS, SECONDS))
+    return {name: getattr(cost, name) for name in ("row_ns", "predicted_ns", "measured_ns")}
+
+
+def write_csv(path: Path, found: list[Row]) -> None:
+    """Writes all columns, a value that isn't known as an empty cell."""
+    with artifacts.atomic(path) as temporary, open(temporary, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(
+            {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()} for row in found
+        )
+
+
+def tables(found: list[Row]) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """What to print: title to head and lines, of the means of both perspectives."""
+    shown = [row for row in found if row["perspective"] == "both"]
+    wanted = {
+        "features of a position": {
+            "features": "features",
+            "dead": "dead",
+            "never seen": "never_seen",
+            "active": "active",
+            "with repeats": "active_with_repeats",
+        },
+        "rows that a legal move changes in one accumulator, and refreshes": {
+            "added": "added",
+            "removed": "removed",
+            "touched": "touched",
+            "refreshes a move": "refreshes_per_move",
+            "a game": "refreshes_per_game",
+        },
+        "an update of one accumulator": {
+            "l1": "l1",
+            "bytes of weights": "weight_bytes",
+            "ns a row": "row_ns",
+            "ns predicted": "predicted_ns",
+            "ns measured": "measured_ns",
+        },
+        "as the study published it, wrong as it is (see docs/feature-statistics.md)": {
+            "active": "published_active",
+            "added": "published_added",
+            "removed": "published_removed",
+        },
+    }
+    made = {}
+    for title, columns in wanted.items():
+        lines = [
+            [row["feature_set"], *(_cell(row[column]) for column in columns.values())]
+            for row in shown
+            if any(row[column] is not None for column in columns.values())
+        ]
+        if lines:
+            made[title] = (["feature set", *columns], lines)
+    return made
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+
+
+def check_plot(path: Path) -> None:
+    """Raises UserError when a figure can't have such a name."""
+    if path.suffix not in FORMATS:
+        raise UserError(f"{path}: a figure's name ends in {', '.join(FORMATS)}")
+
+
+def plot(path: Path, found: list[Row]) -> None:
+    """Draws what a move changes and what an update costs, as SVG, PNG, or HTML with the tables."""
+    check_plot(path)
+    content = _figure(found, "png" if path.suffix == ".png" else "svg")
+    if path.suffix == ".html":
+        content = _page(found, content.decode()).encode()
+    with artifacts.atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _figure(found: list[Row], kind: str) -> bytes:
+    from matplotlib.figure import Figure
+
+    shown = [row for row in found if row["perspective"] == "both"]
+    names = [row["feature_set"] for row in shown]
+    places = np.arange(len(shown))
+    figure = Figure(figsize=(11, 1.6 + 0.45 * len(shown)), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+
+    def values(column: str) -> np.ndarray:
+        return np.array([np.nan if row[column] is None else row[column] for row in shown], float)
+
+    left.barh(places, values("added"), label="added")
+    left.barh(places, values("removed"), left=values("added"), label="removed")
+    total = values("published_added") + values("published_removed")
+    left.plot(total, places, "kx", label="published (both)")
+    left.set_yticks(places, names)
+    left.invert_yaxis()
+    left.set_xlabel("rows a legal move changes in one accumulator")
+    left.legend()
+    right.barh(places - 0.2, values("predicted_ns"), 0.4, label="its rows alone")
+    right.barh(places + 0.2, values("measured_ns"), 0.4, label="whole")
+    right.set_xlabel(f"an update of one accumulator of {shown[0]['l1']} neurons (ns)")
+    right.legend()
+    for axes in (left, right):
+        axes.set_xlim(left=0)
+        axes.spines[["top", "right"]].set_visible(False)
+    out = io.BytesIO()
+    # Without date and versions inside, the same figures give the same bytes.
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    figure.savefig(out, format=kind, dpi=120, metadata=metadata)
+    return out.getvalue()
+
+
+def _page(found: list[Row], svg: str) -> str:
+    parts = [
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        "<title>Feature statistics</title>\n<style>body { font-family: sans-serif } "
+        "td, th { padding: 0 0.6em; text-align: right }</style>\n",
+        svg[svg.index("<svg") :],
+    ]
+    for title, (head, lines) in tables(found).items():
+        parts.append(f"<h2>{html.escape(title)}</h2>\n<table>\n")
+        cells = [("th", head), *(("td", line) for line in lines)]
+        for tag, line in cells:
+            inner = "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line)
+            parts.append(f"<tr>{inner}</tr>\n")
+        parts.append("</table>\n")
+    return "".join(parts)
