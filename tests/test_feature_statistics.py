@@ -178,7 +178,8 @@ def test_what_is_timed_is_what_the_search_does(king_blocks: Path, expression: st
 
 def test_times_are_split_into_rows_and_the_rest() -> None:
     moves = replay.Moves.of([notation.from_fen(FENS[0])])
-    cost = replay.Replay(replay.any_net("ALL", 64), moves).cost([1e-9, 401e-9, 40e-9, 200e-9])
+    seconds = np.array([[1e-9], [401e-9], [40e-9], [200e-9]])
+    cost = replay.Replay(replay.any_net("ALL", 64), moves).cost(seconds)
     assert cost.rows == 2
     assert cost.row_ns == pytest.approx(2)
     assert cost.predicted_ns == pytest.approx(5)

@@ -13,6 +13,7 @@ from nnuelab.errors import UserError
 
 BENCHMARKS = {  # name -> module and function that returns the rows
     "search": "nnuelab.engine.bench:search_rows",
+    "features": "nnuelab.engine.feature_bench:feature_rows",
     "kernels": "nnuelab.engine.bench:kernel_rows",
     "latency": "nnuelab.engine.latency_bench:latency_rows",
     "perft": "nnuelab.engine.bench:perft_rows",

@@ -98,7 +98,7 @@ def find_stockfish() -> str | None:
         return None
 
 
-def _row(
+def row(
     name: str,
     ours: float,
     reference: float | None,
@@ -106,6 +106,7 @@ def _row(
     at_least: float | None,
     aim: float | None,
 ) -> dict[str, Any]:
+    """A row of figures; the bounds are those of ours / reference."""
     return {
         "name": name,
         "ours": ours,
@@ -146,8 +147,8 @@ def search_rows() -> list[dict[str, Any]]:
         stockfish.close()
     per_cpu, per_second, reference = map(statistics.geometric_mean, medians)
     return [
-        _row("search, per CPU-second", per_cpu, FLOOR, "nodes/s", 1.0, STUDY / FLOOR),
-        _row(
+        row("search, per CPU-second", per_cpu, FLOOR, "nodes/s", 1.0, STUDY / FLOOR),
+        row(
             "search, against Debian's stockfish",
             per_second,
             reference if stockfish else None,
@@ -213,7 +214,7 @@ def perft_rows() -> list[dict[str, Any]]:
         for side, (low, high) in bounds.items():
             if side in medians:
                 rows.append(
-                    _row(f"{title} {side}", medians["ours"], medians[side], "nodes/s", low, high)
+                    row(f"{title} {side}", medians["ours"], medians[side], "nodes/s", low, high)
                 )
     if stockfish:
         stockfish.close()

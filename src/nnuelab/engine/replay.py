@@ -7,7 +7,6 @@ goes into finding them.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -200,13 +199,13 @@ class Replay:
         """What has to be timed for :class:`Cost`."""
         return [self.make, self.update, self.copy, self.combine]
 
-    def cost(self, seconds: Sequence[float]) -> Cost:
-        """What the times of :attr:`sides` mean."""
-        made, updated, copied, combined = (1e9 * s / self._moves.updates for s in seconds)
+    def cost(self, seconds: np.ndarray) -> Cost:
+        """What the times of :attr:`sides`, float64 [4, rounds], mean."""
+        made, updated, copied, combined = 1e9 * seconds / self._moves.updates
         rows = self.rows / self._moves.updates
         return Cost(
             rows=rows,
-            row_ns=(combined - copied) / rows if rows else 0.0,
+            row_ns=(combined - copied) / max(rows, 1e-9),
             predicted_ns=combined,
             measured_ns=updated - made,
         )
@@ -214,42 +213,46 @@ class Replay:
 
 @dataclass(frozen=True)
 class Cost:
-    """Means over the updates of one accumulator.
+    """Means over the updates of one accumulator, the times for each round of measurements.
 
     Attributes
     ----------
     rows : float
         Rows added and subtracted.
-    row_ns : float
+    row_ns : ndarray of float64 [rounds]
         Time for one of them.
-    predicted_ns : float
+    predicted_ns : ndarray of float64 [rounds]
         Time for copying the accumulator and for the rows.
-    measured_ns : float
+    measured_ns : ndarray of float64 [rounds]
         Time for all that the search does, finding the rows included.
     """
 
     rows: float
-    row_ns: float
-    predicted_ns: float
-    measured_ns: float
+    row_ns: np.ndarray
+    predicted_ns: np.ndarray
+    measured_ns: np.ndarray
 
 
-def in_turn(sides: Sequence[Callable[[], object]], rounds: int, seconds: float) -> list[float]:
-    """Median seconds of a call of each side; each round calls all, for about ``seconds`` each."""
+def in_turn(sides: Sequence[Callable[[], object]], rounds: int, seconds: float) -> np.ndarray:
+    """CPU seconds of a call of each side, float64 [sides, rounds].
+
+    A round calls all sides, each for about ``seconds``: what is compared is taken from one round,
+    since the machine's speed drifts.
+    """
     calls = []
     for side in sides:
         side()  # compiles, and touches the memory
-        start = time.perf_counter()
+        start = time.thread_time()
         side()
-        calls.append(max(1, round(seconds / max(time.perf_counter() - start, 1e-9))))
-    found: list[list[float]] = [[] for _ in sides]
-    for _ in range(rounds):
+        calls.append(max(1, round(seconds / max(time.thread_time() - start, 1e-9))))
+    found = np.zeros((len(sides), rounds))
+    for i in range(rounds):
         for times, side, n in zip(found, sides, calls, strict=True):
-            start = time.perf_counter()
+            start = time.thread_time()
             for _ in range(n):
                 side()
-            times.append((time.perf_counter() - start) / n)
-    return [statistics.median(times) for times in found]
+            times[i] = (time.thread_time() - start) / n
+    return found
 
 
 def any_net(features: FeatureSet | str, l1: int, l2: int = 8) -> Net:

@@ -1,0 +1,231 @@
+"""What feature sets cost against ALL: an evaluated position, a search, a batch for training."""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import sys
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nnuelab import features
+from nnuelab.chess import notation
+from nnuelab.data import records
+from nnuelab.engine.bench import POSITIONS, row, widened
+from nnuelab.engine.replay import Cost, Moves, Replay, any_net, in_turn
+from nnuelab.engine.search import Engine, load_net
+from nnuelab.errors import UserError
+from nnuelab.features import FeatureSet, kernels
+from nnuelab.jit import address, aligned
+from nnuelab.nnue.netfile import Net
+
+L1, L2 = 512, 32
+ROUNDS = 31  # of updates and batches
+SECONDS = 0.005  # of one measurement of them
+SEARCH_ROUNDS = 5
+NODES = 60_000  # of one search
+BATCH = 16_384  # positions, as in training
+PASSES = 10  # over the positions that a net is fitted to
+
+# Nanoseconds that finding the rows may take, beyond 1.3 times the rows' own, and the aim with 1.1
+LINES, PAIRS, MOBILITY = (40.0, 20.0), (60.0, 30.0), (250.0, 120.0)
+EXTRA_TIME = {
+    "H+V": LINES,
+    "D1+D2": LINES,
+    "H+V+D1+D2": LINES,
+    "ALL+H+V": LINES,
+    "ALL+D1+D2": LINES,
+    "ALL+H+V+D1+D2": LINES,
+    "ALL+PH": PAIRS,
+    "ALL+PV": PAIRS,
+    "ALL+PH+PV": PAIRS,
+    "ALL+MB": MOBILITY,
+    "ALL+MC": MOBILITY,
+}
+SEARCH = {  # nodes/s relative to ALL, at least and the aim
+    "H+V+D1+D2": (0.75, 0.88),
+    "ALL+H+V": (0.75, 0.88),
+    "ALL+D1+D2": (0.75, 0.88),
+    "ALL+H+V+D1+D2": (0.65, 0.78),
+    "ALL+PH": (0.75, 0.85),
+    "ALL+PV": (0.75, 0.85),
+    "ALL+PH+PV": (0.62, 0.72),
+    "ALL+MB": (0.33, 0.50),
+    "ALL+MC": (0.45, 0.65),
+    "KA": (0.50, 0.70),
+    "KP": (0.50, 0.70),
+    "KB(16)": (0.70, 0.85),
+}
+MEMSET = ("ALL", "H", "V", "D1", "D2")  # extraction is held against writing its output
+POSITIONS_PER_SECOND = {"PH": 2e6, "PV": 2e6, "MB": 2e6}
+SHARE_OF_MEMSET = 0.6
+
+
+def feature_rows() -> list[dict[str, Any]]:
+    """Rows for ``nnuelab bench features``; sets whose blocks are not known are skipped."""
+    known = {name for name in {**SEARCH, **EXTRA_TIME, **POSITIONS_PER_SECOND} if _parsed(name)}
+    return [*_extra_time(known), *_search(known), *_batches(known)]
+
+
+def _parsed(name: str) -> FeatureSet | None:
+    try:
+        return features.parse(name)
+    except UserError as error:
+        print(f"{name} is left out: {error}", file=sys.stderr)
+        return None
+
+
+# Updates -----------------------------------------------------------------------------------------
+
+
+def neighbours() -> list[np.void]:
+    """The positions after every move in those of ``bench``: as in a search, most are bad."""
+    roots = [notation.from_fen(fen) for fen in POSITIONS]
+    return [notation.after(root, move) for root in roots for move in notation.moves_of(root)]
+
+
+def _extra_time(known: set[str]) -> list[dict[str, Any]]:
+    """Time of both accumulators beyond that of ALL, against what the further rows cost alone."""
+    moves = Moves.of(neighbours())
+    names = ["ALL", *(name for name in EXTRA_TIME if name in known)]
+    replays = [Replay(any_net(name, L1), moves) for name in names]
+    sides = [side for replayed in replays for side in replayed.sides]
+    seconds = in_turn(sides, ROUNDS, SECONDS)
+    costs = [r.cost(seconds[4 * i : 4 * i + 4]) for i, r in enumerate(replays)]
+    return [
+        _extra_row(name, cost, costs[0], *EXTRA_TIME[name])
+        for name, cost in zip(names[1:], costs[1:], strict=True)
+    ]
+
+
+def _extra_row(name: str, cost: Cost, base: Cost, most: float, aim: float) -> dict[str, Any]:
+    extra = 2 * float(np.median(cost.measured_ns - base.measured_ns))
+    of_rows = 2 * max(float(np.median(cost.predicted_ns - base.predicted_ns)), 0.0)
+    allowed, aimed = 1.3 * of_rows + most, 1.1 * of_rows + aim
+    return {
+        "name": f"{name}: extra time a position, at most",
+        "ours": extra,
+        "reference": allowed,
+        "unit": "ns",
+        "ratio": allowed / max(extra, 1.0),  # a set may cost less than ALL
+        "at_least": 1.0,
+        "aim": allowed / aimed,
+    }
+
+
+# Search ------------------------------------------------------------------------------------------
+
+
+def imitation(net: Net, feature_set: FeatureSet, positions: list[np.void]) -> Net:
+    """A net with another first layer, whose accumulators come close to those of a net of ALL.
+
+    So searches with different feature sets grow similar trees. Where ALL is a term they are the
+    same: its rows are kept, and the others stay 0. Otherwise each position in turn has what its
+    accumulators lack shared out among its active rows (Kaczmarz' method).
+    """
+    rows = np.zeros((feature_set.size, net.l1), np.float32)
+    for offset, term in zip(feature_set.offsets, feature_set.terms, strict=True):
+        if term.name == net.feature_set:
+            rows[offset : offset + term.size] = net.w1
+            break
+    else:
+        every = features.parse(net.feature_set)
+        rng = np.random.default_rng(1)  # like positions one after another would be learned by heart
+        for _ in range(PASSES):
+            for i in rng.permutation(len(positions)):
+                position = positions[i]
+                for perspective in range(2):
+                    wanted = net.w1[_active(every, position, perspective)].sum(0)
+                    active = _active(feature_set, position, perspective)
+                    rows[active] += (wanted - rows[active].sum(0)) / max(len(active), 1)
+    limits = np.iinfo(np.int16)
+    w1 = np.clip(np.rint(rows), limits.min, limits.max).astype(np.int16)
+    return replace(net, feature_set=feature_set.name, w1=w1)
+
+
+def _active(feature_set: FeatureSet, position: np.void, perspective: int) -> np.ndarray:
+    out = np.empty(feature_set.max_active, np.int32)
+    return out[: kernels.active(feature_set.tables().record, position, perspective, out)]
+
+
+def _search(known: set[str]) -> list[dict[str, Any]]:
+    """Nodes per CPU-second over the positions of ``bench``, relative to ALL."""
+    net = widened(load_net(None), L1)
+    near = neighbours()
+    names = ["ALL", *(name for name in SEARCH if name in known)]
+    engines = [Engine(imitation(net, features.parse(name), near)) for name in names]
+    speeds = np.array([_speeds(engines, fen) for fen in POSITIONS])
+    means = np.exp(np.log(speeds).mean(0))
+    rows = []
+    for name, speed in zip(names[1:], means[1:], strict=True):
+        least, aim = SEARCH[name]
+        rows.append(row(f"{name}: search, against ALL", speed, means[0], "nodes/s", least, aim))
+    return rows
+
+
+def _speeds(engines: list[Engine], fen: str) -> list[float]:
+    """Median nodes per CPU-second of each engine, in turn."""
+    position = notation.from_fen(fen)
+    found: list[list[float]] = [[] for _ in engines]
+    for turn in range(SEARCH_ROUNDS + 1):
+        for speeds, engine in zip(found, engines, strict=True):
+            engine.new_game()
+            start = time.thread_time()
+            nodes = engine.search(position, nodes=NODES).nodes
+            if turn:  # the first one loads the kernels and touches the memory
+                speeds.append(nodes / (time.thread_time() - start))
+    return [statistics.median(speeds) for speeds in found]
+
+
+# Batches -----------------------------------------------------------------------------------------
+
+
+def _batches(known: set[str]) -> list[dict[str, Any]]:
+    """Extraction of a batch for training, one thread."""
+    near = neighbours()
+    packed = np.zeros(BATCH, records.RECORD)
+    for i, position in enumerate(near):
+        records.pack(position, packed[i])
+    packed = packed[np.arange(BATCH) % len(near)]
+    rows = []
+    for name in MEMSET:
+        ours, reference = _extraction(name, packed)
+        rows.append(
+            row(
+                f"{name}: batch extraction, against memset",
+                ours,
+                reference,
+                "positions/s",
+                SHARE_OF_MEMSET,
+                1.0,
+            )
+        )
+    for name, least in POSITIONS_PER_SECOND.items():
+        if name in known:
+            ours, _ = _extraction(name, packed)
+            rows.append(
+                row(f"{name}: batch extraction, at least", ours, least, "positions/s", 1.0, None)
+            )
+    return rows
+
+
+def _extraction(name: str, packed: np.ndarray) -> tuple[float, float]:
+    """Positions a second: extracted, and of output merely written."""
+    feature_set = features.parse(name)
+    out = aligned((2, len(packed), feature_set.max_active), np.int32)
+    n = np.zeros((2, len(packed)), np.int64)
+    tables = feature_set.tables().record
+    places = [(address(array), array.nbytes) for array in (out, n)]
+
+    def extract() -> None:
+        kernels.batch(tables, packed, out[0], out[1], n[0], n[1])
+
+    def write() -> None:
+        for place, size in places:
+            ctypes.memset(place, 255, size)
+
+    extracted, written = np.median(in_turn([extract, write], ROUNDS, SECONDS), axis=1)
+    return len(packed) / float(extracted), len(packed) / float(written)
