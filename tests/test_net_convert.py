@@ -88,7 +88,8 @@ def test_a_name_comes_back_as_it_was(tmp_path: Path, name: str) -> None:
 
 PIECE = ("ROLES", "COLORS")
 BY_NAME = {concept.name: concept for concept in (FILES, RANKS, SQUARES, ROLES, COLORS)}
-BY_NAME["MOBILITIES"] = Concept("MOBILITIES", tuple(map(str, range(103))))
+BY_NAME["-COLORS"] = Concept("COLORS", COLORS.values[::-1])
+BY_NAME["KING SQUARES"] = Concept("KING SQUARES", SQUARES.values)
 
 
 def block(name: str, *concepts: str) -> Any:
@@ -112,9 +113,11 @@ def order_of(made: Any) -> np.ndarray:
 @given(st.integers(0, 7), *[st.integers(0, n) for n in (5, 1, 5, 1)])
 def test_pairs_have_their_colours_exchanged(line: int, r1: int, c1: int, r2: int, c2: int) -> None:
     for name, lines in ("PH", "RANKS"), ("PV", "FILES"):
-        made = block(name, lines, *PIECE, *PIECE)
         index = line * 144 + r1 * 24 + (1 - c1) * 12 + r2 * 2 + (1 - c2)
+        made = block(name, lines, *PIECE, *PIECE)
         assert order_of(made)[index] == made.index(line, r1, c1, r2, c2)
+        same = block(name, lines, "ROLES", "-COLORS", "ROLES", "-COLORS")
+        assert order_of(same)[index] == same.index(line, r1, 1 - c1, r2, 1 - c2) == index
 
 
 @given(st.integers(0, 7), st.integers(0, 7), st.integers(0, 5), st.integers(0, 1))
@@ -130,8 +133,11 @@ def test_squares_are_numbered_by_rank_or_file_as_the_study_does(
         assert order_of(made)[index] == made.index(f + 8 * k, r, c)
 
 
-def test_mobility_counts_keep_their_order() -> None:
-    np.testing.assert_array_equal(order_of(block("MC", "MOBILITIES", "COLORS")), np.arange(206))
+@given(st.integers(0, 63), st.integers(0, 767))
+def test_a_king_s_tables_are_tables_of_all(king: int, index: int) -> None:
+    made = block("KA", "KING SQUARES", "FILES", "RANKS", *PIECE)
+    values = np.unravel_index(index, (8, 8, 6, 2))
+    assert order_of(made)[king * 768 + index] == made.index(king, *values)
 
 
 def test_another_block_of_a_study_s_name_is_refused() -> None:

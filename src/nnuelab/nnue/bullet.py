@@ -40,7 +40,9 @@ BITS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i2", "b3": "
 
 def _order() -> np.ndarray:
     """int64[768]: our number of each feature of Chess768."""
-    return study.by_axes(features.parse("ALL").terms[0].factors[0], "COLORS ROLES RANKS FILES")
+    return study.by_axes(
+        features.parse("ALL").terms[0].factors[0], "COLORS x ROLES x RANKS x FILES"
+    )
 
 
 def _length(m: int, o: int) -> int:

@@ -1,7 +1,7 @@
 """The study's names of feature sets and its order of features, for its ``.nn`` files.
 
 An order is written as axes, the last running fastest: the names of the block's concepts, where
-SQUARES is RANKS FILES, and ``-COLORS`` is the colour with own = 1 and enemy = 0. Whatever order a
+SQUARES is RANKS x FILES, and ``-COLORS`` is the colour with own = 1 and enemy = 0. Whatever order a
 block of ours has, rows are moved to their place when a file is read or written. Source: the index
 table of M. E. Lombardo, "Feature set analysis for chess NNUE networks" (2024), and his files.
 """
@@ -26,16 +26,18 @@ class _Block:
 
 
 _BLOCKS = {
-    "ALL": _Block("all", "FILES RANKS ROLES COLORS"),
-    "H": _Block("h", "FILES ROLES COLORS"),
-    "V": _Block("v", "RANKS ROLES COLORS"),
-    "D1": _Block("d1", "DIAGS1 ROLES COLORS"),
-    "D2": _Block("d2", "DIAGS2 ROLES COLORS"),
+    "ALL": _Block("all", "FILES x RANKS x ROLES x COLORS"),
+    "H": _Block("h", "FILES x ROLES x COLORS"),
+    "V": _Block("v", "RANKS x ROLES x COLORS"),
+    "D1": _Block("d1", "DIAGS1 x ROLES x COLORS"),
+    "D2": _Block("d2", "DIAGS2 x ROLES x COLORS"),
     # The pairs' names are exchanged there: its "ph" groups by file.
-    "PH": _Block("pv", "RANKS ROLES -COLORS ROLES -COLORS"),
-    "PV": _Block("ph", "FILES ROLES -COLORS ROLES -COLORS"),
-    "MB": _Block("mb", "RANKS FILES ROLES COLORS"),
-    "MC": _Block("mc", "MOBILITIES COLORS"),
+    "PH": _Block("pv", "RANKS x ROLES x -COLORS x ROLES x -COLORS"),
+    "PV": _Block("ph", "FILES x ROLES x -COLORS x ROLES x -COLORS"),
+    "MB": _Block("mb", "RANKS x FILES x ROLES x COLORS"),
+    "MC": _Block("mc", ""),  # no stride index, for the counts end at each role's own: ours is its
+    # Named in the study, but no net of it was trained; its king squares are numbered like MB's.
+    "KA": _Block("ka", "KING SQUARES x FILES x RANKS x ROLES x COLORS"),
 }
 _OURS = {block.name.upper(): name for name, block in _BLOCKS.items()} | {"HV": "ALL"}
 
@@ -70,7 +72,7 @@ def order(feature_set: features.FeatureSet) -> np.ndarray:
         When a term is not a block of the study's, or a block with that name is another one.
     """
     parts = [
-        offset + by_axes(term.factors[0], _known(term.name).axes)
+        offset + _order_of(term.factors[0], _known(term.name).axes)
         for offset, term in zip(feature_set.offsets, feature_set.terms, strict=True)
     ]
     return np.concatenate(parts)
@@ -85,6 +87,10 @@ def _known(term: str) -> _Block:
     return _BLOCKS[term]
 
 
+def _order_of(block: features.Block, axes: str) -> np.ndarray:
+    return by_axes(block, axes) if axes else np.arange(block.size)
+
+
 def by_axes(block: features.Block, order: str) -> np.ndarray:
     """int64[size]: a block's number of each feature, in the order of such axes.
 
@@ -93,10 +99,9 @@ def by_axes(block: features.Block, order: str) -> np.ndarray:
     UserError
         When the block has other concepts.
     """
-    axes = order.split()
+    axes = order.split(" x ")
     ours = list(_axes_of(block))
-    numbers = np.arange(block.size).reshape([size for _, size in ours])
-    left = {i: name for i, (name, _) in enumerate(ours)}
+    left = {i: name for i, (name, _, _) in enumerate(ours)}
     moved = []
     for axis in axes:
         place = next((i for i, name in left.items() if name == axis.lstrip("-")), None)
@@ -107,16 +112,18 @@ def by_axes(block: features.Block, order: str) -> np.ndarray:
     if left or len(moved) < len(axes):
         raise UserError(
             f"{block.file}: the block {block.name} is {block.formula}, the one that others know "
-            f"by that name is {' x '.join(axes).replace('-', '')}; rename yours"
+            f"by that name is {order.replace('-', '')}; rename yours"
         )
-    numbers = numbers.transpose(moved)
-    return np.flip(numbers, tuple(i for i, a in enumerate(axes) if a.startswith("-"))).ravel()
+    numbers = np.arange(block.size).reshape([size for _, size, _ in ours]).transpose(moved)
+    enemy_first = [ours[place][2] for place in moved]
+    turned = [i for i, axis in enumerate(axes) if axis.startswith("-") != enemy_first[i]]
+    return np.flip(numbers, tuple(turned)).ravel()
 
 
-def _axes_of(block: features.Block) -> Iterator[tuple[str, int]]:
-    """Names and sizes of a block's concepts, squares taken apart."""
+def _axes_of(block: features.Block) -> Iterator[tuple[str, int, bool]]:
+    """Name and size of a block's concepts, squares taken apart, and whether the enemy is 0."""
     for concept in block.concepts:
         if concept.name == "SQUARES":
-            yield from (("RANKS", 8), ("FILES", 8))
+            yield from (("RANKS", 8, False), ("FILES", 8, False))
         else:
-            yield concept.name, concept.size
+            yield concept.name, concept.size, concept.values == features.COLORS.values[::-1]
