@@ -9,7 +9,7 @@ import chess
 
 OFFSETS, MOST = (0, 9, 25, 42, 68, 94), (8, 15, 16, 25, 25, 8)  # of MC, by role
 STUDY_SIZES = {"ALL": 768, "H": 96, "V": 96, "D1": 180, "D2": 180, "PH": 1152, "PV": 1152}
-STUDY_SIZES |= {"MB": 768, "MC": 206}
+STUDY_SIZES |= {"MB": 768, "MC": 206, "KA": 64 * 768}
 
 
 def study_active(name: str, board: chess.Board, perspective: chess.Color) -> set[int]:
@@ -23,6 +23,10 @@ def study_active(name: str, board: chess.Board, perspective: chess.Color) -> set
         return _pairs(pieces, by_file=name == "PV")
     if name in ("MB", "MC"):
         return _mobility(seen, bitsets=name == "MB")
+    if name == "KA":
+        king = seen.king(chess.WHITE)
+        assert king is not None
+        return {king * 768 + index for index in study_active("ALL", board, perspective)}
     lines = {
         "ALL": lambda f, k: f * 8 + k,
         "H": lambda f, k: f,
