@@ -125,7 +125,7 @@ def with_repeats(features: FeatureSet, records: np.ndarray) -> float | None:
     total = 0
     for term in features.terms:
         rows = getattr(term.factors[0], "rows", None)
-        if len(term.factors) > 1 or rows is None:
+        if len(term.factors) > 1 or rows is None or rows.shape != (12, 64):
             return None
         total += _count_members(np.ascontiguousarray(records), (rows >= 0).astype(np.int64))
     return total / (2 * len(records))
