@@ -166,7 +166,7 @@ def test_what_is_timed_is_what_the_search_does(king_blocks: Path, expression: st
     counts, _ = feature_counts.count(features.parse(expression), packed(FENS))
     assert replayed.rows == counts["touched"].sum()
     assert moves.updates == counts["moves"].sum()
-    replayed.update()
+    replayed.evaluate()
     last = notation.after(positions[-1], int(moves.moves[-1]))
     wanted = np.zeros((2, 64), np.int16)
     record = inference.Evaluator(net).record

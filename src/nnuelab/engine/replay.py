@@ -1,8 +1,8 @@
 """What keeping accumulators up to date costs, measured on all legal moves of given positions.
 
-The moves are made and the accumulators brought up by the search's own code, again and again. What
-the rows alone cost is measured with the same lists of rows, found beforehand: the rest of the time
-goes into finding them.
+The moves are made and evaluated by the search's own code, again and again. What the rows alone cost
+is measured with the same lists of rows, found beforehand: the rest of the time goes into finding
+them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from nnuelab.chess import notation
 from nnuelab.chess.moves import make
-from nnuelab.engine.accumulators import bring_up, outdate
+from nnuelab.engine.accumulators import evaluate, outdate
 from nnuelab.engine.state import FRAMES, Memory, frame_at
 from nnuelab.features import FeatureSet, kernels, parse
 from nnuelab.jit import aligned, at, copy_record, jit, view
@@ -58,8 +58,8 @@ class Moves:
 
 
 @jit
-def _make_all(s, positions, moves, ends, roots, updating):
-    """Makes every move; with ``updating``, brings up both accumulators behind it."""
+def _evaluate_all(s, positions, moves, ends, roots, updating):
+    """Makes every move and evaluates; without ``updating`` the accumulators are taken for ready."""
     accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
     move = np.int64(0)
     for i in range(len(positions)):
@@ -71,9 +71,9 @@ def _make_all(s, positions, moves, ends, roots, updating):
             make(root.position, below.position, moves[move])
             move += 1
             outdate(below)
-            if updating:
-                for perspective in range(2):
-                    bring_up(s, 1, perspective)
+            if not updating:
+                below.computed[:] = 1
+            evaluate(s, 1)
 
 
 @jit
@@ -172,13 +172,13 @@ class Replay:
         scratch = np.zeros((2, int(features["max_active"])), np.int32)
         return int(_list_rows(features, *self._lists, child, self._rows, self._starts, scratch))
 
-    def make(self) -> None:
-        """Makes the moves."""
-        _make_all(self._memory.record, *self._lists, self._roots, _WITHOUT)
+    def forward(self) -> None:
+        """Makes the moves and evaluates, without updates."""
+        _evaluate_all(self._memory.record, *self._lists, self._roots, _WITHOUT)
 
-    def update(self) -> None:
-        """Makes the moves and brings up the accumulators."""
-        _make_all(self._memory.record, *self._lists, self._roots, _WITH)
+    def evaluate(self) -> None:
+        """Makes the moves and evaluates."""
+        _evaluate_all(self._memory.record, *self._lists, self._roots, _WITH)
 
     def copy(self) -> None:
         """Copies an accumulator for every update."""
@@ -189,7 +189,7 @@ class Replay:
         _combine_all(self._net, self._moves.ends, self._roots, self._rows, self._starts, _WITH)
 
     def accumulators(self) -> np.ndarray:
-        """int16[2, width]: those behind the last move, as :meth:`update` leaves them."""
+        """int16[2, width]: those behind the last move, as :meth:`evaluate` leaves them."""
         out = np.empty((2, int(self._net["width"])), np.int16)
         _copy_last(self._memory.record, out)
         return out
@@ -197,17 +197,17 @@ class Replay:
     @property
     def sides(self) -> list[Callable[[], None]]:
         """What has to be timed for :class:`Cost`."""
-        return [self.make, self.update, self.copy, self.combine]
+        return [self.forward, self.evaluate, self.copy, self.combine]
 
     def cost(self, seconds: np.ndarray) -> Cost:
         """What the times of :attr:`sides`, float64 [4, rounds], mean."""
-        made, updated, copied, combined = 1e9 * seconds / self._moves.updates
+        forward, evaluated, copied, combined = 1e9 * seconds / self._moves.updates
         rows = self.rows / self._moves.updates
         return Cost(
             rows=rows,
             row_ns=(combined - copied) / max(rows, 1e-9),
             predicted_ns=combined,
-            measured_ns=updated - made,
+            measured_ns=evaluated - forward,
         )
 
 
@@ -256,13 +256,16 @@ def in_turn(sides: Sequence[Callable[[], object]], rounds: int, seconds: float) 
 
 
 def any_net(features: FeatureSet | str, l1: int, l2: int = 8) -> Net:
-    """A net with small random weights in the first layer; what updates cost depends on sizes."""
+    """A net for measurements: what its first layer costs doesn't depend on the weights.
+
+    All activations are 0, so the other layers take the same time after every move.
+    """
     size = parse(features).size if isinstance(features, str) else features.size
     rng = np.random.default_rng(1)
     return Net(
         str(features),
         w1=rng.integers(-9, 10, (size, l1), np.int16),
-        b1=np.zeros(l1, np.int16),
+        b1=np.full(l1, -20_000, np.int16),
         w2=np.zeros((l2, 2 * l1), np.int8),
         b2=np.zeros(l2, np.int32),
         w3=np.zeros(l2, np.int16),
