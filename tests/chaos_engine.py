@@ -64,8 +64,8 @@ def misbehave() -> None:
         time.sleep(0.7)
         return
     elif fault == "busy":
-        end = time.monotonic() + 0.7
-        while time.monotonic() < end:
+        end = time.process_time() + 0.7
+        while time.process_time() < end:
             pass
         return
     elif fault == "deaf":  # ignores stop, as it ignores all that is said while it thinks
