@@ -327,7 +327,7 @@ def gives_check(position, move):
     elif move_kind == EN_PASSANT:
         occupied ^= bit(square ^ 8)
     elif move_kind == CASTLING:
-        role, square = ROOK, (start + square) >> 1
+        role, square = np.int64(ROOK), (start + square) >> 1
     king = king_square(position, us ^ 1)
     from_king = np.uint64(0)  # squares from which a piece of the role attacks the king
     if role == PAWN:
