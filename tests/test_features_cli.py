@@ -48,6 +48,7 @@ def test_list_shows_every_block_with_size_and_definition():
         "V": 96,
         "D1": 180,
         "D2": 180,
+        "KING": 64,
     }
     lines = call("list").stdout.splitlines()
     assert [line.split()[:2] for line in lines] == [[r["name"], str(r["size"])] for r in rows]

@@ -24,11 +24,6 @@ def ring(square):
     f, k = file_of(square), rank_of(square)
     return min(f, 7 - f, k, 7 - k)
 
-@piece_square("KING", SQUARES)
-def king(square, role, color):
-    """The own king stands on the square."""
-    return square if role == KING and color == OWN else None
-
 @piece_square("SIDE", FILES, COLORS)
 def side(square, role, color):
     """A piece of colour c stands on file f."""
@@ -39,7 +34,7 @@ def kind(square, role, color):
     """A piece of role r stands on the ring."""
     return ring(square), role
 '''
-"""A king for products, and features that several pieces share, which no block of the study has."""
+"""Features that several pieces share, which no block of the study has."""
 
 SETS = [
     "ALL+H+V",
@@ -73,14 +68,14 @@ def test_random_games_have_every_special_move(games):
 
 
 @pytest.mark.parametrize("name", check.PROPERTIES)
-@pytest.mark.parametrize("expression", [*sorted(naive.SIZES), "KING", "SIDE", "KIND", *SETS])
+@pytest.mark.parametrize("expression", [*sorted(naive.SIZES), "SIDE", "KIND", *SETS])
 def test_property(expression, name, games):
     features = parse(expression)
     check.PROPERTIES[name](features, games)
 
 
 def test_every_block_is_among_those_that_are_tested():
-    built_in = {block.name for block in registry.load().values()} - {"KING", "SIDE", "KIND"}
+    built_in = {block.name for block in registry.load().values()} - {"SIDE", "KIND"}
     assert built_in == set(naive.SIZES)
 
 

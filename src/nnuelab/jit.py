@@ -114,6 +114,49 @@ inline = numba.njit(**_FLAGS, forceinline=True)
 """The same for small functions of the hot path: LLVM puts them into their callers."""
 
 
+# Calls by address ---------------------------------------------------------------------------------
+# What depends on a feature set is compiled apart and reached through an address in a record, so that
+# neither a set nor a user's own kernel makes the search compile again.
+
+_ENTRIES: dict[tuple[Any, ...], Any] = {}  # compiled functions live as long as the process
+
+
+def entry(function: Any, *arguments: Any) -> int:
+    """Compiles a plain Python function for :func:`call`; returns its address.
+
+    Parameters
+    ----------
+    function : function
+        Returns an int64; at module level, so that its machine code is cached with its file.
+    arguments : numba types
+        Records arrive as records, pointers (``types.CPointer``) as what can be indexed.
+    """
+    key = function, arguments
+    if key not in _ENTRIES:
+        flags = {name: _FLAGS[name] for name in ("cache", "error_model", "boundscheck")}
+        _ENTRIES[key] = numba.cfunc(types.int64(*arguments), **flags)(function)
+    return _ENTRIES[key].address
+
+
+@intrinsic
+def call(typing_context: Any, function: Any, *arguments: Any) -> Any:
+    """Calls what :func:`entry` compiled: its address (uint64), its arguments; returns int64.
+
+    A pointer may be given as an integer, its address; nothing checks that the types are right.
+    """
+    for argument in arguments:
+        if not isinstance(argument, types.Record | types.Integer | types.CPointer):
+            raise numba.TypingError(f"call takes records, integers and pointers, not {argument}")
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        target, packed = args
+        values = [builder.extract_value(packed, i) for i in range(len(arguments))]
+        kind = ir.FunctionType(ir.IntType(64), [value.type for value in values])
+        return builder.call(builder.inttoptr(target, kind.as_pointer()), values)
+
+    return types.int64(types.uint64, types.StarArgTuple(arguments)), generate
+
+
 # Bits --------------------------------------------------------------------------------------------
 # The results are widened from one byte, so LLVM knows that they are not negative and leaves out the
 # wrap-around test of an array index.

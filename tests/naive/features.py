@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import chess
 
-SIZES = {"ALL": 768, "H": 96, "V": 96, "D1": 180, "D2": 180}
+SIZES = {"ALL": 768, "H": 96, "V": 96, "D1": 180, "D2": 180, "KING": 64}
 
 
 def block(name: str, board: chess.Board, perspective: chess.Color) -> set[int]:
@@ -19,6 +19,9 @@ def block(name: str, board: chess.Board, perspective: chess.Color) -> set[int]:
         f, k = chess.square_file(square), chess.square_rank(square)
         r = piece.piece_type - 1
         c = 0 if piece.color == chess.WHITE else 1
+        if name == "KING":
+            found |= {square} if (r, c) == (5, 0) else set()
+            continue
         line = {"ALL": f * 8 + k, "H": f, "V": k, "D1": f + k, "D2": f + 7 - k}[name]
         found.add(line * 12 + r * 2 + c)
     return found

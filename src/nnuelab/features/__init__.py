@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nnuelab.features.algebra import FeatureSet, Product
-from nnuelab.features.block import Block, piece_square
+from nnuelab.features.block import Block
 from nnuelab.features.concepts import (
     BISHOP,
     COLORS,
@@ -36,6 +36,7 @@ from nnuelab.features.concepts import (
     file_of,
     rank_of,
 )
+from nnuelab.features.kinds.piece_square import piece_square
 from nnuelab.features.registry import add_files, block_files
 from nnuelab.features.text import UnknownBlock, parse
 

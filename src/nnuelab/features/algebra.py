@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate, combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.features.block import LEGAL_PLACES, PIECES, SQUARES_ON_BOARD, Block
+from nnuelab.features.block import PIECES, SQUARES_ON_BOARD, Block, Classes
 from nnuelab.features.concepts import KING, file_of, rank_of
+from nnuelab.features.kinds.piece_square import LEGAL_PLACES, PieceSquare
 
 if TYPE_CHECKING:
     from nnuelab.features.tables import Tables
@@ -77,18 +78,27 @@ class Product:
     def alive(self) -> np.ndarray:
         """bool[size]: whether a feature can be active in a legal position.
 
-        A feature of a product is dead when a factor's is, or when two factors contradict each
-        other: two pieces on one square, one king on two, kings side by side.
+        A feature of a product is dead when a factor's is, or when two factors about a piece and its
+        square contradict each other: two pieces on one square, one king on two, kings side by side.
         """
-        places = [b.legal_members.reshape(b.size, -1).astype(np.float32) for b in self.factors]
-        if len(places) == 1:
-            return np.any(places[0] > 0, axis=1)
-        compatible = _compatible_places().astype(np.float32)
         alive = np.ones(self.shape, dtype=bool)
-        for a, b in combinations(range(len(places)), 2):
+        places = {}
+        for f, block in enumerate(self.factors):
+            alive &= np.expand_dims(block.alive(), tuple(set(range(alive.ndim)) - {f}))
+            if isinstance(block, PieceSquare):
+                places[f] = block.legal_members.reshape(block.size, -1).astype(np.float32)
+        if len(places) > 1:
+            compatible = _compatible_places().astype(np.float32)
+        for a, b in combinations(places, 2):
             pair = places[a] @ compatible @ places[b].T > 0
             alive &= np.expand_dims(pair, tuple(set(range(alive.ndim)) - {a, b}))
         return alive.ravel()
+
+    def classes(self) -> Classes:
+        """Positions between which all tuples change, so that a refresh is due."""
+        if len(self.factors) == 1:
+            return self.factors[0].classes()
+        return reduce(Classes.__and__, (block.factor_classes() for block in self.factors))
 
 
 @dataclass(frozen=True)
@@ -149,6 +159,10 @@ class FeatureSet:
     def max_active(self) -> int:
         """Bound of the features that are active at once for one perspective, in legal positions."""
         return sum(term.max_active for term in self.terms)
+
+    def classes(self) -> Classes:
+        """Positions between which a refresh is due for one of the terms."""
+        return reduce(Classes.__and__, (term.classes() for term in self.terms))
 
     @property
     def blocks(self) -> tuple[Block, ...]:

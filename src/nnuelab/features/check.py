@@ -22,9 +22,10 @@ from nnuelab.chess.moves import (
     kind,
     make_null,
 )
-from nnuelab.chess.position import EMPTY, POSITION
+from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
 from nnuelab.features import kernels
 from nnuelab.features.algebra import FeatureSet, Product
+from nnuelab.features.block import Seen
 
 STARTS = (
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -36,7 +37,13 @@ STARTS = (
 MAX_PLIES = 120
 
 PLACEMENT = np.dtype(
-    [("occupied", "<u8"), ("pieces_low", "<u8"), ("pieces_high", "<u8"), ("flags", "u1")]
+    [
+        ("occupied", "<u8"),
+        ("pieces_low", "<u8"),
+        ("pieces_high", "<u8"),
+        ("flags", "u1"),
+        ("ep", "u1"),
+    ]
 )
 """The fields of a dataset record that ``kernels.batch`` reads."""
 
@@ -96,27 +103,43 @@ def census(games: Iterable[Game]) -> dict[str, int]:
 
 def defined(features: FeatureSet, position: np.void, perspective: int) -> list[int]:
     """Active features by the definition of the blocks, ascending; slow, nothing compiled."""
+    sight = seen(position, perspective)
     found = [
-        offset + _defined_product(term, position, perspective)
+        offset + _defined_product(term, sight)
         for offset, term in zip(features.offsets, features.terms, strict=True)
     ]
     return np.concatenate(found).tolist()
 
 
-def _defined_product(term: Product, position: np.void, perspective: int) -> np.ndarray:
-    board = position["board"].astype(np.int64)
-    squares = np.flatnonzero(board != EMPTY)
-    pieces = board[squares]
-    if perspective == 1:
-        squares, pieces = squares ^ 56, pieces ^ 1
-    rows = [block.rows[pieces, squares] for block in term.factors]
-    active = [np.unique(row[row >= 0]).astype(np.int64) for row in rows]
+def _defined_product(term: Product, sight: Seen) -> np.ndarray:
+    active = [np.sort(np.array(block.defined(sight), np.int64)) for block in term.factors]
     sizes = (block.size for block in term.factors[1:])
     return reduce(
         lambda index, more: (index[:, None] * more[1] + more[0]).ravel(),
         zip(active[1:], sizes, strict=True),
         active[0],
     )
+
+
+def seen(position: np.void, perspective: int) -> Seen:
+    """A position as one player sees it."""
+    flip = 56 * perspective
+    board = position["board"][np.arange(64) ^ flip]
+    board = np.where(board == EMPTY, board, board ^ perspective)
+    pieces = {s: divmod(int(board[s]), 2) for s in np.flatnonzero(board != EMPTY).tolist()}
+    turned = np.zeros(1, POSITION)[0]
+    for name in POSITION.names or ():
+        turned[name] = position[name]
+    if perspective == 1:
+        turned["roles"], turned["colors"] = turned["roles"].byteswap(), turned["colors"].byteswap()
+        turned["colors"] = turned["colors"][::-1].copy()
+        turned["checkers"], turned["pinned"] = (
+            turned[name].byteswap() for name in ("checkers", "pinned")
+        )
+        turned["castling"] = turned["castling"] >> 2 | (turned["castling"] & 3) << 2
+        turned["ep"] = turned["ep"] ^ flip if turned["ep"] != NO_SQUARE else NO_SQUARE
+    turned["board"], turned["turn"] = board, position["turn"] ^ perspective
+    return Seen(pieces, turned)
 
 
 def extracted(features: FeatureSet, position: np.void, perspective: int) -> list[int]:
@@ -144,7 +167,8 @@ def pack(positions: list[np.void]) -> np.ndarray:
         nibbles = sum(int(position["board"][s]) << (4 * i) for i, s in enumerate(squares))
         record["occupied"] = sum(1 << square for square in squares)
         record["pieces_low"], record["pieces_high"] = nibbles % (1 << 64), nibbles >> 64
-        record["flags"] = position["turn"]
+        record["flags"] = position["turn"] | position["castling"] << 1
+        record["ep"] = position["ep"]
     return records
 
 

@@ -1,20 +1,17 @@
 """Active features of a position and what changes between two, jitted; nothing here is per block.
 
-A row is active in a position exactly when one of its pieces stands on one of its squares, which a
-mask and a bitboard decide. Nothing is counted or stored, so ``changes`` works between any two
-positions, however many plies lie between them, and what goes and comes back never shows. A row is
-emitted for the first of the pieces that make it active (by piece, then square), hence once.
-
-``tables`` is a record of :data:`nnuelab.features.tables.FEATURES`, positions are records of
-:data:`nnuelab.chess.position.POSITION`, ``perspective`` is 0 for White and 1 for Black.
+Piece-square blocks are read from tables, all other terms are called by address; see
+:mod:`nnuelab.features.tables`. ``tables`` is a record of FEATURES from there, positions are records
+of :data:`nnuelab.chess.position.POSITION`, ``perspective`` is 0 for White and 1 for Black.
 """
 
 import numpy as np
 
-from nnuelab.chess.position import EMPTY, POSITION
-from nnuelab.features.block import PIECES
-from nnuelab.features.tables import MAX_FACTOR_ROWS, PRODUCT
-from nnuelab.jit import inline, jit, lsb, view
+from nnuelab.chess.position import EMPTY, KING, POSITION, set_checkers
+from nnuelab.features.kinds.piece_square_kernels import active_rows, changed_rows, changed_squares
+from nnuelab.features.lists import offset_by, place, subtract, unpack
+from nnuelab.features.tables import COUNT_KEYS, ENEMY_KEYS, FROM_SCRATCH, KEYS, OWN_KEYS, TERM
+from nnuelab.jit import at, call, inline, jit, lsb, popcount, view
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -23,172 +20,36 @@ _FOUR = np.uint64(4)
 _NIBBLES = 16  # pieces in one word of a dataset record
 
 
-@inline
-def _bitboard(position, piece):
-    return position.roles[piece >> 1] & position.colors[piece & 1]
-
-
-@inline
-def _is_first(blocks, entry, mask, piece, square, position):
-    """Whether no earlier piece or square makes the row of this entry active."""
-    below = (_ONE << np.uint64(square)) - _ONE
-    if mask != _ZERO:
-        return mask & _bitboard(position, piece) & below == _ZERO
-    return _is_first_of_group(blocks, entry, piece, below, position)
-
-
 @jit
-def _is_first_of_group(blocks, entry, piece, below, position):
-    group = view(blocks.groups, entry + 1, np.int32)[entry] * PIECES
-    members = view(blocks.members, group + PIECES, np.uint64)
-    for earlier in range(piece):
-        if members[group + earlier] & _bitboard(position, earlier) != _ZERO:
-            return False
-    return members[group + piece] & _bitboard(position, piece) & below == _ZERO
-
-
-@inline
-def _is_active(blocks, entry, mask, piece, position):
-    """Whether the row of this entry is active in a position."""
-    if mask != _ZERO:
-        return mask & _bitboard(position, piece) != _ZERO
-    return _is_group_active(blocks, entry, position)
-
-
-@jit
-def _is_group_active(blocks, entry, position):
-    group = view(blocks.groups, entry + 1, np.int32)[entry] * PIECES
-    members = view(blocks.members, group + PIECES, np.uint64)
-    for piece in range(PIECES):
-        if members[group + piece] & _bitboard(position, piece) != _ZERO:
-            return True
-    return False
-
-
-@inline
-def _first_entry(blocks, perspective, piece, square):
-    """Index of a piece and square's first block in the flat tables."""
-    return ((perspective * PIECES + piece) * 64 + square) * blocks.n
-
-
-@inline
-def _lost(blocks, perspective, piece, square, here, there, out, n):
-    """Appends the rows that a piece of ``here`` makes active and that are not active ``there``.
-
-    Something else, or nothing, stands on its square ``there``.
-    """
-    per_piece = blocks.n
-    start = _first_entry(blocks, perspective, piece, square)
-    rows = view(blocks.rows, start + per_piece, np.int32)
-    masks = view(blocks.masks, start + per_piece, np.uint64)
-    alone = _ONE << np.uint64(square)
-    for entry in range(start, start + per_piece):
-        mask = masks[entry]
-        if rows[entry] >= 0 and (
-            mask == alone  # the row of this square only: what stands here has changed
-            or (
-                not _is_active(blocks, entry, mask, piece, there)
-                and _is_first(blocks, entry, mask, piece, square, here)
-            )
-        ):
-            out[n] = rows[entry]
-            n += 1
-    return n
-
-
-@inline
-def _changed_squares(old, new):
-    """Squares whose content differs."""
-    changed = (old.colors[0] ^ new.colors[0]) | (old.colors[1] ^ new.colors[1])
-    for role in range(6):
-        changed |= old.roles[role] ^ new.roles[role]
-    return changed
-
-
-# Products ----------------------------------------------------------------------------------------
-
-
-@jit
-def _factor_rows(blocks, perspective, here, there, rows, kept):
-    """Active rows of each factor, and which of them are active ``there`` too.
-
-    Parameters
-    ----------
-    rows : int64[factors, MAX_FACTOR_ROWS], written
-        The last column holds the number of rows.
-    kept : bool[factors, MAX_FACTOR_ROWS], written
-    """
-    rows[:, -1] = 0
-    occupied = here.colors[0] | here.colors[1]
-    while occupied:
-        square = lsb(occupied)
-        occupied &= occupied - _ONE
-        piece = np.int64(here.board[square])
-        start = _first_entry(blocks, perspective, piece, square)
-        row_of = view(blocks.rows, start + blocks.n, np.int32)
-        mask_of = view(blocks.masks, start + blocks.n, np.uint64)
-        for factor in range(blocks.n):
-            entry = start + factor
-            mask = mask_of[entry]
-            if row_of[entry] >= 0 and _is_first(blocks, entry, mask, piece, square, here):
-                n = rows[factor, -1]
-                rows[factor, n] = row_of[entry]
-                kept[factor, n] = _is_active(blocks, entry, mask, piece, there)
-                rows[factor, -1] = n + 1
-
-
-@jit
-def _emit_products(tables, rows, kept, out, n):
-    """Appends the tuples of every product that have a row which is not kept."""
-    products = view(tables.products, tables.n_products, PRODUCT)
-    place = np.zeros(tables.factors.n, np.int64)
-    for product in products:
-        first, last = product.first, product.first + product.n - 1
-        place[first : last + 1] = 0
-        empty = False
-        for factor in range(first, last + 1):
-            empty |= rows[factor, -1] == 0
-        factor = last
-        while not empty and factor >= first:
-            row, stays = product.offset, True
-            for f in range(first, last + 1):
-                row += rows[f, place[f]]
-                stays &= kept[f, place[f]]
-            if not stays:
-                out[n] = row
-                n += 1
-            # The next tuple, the last factor running fastest.
-            factor = last
-            while factor >= first:
-                place[factor] += 1
-                if place[factor] < rows[factor, -1]:
-                    break
-                place[factor] = 0
-                factor -= 1
+def _active_called(tables, position, perspective, out, n):
+    """Appends the active features of all terms that are called by address."""
+    terms = view(tables.called, tables.n_called, TERM)
+    for i in range(tables.n_called):
+        term = terms[i]
+        found = call(term.active, term.data, position, perspective, place(out, n))
+        n = offset_by(term.offset, out, n, n + found)
     return n
 
 
 @jit
-def _lost_products(tables, perspective, here, there, out, n):
-    """Appends the tuples that are active ``here`` and not ``there``."""
-    shape = (tables.factors.n, MAX_FACTOR_ROWS + 1)
-    rows = np.empty(shape, np.int64)
-    kept = np.empty(shape, np.bool_)
-    _factor_rows(tables.factors, perspective, here, there, rows, kept)
-    return _emit_products(tables, rows, kept, out, n)
-
-
-@jit
-def _active_products(tables, perspective, position, out, n):
-    shape = (tables.factors.n, MAX_FACTOR_ROWS + 1)
-    rows = np.empty(shape, np.int64)
-    kept = np.empty(shape, np.bool_)
-    _factor_rows(tables.factors, perspective, position, position, rows, kept)
-    kept[:] = False
-    return _emit_products(tables, rows, kept, out, n)
-
-
-# What the other rooms call -----------------------------------------------------------------------
+def _changes_called(tables, old, new, perspective, added, n_added, removed, n_removed):
+    """Appends what comes and goes in all terms that are called by address."""
+    terms = view(tables.called, tables.n_called, TERM)
+    for i in range(tables.n_called):
+        term = terms[i]
+        packed = np.int64(FROM_SCRATCH)
+        plus, minus = place(added, n_added), place(removed, n_removed)
+        if term.changes != _ZERO:
+            packed = call(term.changes, term.data, old, new, perspective, plus, minus)
+        if packed == FROM_SCRATCH:
+            more = call(term.active, term.data, new, perspective, plus)
+            less = call(term.active, term.data, old, perspective, minus)
+            more, less = subtract(plus, more, minus, less)
+        else:
+            more, less = unpack(packed)
+        n_added = offset_by(term.offset, added, n_added, n_added + more)
+        n_removed = offset_by(term.offset, removed, n_removed, n_removed + less)
+    return n_added, n_removed
 
 
 @jit
@@ -204,25 +65,9 @@ def active(tables, position, perspective, out):
     int64
         How many.
     """
-    n = np.int64(0)
-    blocks = tables.terms
-    # The views and the count are made once: LLVM can't know that writing `out` leaves them alone.
-    per_piece = blocks.n
-    entries = 2 * PIECES * 64 * per_piece
-    rows = view(blocks.rows, entries, np.int32)
-    masks = view(blocks.masks, entries, np.uint64)
-    occupied = position.colors[0] | position.colors[1]
-    while occupied:
-        square = lsb(occupied)
-        occupied &= occupied - _ONE
-        piece = np.int64(position.board[square])
-        start = ((perspective * PIECES + piece) * 64 + square) * per_piece
-        for entry in range(start, start + per_piece):
-            if rows[entry] >= 0 and _is_first(blocks, entry, masks[entry], piece, square, position):
-                out[n] = rows[entry]
-                n += 1
-    if tables.n_products > 0:
-        n = _active_products(tables, perspective, position, out, n)
+    n = active_rows(tables.terms, position, perspective, out)
+    if tables.n_called > 0:
+        n = _active_called(tables, position, perspective, out, n)
     return n
 
 
@@ -241,42 +86,37 @@ def changes(tables, old, new, perspective, added, removed):
     tuple of int64
         How many were added and removed.
     """
-    n_added, n_removed = np.int64(0), np.int64(0)
-    changed = _changed_squares(old, new)
-    if changed == _ZERO:
-        return n_added, n_removed
-    blocks = tables.terms
-    while changed:
-        square = lsb(changed)
-        changed &= changed - _ONE
-        before, after = np.int64(old.board[square]), np.int64(new.board[square])
-        if before != EMPTY:
-            n_removed = _lost(blocks, perspective, before, square, old, new, removed, n_removed)
-        if after != EMPTY:
-            n_added = _lost(blocks, perspective, after, square, new, old, added, n_added)
-    if tables.n_products > 0:
-        n_removed = _lost_products(tables, perspective, old, new, removed, n_removed)
-        n_added = _lost_products(tables, perspective, new, old, added, n_added)
+    changed = changed_squares(old, new)
+    n_added, n_removed = changed_rows(tables.terms, changed, old, new, perspective, added, removed)
+    if tables.n_called > 0:
+        n_added, n_removed = _changes_called(
+            tables, old, new, perspective, added, n_added, removed, n_removed
+        )
     return n_added, n_removed
 
 
 @inline
+def key(tables, position, perspective):
+    """Where it differs between two positions, an update is dearer than a refresh; < ``n_keys``."""
+    keys = view(tables.keys, (2, KEYS), np.int64)[at(perspective)]
+    own = lsb(position.roles[KING] & position.colors[perspective])
+    enemy = lsb(position.roles[KING] & position.colors[perspective ^ 1])
+    pieces = popcount(position.colors[0] | position.colors[1])
+    return keys[at(OWN_KEYS + own)] + keys[at(ENEMY_KEYS + enemy)] + keys[at(COUNT_KEYS + pieces)]
+
+
+@inline
 def needs_refresh(tables, old, new, perspective):
-    """Whether ``new`` is cheaper from scratch: the king moved that a product's tuples all name."""
-    pieces = tables.refresh[perspective]
-    while pieces:
-        piece = lsb(pieces)
-        pieces &= pieces - _ONE
-        if _bitboard(old, piece) != _bitboard(new, piece):
-            return True
-    return False
+    """Whether ``new`` is cheaper from scratch than from ``old``."""
+    return tables.n_keys > 1 and key(tables, old, perspective) != key(tables, new, perspective)
 
 
 @inline
 def _place_pieces(record, position):
-    """Bitboards and mailbox of a dataset record; the board of empty squares is not touched."""
+    """Bitboards and mailbox of a dataset record."""
     position.roles[:] = _ZERO
     position.colors[:] = _ZERO
+    position.board[:] = EMPTY
     occupied = np.uint64(record.occupied)
     pieces = np.uint64(record.pieces_low)
     n = 0
@@ -301,7 +141,7 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
     Parameters
     ----------
     records : structured array [B]
-        With the fields occupied, pieces_low, pieces_high and flags of ``nnuelab.data``.
+        With the fields occupied, pieces_low, pieces_high, flags and ep of ``nnuelab.data``.
     stm_out, other_out : int32[B, >= max_active], written
         Features seen by the side to move and by the other, each once, in no order, then -1.
     stm_n, other_n : int64[B], written
@@ -312,6 +152,11 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
     for i in range(len(records)):
         _place_pieces(records[i], scratch[0])
         turn = np.int64(records[i].flags & 1)
+        if tables.state != 0:
+            scratch[0].turn = turn
+            scratch[0].castling = records[i].flags >> 1 & 15
+            scratch[0].ep = records[i].ep
+            set_checkers(scratch[0])
         stm_n[i] = active(tables, scratch[0], turn, stm_out[i])
         other_n[i] = active(tables, scratch[0], 1 - turn, other_out[i])
         stm_out[i, stm_n[i] :] = -1

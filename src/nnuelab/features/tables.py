@@ -1,18 +1,35 @@
 """A feature set as flat memory: what the kernels read, owned by a Python object.
 
 Jitted code gets one record of dtype :data:`FEATURES`; what varies in size is behind its addresses.
+
+Piece-square blocks that are terms of the sum are tables beside each other, which the kernels read
+themselves. Every other term, of whatever kind, is a :data:`TERM`: the addresses of two functions
+and of their data. They are compiled when a feature set uses them, so a sum without them pays one
+test, and the search needs no compilation for any of them:
+
+``active(data, position, perspective, out) -> n``
+    Writes the term's active features, each once, in any order, counted from 0.
+``changes(data, old, new, perspective, added, removed) -> pack(n_added, n_removed)``
+    Writes what becomes active and inactive between any two positions; ``FROM_SCRATCH`` where that
+    is not known: the caller compares what is active in both.
+
+``data`` is the kind's own record, positions are records of POSITION, ``perspective`` is 0 for White
+and 1 for Black, the lists are pointers to int32 with room for ``max_active`` features.
 """
 
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
+from numba import from_dtype, types
 
-from nnuelab.features.algebra import FeatureSet
-from nnuelab.features.block import PIECES, SQUARES_ON_BOARD, Block
-from nnuelab.features.concepts import KING
-from nnuelab.jit import address
+from nnuelab.chess.position import POSITION
+from nnuelab.features.algebra import FeatureSet, Product
+from nnuelab.features.block import MOST_PIECES, PIECES, SQUARES_ON_BOARD, Classes, Kernels
+from nnuelab.features.kinds.piece_square import PieceSquare
+from nnuelab.jit import address, entry
 
 PIECE_SQUARE = np.dtype(
     [
@@ -30,24 +47,50 @@ A row belongs to a set of squares of one piece (its mask). A row that several pi
 without roles or colours) has mask 0 and a group, which lists the squares of all twelve pieces.
 """
 
-PRODUCT = np.dtype([("offset", "i8"), ("first", "i8"), ("n", "i8")], align=True)
-"""A product: its first row, its first factor among ``factors``, and how many factors it has."""
+TERM = np.dtype(
+    [
+        ("active", "u8"),  # function
+        ("changes", "u8"),  # function, or 0
+        ("data", "u8"),
+        ("offset", "i8"),  # of its features in the sum
+    ],
+    align=True,
+)
+"""A term that is reached by address."""
+
+OWN_KEYS, ENEMY_KEYS, COUNT_KEYS = 0, SQUARES_ON_BOARD, 2 * SQUARES_ON_BOARD
+KEYS = 2 * SQUARES_ON_BOARD + MOST_PIECES + 1
 
 FEATURES = np.dtype(
     [
         ("size", "i8"),  # number of features
         ("max_active", "i8"),  # bound of the rows that one perspective has active at once
-        ("terms", PIECE_SQUARE),  # terms of the sum that are one block; rows are features
-        ("factors", PIECE_SQUARE),  # factors of products; rows are multiplied by the stride
-        ("n_products", "i8"),
-        ("products", "u8"),  # -> PRODUCT[n_products]
-        ("refresh", "u8", 2),  # by perspective: bit per piece whose move makes a refresh due
+        ("terms", PIECE_SQUARE),  # terms of the sum that are one piece-square block
+        ("n_called", "i8"),
+        ("called", "u8"),  # -> TERM[n_called]
+        ("state", "i8"),  # 1: a term reads more of a position than where its pieces stand
+        ("n_keys", "i8"),  # 1: a refresh is never due
+        # -> int64[2, KEYS]: by perspective, what the squares of the two kings and the number of
+        # pieces add to the key; where the key changes, a refresh is due
+        ("keys", "u8"),
     ],
     align=True,
 )
 """A feature set for jitted code; see :mod:`nnuelab.features.kernels` for what takes it."""
 
-MAX_FACTOR_ROWS = 32  # one row for each piece on the board
+PRODUCT = np.dtype(
+    [
+        ("n", "i8"),  # factors
+        ("factors", "u8"),  # -> FEATURES[n]
+        ("strides", "u8"),  # -> int64[n]
+        ("width", "i8"),  # the most features that any factor has active
+    ],
+    align=True,
+)
+
+FROM_SCRATCH = -1  # what `changes` returns when it doesn't know
+
+_LIST = types.CPointer(types.int32)
 
 
 class Tables:
@@ -59,75 +102,122 @@ class Tables:
     """
 
     def __init__(self, features: FeatureSet) -> None:
-        self._owned: list[np.ndarray] = []
+        self._owned: list[Any] = []
         self.record = np.zeros(1, FEATURES)[0]
         self.record["size"] = features.size
         self.record["max_active"] = features.max_active
-
-        single: list[tuple[Block, int, int]] = []  # with offset and stride of the rows
-        factors: list[tuple[Block, int, int]] = []
-        products: list[tuple[int, int, int]] = []
+        inlined: list[tuple[np.ndarray, int]] = []
+        called: list[tuple[int, int, int, int]] = []
         for offset, term in zip(features.offsets, features.terms, strict=True):
-            if len(term.factors) == 1:
-                single.append((term.factors[0], offset, 1))
+            block = term.factors[0]
+            if len(term.factors) == 1 and isinstance(block, PieceSquare):
+                inlined.append((block.rows, offset))
                 continue
-            products.append((offset, len(factors), len(term.factors)))
-            strides = list(accumulate(reversed(term.shape[1:]), int.__mul__, initial=1))[::-1]
-            factors += [(b, 0, stride) for b, stride in zip(term.factors, strides, strict=True)]
-        self._fill(self.record["terms"], single)
-        self._fill(self.record["factors"], factors)
-        self.record["n_products"] = len(products)
-        self.record["products"] = self._own(np.array(products, dtype=PRODUCT))
-        self.record["refresh"] = self._refresh([block for block, _, _ in factors])
+            kernels = block.kernels() if len(term.factors) == 1 else self._product(term)
+            called.append((*self._compile(kernels), offset))
+            self.record["state"] |= kernels.state
+        self.record["terms"], owned = piece_square_tables(inlined)
+        self._owned.append(owned)
+        self.record["n_called"] = len(called)
+        self.record["called"] = self._own(np.array(called, dtype=TERM))
+        self._write_keys(features.classes())
 
     def _own(self, array: np.ndarray) -> int:
         self._owned.append(array)
         return address(array)
 
-    def _fill(self, record: np.void, blocks: list[tuple[Block, int, int]]) -> None:
-        """Writes blocks, each with the offset and the stride of its rows."""
-        shape = (2, PIECES, SQUARES_ON_BOARD, len(blocks))
-        rows = np.full(shape, -1, dtype=np.int32)
-        masks = np.zeros(shape, dtype=np.uint64)
-        groups = np.full(shape, -1, dtype=np.int32)
-        members: list[np.ndarray] = []
-        for place, (block, offset, stride) in enumerate(blocks):
-            for perspective in range(2):
-                seen = _seen_by(block.rows, perspective)
-                rows[perspective, :, :, place] = np.where(seen >= 0, offset + stride * seen, -1)
-                for row in np.unique(seen[seen >= 0]):
-                    same = seen == row
-                    squares = _bitboards(same)
-                    pieces = np.flatnonzero(squares)
-                    if len(pieces) == 1:
-                        masks[perspective, :, :, place][same] = squares[pieces[0]]
-                    else:
-                        groups[perspective, :, :, place][same] = len(members)
-                        members.append(squares)
-        record["n"] = len(blocks)
-        record["rows"] = self._own(rows)
-        record["masks"] = self._own(masks)
-        record["groups"] = self._own(groups)
-        record["members"] = self._own(np.array(members, dtype=np.uint64).reshape(-1, PIECES))
+    def _compile(self, kernels: Kernels) -> tuple[int, int, int]:
+        self._owned.append(kernels)
+        data, position = from_dtype(kernels.data.dtype), from_dtype(POSITION)
+        active = entry(kernels.active, data, position, types.int64, _LIST)
+        changes = 0
+        if kernels.changes is not None:
+            changes = entry(kernels.changes, data, position, position, types.int64, _LIST, _LIST)
+        return active, changes, address(kernels.data)
 
     @staticmethod
-    def _refresh(factors: list[Block]) -> list[int]:
-        """Pieces whose move changes every tuple of a product: a factor about one king alone."""
-        bits = [0, 0]
-        for block in factors:
-            if len(block.pieces) == 1 and (piece := min(block.pieces)) // 2 == KING:
-                for perspective in range(2):
-                    bits[perspective] |= 1 << (piece ^ perspective)
-        return bits
+    def _product(term: Product) -> Kernels:
+        from nnuelab.features.kinds import product_kernels
+
+        factors = [Tables(FeatureSet.of(block)) for block in term.factors]
+        records = np.array([factor.record for factor in factors], FEATURES)
+        strides = np.array(
+            list(accumulate(reversed(term.shape[1:]), int.__mul__, initial=1))[::-1], np.int64
+        )
+        data = np.zeros(1, PRODUCT)
+        data["n"] = len(factors)
+        data["factors"], data["strides"] = address(records), address(strides)
+        data["width"] = max(block.max_active for block in term.factors)
+        return Kernels(
+            product_kernels.active,
+            product_kernels.changes,
+            data,
+            state=bool(records["state"].any()),
+            owned=(factors, records, strides),
+        )
+
+    def _write_keys(self, classes: Classes) -> None:
+        own, enemy, count = (
+            np.unique(part, return_inverse=True)[1].reshape(-1)
+            for part in (classes.own, classes.enemy, classes.count)
+        )
+        keys = np.zeros((2, KEYS), np.int64)
+        enemies, counts = int(enemy.max()) + 1, int(count.max()) + 1
+        for perspective in range(2):
+            squares = np.arange(SQUARES_ON_BOARD) ^ 56 * perspective
+            keys[perspective, OWN_KEYS:ENEMY_KEYS] = own[squares] * enemies * counts
+            keys[perspective, ENEMY_KEYS:COUNT_KEYS] = enemy[squares] * counts
+            keys[perspective, COUNT_KEYS:] = count
+        self.record["n_keys"] = (int(own.max()) + 1) * enemies * counts
+        self.record["keys"] = self._own(keys)
 
 
-def _seen_by(rows: np.ndarray, perspective: int) -> np.ndarray:
-    """Rows by real piece and square: Black's perspective swaps colours and turns the board over."""
+def piece_square_tables(blocks: list[tuple[np.ndarray, int]]) -> tuple[np.void, list[np.ndarray]]:
+    """A record of PIECE_SQUARE for blocks side by side, and the owner of what it points to.
+
+    Parameters
+    ----------
+    blocks : list of (int32[12, 64], int)
+        Rows of each block as its perspective sees them, -1 for none, and what is added to them.
+    """
+    shape = (2, PIECES, SQUARES_ON_BOARD, len(blocks))
+    rows = np.full(shape, -1, dtype=np.int32)
+    masks = np.zeros(shape, dtype=np.uint64)
+    groups = np.full(shape, -1, dtype=np.int32)
+    members: list[np.ndarray] = []
+    for place, (block, offset) in enumerate(blocks):
+        for perspective in range(2):
+            seen = seen_by(block, perspective)
+            rows[perspective, :, :, place] = np.where(seen >= 0, offset + seen, -1)
+            _, where, counts = np.unique(seen, return_inverse=True, return_counts=True)
+            alone = (counts[where.reshape(seen.shape)] == 1) & (seen >= 0)
+            bits = np.broadcast_to(_BITS, seen.shape)
+            masks[perspective, :, :, place][alone] = bits[alone]
+            for row in np.unique(seen[(seen >= 0) & ~alone]):
+                same = seen == row
+                squares = same.astype(np.uint64) @ _BITS
+                pieces = np.flatnonzero(squares)
+                if len(pieces) == 1:
+                    masks[perspective, :, :, place][same] = squares[pieces[0]]
+                else:
+                    groups[perspective, :, :, place][same] = len(members)
+                    members.append(squares)
+    record = np.zeros(1, PIECE_SQUARE)[0]
+    owned = [rows, masks, groups, np.array(members, dtype=np.uint64).reshape(-1, PIECES)]
+    record["n"] = len(blocks)
+    for name, array in zip(("rows", "masks", "groups", "members"), owned, strict=True):
+        record[name] = address(array)
+    return record, owned
+
+
+_BITS = np.uint64(1) << np.arange(SQUARES_ON_BOARD, dtype=np.uint64)
+
+
+def seen_by(table: np.ndarray, perspective: int) -> np.ndarray:
+    """A table [12, 64] of what a player sees, by real piece and square.
+
+    Black's perspective swaps colours and turns the board over.
+    """
     if perspective == 0:
-        return rows
-    return rows[np.arange(PIECES) ^ 1][:, np.arange(SQUARES_ON_BOARD) ^ 56]
-
-
-def _bitboards(places: np.ndarray) -> np.ndarray:
-    """uint64[12] from bool[12, 64]."""
-    return places.astype(np.uint64) @ (np.uint64(1) << np.arange(SQUARES_ON_BOARD, dtype=np.uint64))
+        return table
+    return table[np.arange(PIECES) ^ 1][:, np.arange(SQUARES_ON_BOARD) ^ 56]
