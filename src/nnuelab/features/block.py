@@ -78,7 +78,7 @@ def _one_class(n: int) -> Callable[[], np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Classes of positions: where it changes, none of a block's features stay, and a refresh is due.
+    """Classes of positions: where one changes, a refresh is cheaper than an update.
 
     Attributes
     ----------
