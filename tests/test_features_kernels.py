@@ -193,7 +193,7 @@ def test_bounds_hold_in_positions_that_no_game_reaches():
 def test_wrong_tables_are_found_out(games):
     """Each property that reads the tables fails, and says where, when one entry is wrong."""
     features = FeatureSet(parse("H").terms)
-    rows = features.tables()._owned[0]
+    rows = features.tables()._owned[0][0]
     white_rook_on_a1 = (0, 6, 0, 0)
     rows[white_rook_on_a1] += 1
     for name in (

@@ -203,6 +203,7 @@ def piece_square_tables(blocks: list[tuple[np.ndarray, int]]) -> tuple[np.void, 
                     groups[perspective, :, :, place][same] = len(members)
                     members.append(squares)
     record = np.zeros(1, PIECE_SQUARE)[0]
+    owned: list[np.ndarray]
     owned = [rows, masks, groups, np.array(members, dtype=np.uint64).reshape(-1, PIECES)]
     record["n"] = len(blocks)
     for name, array in zip(("rows", "masks", "groups", "members"), owned, strict=True):

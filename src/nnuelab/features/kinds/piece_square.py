@@ -87,7 +87,8 @@ class PieceSquare(Block):
         return self.members & LEGAL_PLACES
 
     def alive(self) -> np.ndarray:
-        return self.legal_members.any(axis=(1, 2))
+        alive: np.ndarray = self.legal_members.any(axis=(1, 2))
+        return alive
 
     @cached_property
     def max_active(self) -> int:

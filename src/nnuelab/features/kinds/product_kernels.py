@@ -50,7 +50,7 @@ def active(data, position, perspective, out):
 
 @jit
 def _keep(features, position, perspective, changed, n, scratch):
-    """Writes the active features that are not among ``changed[:n]`` behind them; returns the end."""
+    """Puts the active features that are not among ``changed[:n]`` behind them; returns the end."""
     found = kernels.active(features, position, perspective, scratch)
     end = n
     for i in range(found):
