@@ -115,8 +115,8 @@ inline = numba.njit(**_FLAGS, forceinline=True)
 
 
 # Calls by address ---------------------------------------------------------------------------------
-# What depends on a feature set is compiled apart and reached through an address in a record: neither
-# a set nor a user's own kernel makes the search compile again.
+# What depends on a feature set is compiled apart and reached through an address in a record. No set
+# and no kernel of a user's makes the search compile again.
 
 _ENTRIES: dict[tuple[Any, ...], Any] = {}  # compiled functions live as long as the process
 

@@ -1,41 +1,45 @@
 """Lazy accumulators: only a position that is evaluated pays for its accumulator.
 
 It is brought up ply by ply from the nearest frame above that has one. The frames between keep
-theirs, for all the siblings that follow: jumping over them would be paid again by every one. Where
-a king that the features depend on has moved on the way, the accumulator is made from scratch.
+theirs, for all the siblings that follow: jumping over them would be paid again by every one.
+
+Where the key of the features changes on the way (the own king has moved, mostly), no feature stays.
+Then the accumulator comes from the last position with that key and its accumulator, wherever in the
+tree that was: a *finny table*, first in Koivisto, here for whatever the features depend on.
 """
 
 import numpy as np
 
-from nnuelab.engine.state import EVALUATION_BOUND, FRAMES, frame_at
+from nnuelab.engine.state import CACHED, EVALUATION_BOUND, FRAMES, frame_at
 from nnuelab.features import kernels
-from nnuelab.jit import CHECKED, at, inline, jit, view
+from nnuelab.jit import CHECKED, at, copy_record, inline, jit, view
 from nnuelab.nnue import inference
 
 
 @inline
-def _step(s, accumulators, ply, perspective):
-    """Computes the accumulator at ``ply`` from the one above."""
+def _step(s, old, new, perspective, source, target):
+    """Computes the accumulator of ``new`` from the one of ``old``; they may be in one place."""
     net = s.net
     added = view(s.added, net.max_active, np.int32)
     removed = view(s.removed, net.max_active, np.int32)
-    n_added, n_removed = kernels.changes(
-        net.features,
-        frame_at(s, ply - 1).position,
-        frame_at(s, ply).position,
-        perspective,
-        added,
-        removed,
-    )
-    inference.update(
-        net,
-        accumulators[at(ply - 1), at(perspective)],
-        accumulators[at(ply), at(perspective)],
-        added,
-        n_added,
-        removed,
-        n_removed,
-    )
+    n_added, n_removed = kernels.changes(net.features, old, new, perspective, added, removed)
+    inference.update(net, source, target, added, n_added, removed, n_removed)
+
+
+@jit
+def _refresh(s, position, perspective, target):
+    """Computes the accumulator of a position from the cache, which keeps it."""
+    key = kernels.key(s.net.features, position, perspective)
+    slot = at(key % s.slots)
+    entry = view(s.cached, (2, s.slots), CACHED)[at(perspective), slot]
+    stored = view(s.cache, (2, s.slots, s.net.width), np.int16)[at(perspective), slot]
+    if entry.key == key:
+        _step(s, entry.position, position, perspective, stored, stored)
+    else:
+        inference.refresh(s.net, position, perspective, stored)
+        entry.key = key
+    copy_record(entry.position, position)
+    target[:] = stored
 
 
 @jit
@@ -54,12 +58,22 @@ def bring_up(s, ply, perspective):
         else:
             source -= 1
     if source < 0:
-        position = frame_at(s, ply).position
-        inference.refresh(s.net, position, perspective, accumulators[at(ply), at(perspective)])
+        position, target = frame_at(s, ply).position, accumulators[at(ply), at(perspective)]
+        if s.slots > 1:
+            _refresh(s, position, perspective, target)
+        else:
+            inference.refresh(s.net, position, perspective, target)
         frame_at(s, ply).computed[at(perspective)] = 1
     else:
         for step in range(source + 1, ply + 1):
-            _step(s, accumulators, step, perspective)
+            _step(
+                s,
+                frame_at(s, step - 1).position,
+                frame_at(s, step).position,
+                perspective,
+                accumulators[at(step - 1), at(perspective)],
+                accumulators[at(step), at(perspective)],
+            )
             frame_at(s, step).computed[at(perspective)] = 1
 
 

@@ -38,11 +38,25 @@ FRAME = np.dtype(
 )
 """One ply of the line being searched."""
 
+CACHED = np.dtype(
+    [
+        ("key", "i8"),  # of the feature set (kernels.key), NO_KEY where nothing is stored
+        ("position", POSITION),
+    ],
+    align=True,
+)
+"""The position of an accumulator in the cache."""
+CACHE_SLOTS = 1024  # by perspective; one for each key up to so many
+NO_KEY = -1
+
 SEARCH = np.dtype(
     [
         ("net", NET),
         ("frames", "u8"),  # -> FRAME[FRAMES]
         ("accumulators", "u8"),  # -> int16[FRAMES, 2, width], by ply and perspective
+        ("slots", "i8"),  # of the cache of accumulators
+        ("cached", "u8"),  # -> CACHED[2, slots], by perspective
+        ("cache", "u8"),  # -> int16[2, slots, width]
         ("added", "u8"),  # -> int32[max_active], scratch
         ("removed", "u8"),  # -> int32[max_active], scratch
         ("moves", "u8"),  # -> int64[FRAMES, MAX_MOVES]: score << 16 | move
@@ -101,14 +115,18 @@ class Memory:
         self.captures = np.zeros((DESTINATIONS, 6), np.int16)
         self.continuations = np.zeros((DESTINATIONS + 1, DESTINATIONS), np.int16)
         self.root_moves = np.zeros(MAX_MOVES, np.int64)
+        slots = min(int(net["features"]["n_keys"]), CACHE_SLOTS)
         self._scratch: dict[str, np.ndarray] = {
+            "cached": np.zeros((2, slots), CACHED),
+            "cache": aligned((2, slots, int(net["width"])), np.int16),
             "accumulators": aligned((FRAMES, 2, int(net["width"])), np.int16),
             "added": np.zeros(int(net["max_active"]), np.int32),
             "removed": np.zeros(int(net["max_active"]), np.int32),
             "moves": np.zeros((FRAMES, MAX_MOVES), np.int64),
         }
         record = self.record
-        record["net"] = net
+        record["net"], record["slots"] = net, slots
+        self._scratch["cached"]["key"] = NO_KEY
         for name, array in self._scratch.items():
             record[name] = address(array)
         for name in ("frames", "pv", "keys", "history", "captures", "continuations", "root_moves"):

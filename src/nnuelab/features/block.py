@@ -187,16 +187,14 @@ class Block(ABC):
         return {}
 
 
-def check_definition(file: Path, name: str, concepts: tuple[Concept, ...], *others: str) -> None:
-    """Raises UserError when a block can't be called that, or has no concepts."""
-    for word in (name, *others):
+def check_definition(file: Path, *names: str) -> None:
+    """Raises UserError when a block can't be called by one of these names."""
+    for word in names:
         if not NAME.fullmatch(word):
             raise UserError(
                 f"{file}: {word!r} can't name a block: use capital letters, digits and _, "
                 "a letter first"
             )
-    if not concepts:
-        raise UserError(f"{file}: block {name}: name at least one concept")
 
 
 def definition_of(function: Callable[..., Any]) -> str:

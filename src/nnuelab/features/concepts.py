@@ -48,10 +48,13 @@ class Concept:
         Plural, upper case: ``FILES``.
     values : tuple of str
         Name of each value, as it reads in "own pawn on ...".
+    phrase : str
+        How a value reads where "on" is wrong; empty when the piece's own name says it.
     """
 
     name: str
     values: tuple[str, ...]
+    phrase: str = "on {}"
 
     @property
     def size(self) -> int:
@@ -74,5 +77,7 @@ FILES = Concept("FILES", tuple(f"file {name}" for name in "abcdefgh"))
 RANKS = Concept("RANKS", tuple(f"rank {name}" for name in "12345678"))
 DIAGS1 = Concept("DIAGS1", _diagonals(diagonal1_of))
 DIAGS2 = Concept("DIAGS2", _diagonals(diagonal2_of))
-ROLES = Concept("ROLES", ROLE_NAMES)
-COLORS = Concept("COLORS", COLOR_NAMES)
+ROLES = Concept("ROLES", ROLE_NAMES, "")
+ROLES_BUT_KING = Concept("ROLES BUT KING", ROLE_NAMES[:KING], "")
+COLORS = Concept("COLORS", COLOR_NAMES, "")
+KING_SQUARES = Concept("KING SQUARES", SQUARES.values, "with the own king on {}")

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from nnuelab.errors import UserError
 from nnuelab.features.block import Block
+from nnuelab.features.family import Family
 
 BUILT_IN = Path(__file__).parent / "blocks"
 VARIABLE = "NNUELAB_BLOCKS"  # a user's files, separated like PATH; child processes inherit it
 
 
-def load() -> dict[str, Block]:
-    """Blocks by name and alias: the package's, then those of the files in ``NNUELAB_BLOCKS``.
+def load() -> dict[str, Block | Family]:
+    """All blocks and families by name and alias, also of the files in ``NNUELAB_BLOCKS``.
 
     Raises
     ------
@@ -38,7 +39,7 @@ def block_files(expression: str) -> list[Path]:
     """The files that define the blocks of an expression, sorted: part of a job's code."""
     from nnuelab.features.text import parse
 
-    return sorted({block.file for block in parse(expression).blocks})
+    return sorted({file for block in parse(expression).blocks for file in block.files})
 
 
 def _user_files() -> list[Path]:
@@ -47,9 +48,9 @@ def _user_files() -> list[Path]:
 
 
 @lru_cache
-def _load(user_files: tuple[Path, ...]) -> dict[str, Block]:
+def _load(user_files: tuple[Path, ...]) -> dict[str, Block | Family]:
     built_in = sorted(path for path in BUILT_IN.glob("*.py") if path.name != "__init__.py")
-    blocks: dict[str, Block] = {}
+    blocks: dict[str, Block | Family] = {}
     for path in [*built_in, *user_files]:
         for block in _blocks_of(path):
             for name in (block.name, *block.aliases):
@@ -62,7 +63,7 @@ def _load(user_files: tuple[Path, ...]) -> dict[str, Block]:
     return blocks
 
 
-def _blocks_of(path: Path) -> list[Block]:
+def _blocks_of(path: Path) -> list[Block | Family]:
     """Runs a file and gathers the blocks that it defines, in order."""
     if not path.is_file():
         raise UserError(f"there is no file of feature blocks {path}")
@@ -82,7 +83,7 @@ def _blocks_of(path: Path) -> list[Block]:
         ]
         place = f"{path}, line {lines[-1]}" if lines else str(path)
         raise UserError(f"{place}: {type(error).__name__}: {error}") from error
-    blocks = [value for value in vars(module).values() if isinstance(value, Block)]
+    blocks = [value for value in vars(module).values() if isinstance(value, Block | Family)]
     if not blocks:
         raise UserError(f"{path} defines no feature block: decorate a function with @piece_square")
     return list(dict.fromkeys(blocks))

@@ -1,23 +1,36 @@
-"""Feature-set expressions as text: ``ALL+H+V``, ``KING*ALL``, ``H*(V+D1)``, in any case."""
+"""Feature-set expressions as text: ``ALL+H+V``, ``KING*ALL``, ``H*(V+D1)``, ``KB(16)``.
+
+Names are read in any case. The parameters of a block stand behind its name, in parentheses and
+separated by commas; what a parameter may be, its family says.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping
 
 from nnuelab.errors import UserError
 from nnuelab.features import registry
 from nnuelab.features.algebra import FeatureSet
+from nnuelab.features.block import Block
 
-_TOKEN = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*|[+*()])")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class UnknownBlock(UserError):
     """An expression names a block that nobody defined; the message has the nearest name."""
 
 
-def parse(text: str) -> FeatureSet:
+def parse(text: str, files: Mapping[str, str] | None = None) -> FeatureSet:
     """The feature set that an expression stands for; names in any case, ``*`` before ``+``.
+
+    Parameters
+    ----------
+    text : str
+    files : dict, optional
+        Contents that are taken for those of the files with these names, which need not be there:
+        those that a net was made with.
 
     Raises
     ------
@@ -26,44 +39,44 @@ def parse(text: str) -> FeatureSet:
     UserError
         The text is not an expression, or not a valid feature set (see :class:`FeatureSet`).
     """
-    return _Parser(text).parse()
+    return _Parser(text, files or {}).parse()
 
 
 class _Parser:
     """Recursive descent over sum = product {"+" product}, product = atom {"*" atom}."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens: list[tuple[str, int]] = []  # each with its column, from 1
-        position = 0
-        end = len(text.rstrip())
-        while position < end:
-            match = _TOKEN.match(text, position)
-            if match is None:
-                column = position + len(text[position:]) - len(text[position:].lstrip()) + 1
-                raise self.error(f"unexpected {text[column - 1]!r}", column)
-            self.tokens.append((match[1], match.start(1) + 1))
-            position = match.end()
-        self.tokens.append(("", end + 1))
-        self.next = 0
+    def __init__(self, text: str, files: Mapping[str, str]) -> None:
+        self.text = text.rstrip()
+        self.files = files
+        self.position = 0
 
-    def error(self, message: str, column: int) -> UserError:
+    def error(self, message: str, position: int) -> UserError:
         return UserError(
-            f"feature set {self.text!r}: {message} at column {column}; "
+            f"feature set {self.text!r}: {message} at column {position + 1}; "
             "write blocks joined by + and *, like ALL+H+V"
         )
 
-    def take(self, token: str) -> bool:
-        found = self.tokens[self.next][0] == token
-        self.next += found
+    @property
+    def character(self) -> str:
+        """The next one that is no space, "" at the end."""
+        while self.text[self.position : self.position + 1].isspace():
+            self.position += 1
+        return self.text[self.position : self.position + 1]
+
+    def take(self, character: str) -> bool:
+        found = self.character == character
+        self.position += found
         return found
 
     def parse(self) -> FeatureSet:
         expression = self.sum()
-        token, column = self.tokens[self.next]
-        if token:
-            raise self.error(f"unexpected {token!r}", column)
+        if self.character:
+            raise self.unexpected()
         return expression
+
+    def unexpected(self) -> UserError:
+        name = _NAME.match(self.text, self.position)
+        return self.error(f"unexpected {name[0] if name else self.character!r}", self.position)
 
     def sum(self) -> FeatureSet:
         expression = self.product()
@@ -78,25 +91,57 @@ class _Parser:
         return expression
 
     def atom(self) -> FeatureSet:
-        token, column = self.tokens[self.next]
         if self.take("("):
             expression = self.sum()
             if not self.take(")"):
-                raise self.error("a closing parenthesis is missing", self.tokens[self.next][1])
+                raise self.error("a closing parenthesis is missing", self.position)
             return expression
-        if not token[:1].isalpha():
-            found = repr(token) if token else "the end"
-            raise self.error(f"a block is missing before {found}", column)
-        self.next += 1
-        return self.block(token)
+        found = self.character
+        name = _NAME.match(self.text, self.position)
+        if name is None:
+            if found and found not in "+*)":
+                raise self.unexpected()
+            raise self.error(
+                f"a block is missing before {repr(found) if found else 'the end'}", self.position
+            )
+        self.position = name.end()
+        return FeatureSet.of(self.block(name[0]))
 
-    def block(self, name: str) -> FeatureSet:
-        blocks = registry.load()
-        if name.upper() in blocks:
-            return FeatureSet.of(blocks[name.upper()])
-        nearest = difflib.get_close_matches(name.upper(), blocks, n=1, cutoff=0.0)[0]
-        known = ", ".join(dict.fromkeys(block.name for block in blocks.values()))
-        raise UnknownBlock(
-            f"feature set {self.text!r}: there is no block {name!r}; did you mean {nearest}? "
-            f"(blocks: {known})"
-        )
+    def block(self, name: str) -> Block:
+        known = registry.load()
+        if name.upper() not in known:
+            nearest = difflib.get_close_matches(name.upper(), known, n=1, cutoff=0.0)[0]
+            names = ", ".join(
+                dict.fromkeys(b.name if isinstance(b, Block) else b.usage for b in known.values())
+            )
+            raise UnknownBlock(
+                f"feature set {self.text!r}: there is no block {name!r}; did you mean {nearest}? "
+                f"(blocks: {names})"
+            )
+        found = known[name.upper()]
+        start = self.position
+        if isinstance(found, Block):
+            if self.take("("):
+                raise self.error(f"{found.name} has no parameters, unexpected '('", start)
+            return found
+        parameters = self.parameters() if self.take("(") else []
+        try:
+            return found.block(parameters, self.files)
+        except ValueError as error:
+            raise UserError(f"feature set {self.text!r}: {found.usage}: {error}") from error
+
+    def parameters(self) -> list[str]:
+        """The texts between the parentheses, which may hold parentheses themselves."""
+        start, depth = self.position, 1
+        commas = []
+        while depth:
+            character = self.text[self.position : self.position + 1]
+            if not character:
+                raise self.error("a closing parenthesis is missing", self.position)
+            depth += (character == "(") - (character == ")")
+            if character == "," and depth == 1:
+                commas.append(self.position)
+            self.position += 1
+        ends = [*commas, self.position - 1]
+        starts = [start, *(comma + 1 for comma in commas)]
+        return [self.text[a:b].strip() for a, b in zip(starts, ends, strict=True)]

@@ -146,13 +146,18 @@ def piece_name(concepts: tuple[Concept, ...], values: tuple[int, ...], pieces: n
     words.append(
         " or ".join(ROLE_NAMES[role] for role in sorted(roles)) if 0 < len(roles) < 6 else "piece"
     )
-    places = [c.values[v] for c, v in value.items() if c not in (ROLES, COLORS)]
+    places = [(c.values[v], c.phrase) for c, v in value.items() if c.phrase]
     if FILES in value and RANKS in value:
         square = SQUARES.values[value[FILES] + 8 * value[RANKS]]
-        places = [square] + [
-            c.values[v] for c, v in value.items() if c not in (FILES, RANKS, ROLES, COLORS)
+        places = [(square, SQUARES.phrase)] + [
+            (c.values[v], c.phrase)
+            for c, v in value.items()
+            if c.phrase and c not in (FILES, RANKS)
         ]
-    return " ".join(words) + (" on " + " and ".join(places) if places else "")
+    on = " and ".join(text for text, phrase in places if phrase == SQUARES.phrase)
+    words += [f"on {on}"] if on else []
+    words += [phrase.format(text) for text, phrase in places if phrase != SQUARES.phrase]
+    return " ".join(words)
 
 
 def piece_square(
@@ -177,7 +182,7 @@ def piece_square(
 
     def make(predicate: PieceSquarePredicate) -> PieceSquare:
         file = Path(inspect.getfile(predicate))
-        check_definition(file, name, concepts, *aliases)
+        check_definition(file, name, *aliases)
         return PieceSquare(
             name=name,
             concepts=concepts,
@@ -200,6 +205,8 @@ def rows_of(
     UserError
         When the predicate fails or returns no value of the concepts; ``what`` says whose it is.
     """
+    if not concepts:
+        raise UserError(f"{what}: name at least one concept")
     rows = np.full((PIECES, SQUARES_ON_BOARD), -1, dtype=np.int32)
     for role in range(6):
         for color in range(2):

@@ -1,0 +1,193 @@
+"""Families of blocks: a name with parameters, ``KB(16)``, and the function that makes the block."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nnuelab.errors import UserError
+from nnuelab.features.block import Block, check_definition, definition_of
+
+
+@dataclass(frozen=True)
+class Parameter(ABC):
+    """A parameter of a family.
+
+    Attributes
+    ----------
+    name : str
+        As it stands in ``KB(n)``.
+    """
+
+    name: str
+
+    @abstractmethod
+    def read(self, text: str, files: Mapping[str, str]) -> Any:
+        """The value that a text stands for: hashable, equal for equal parameters.
+
+        Parameters
+        ----------
+        files : dict
+            Contents that are taken for those of the files with these names.
+
+        Raises
+        ------
+        ValueError
+            With what is wrong and what is possible.
+        """
+
+    def text(self, value: Any) -> str:
+        """The value in canonical form."""
+        return str(value)
+
+
+@dataclass(frozen=True)
+class Number(Parameter):
+    """A whole number out of a range."""
+
+    choices: range | tuple[int, ...]
+
+    def read(self, text: str, files: Mapping[str, str]) -> int:
+        if not text.isascii() or not text.isdigit() or int(text) not in self.choices:
+            raise ValueError(f"{self.name} is {text!r}, should be {self._possible()}")
+        return int(text)
+
+    def _possible(self) -> str:
+        if isinstance(self.choices, range):
+            return f"{self.choices[0]:,} to {self.choices[-1]:,}"
+        return f"one of {', '.join(map(str, self.choices))}"
+
+
+@dataclass(frozen=True)
+class Word(Parameter):
+    """One of some words, in any case."""
+
+    choices: tuple[str, ...]
+
+    def read(self, text: str, files: Mapping[str, str]) -> str:
+        if text.upper() not in self.choices:
+            raise ValueError(f"{self.name} is {text!r}, should be one of {', '.join(self.choices)}")
+        return text.upper()
+
+
+@dataclass(frozen=True)
+class Expression(Parameter):
+    """A feature set."""
+
+    def read(self, text: str, files: Mapping[str, str]) -> Any:
+        from nnuelab.features.text import parse
+
+        return parse(text, files)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A data file: the path that was given, and its text."""
+
+    path: str
+    content: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True)
+class File(Parameter):
+    """A text file, by its path; its content is part of the block."""
+
+    def read(self, text: str, files: Mapping[str, str]) -> Listing:
+        if not text:
+            raise ValueError(f"{self.name} is empty, should be the path of a file")
+        if text in files:
+            return Listing(text, files[text])
+        try:
+            return Listing(text, Path(text).read_text())
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text file"
+            raise ValueError(f"can't read the {self.name} {text}: {reason}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Blocks of one name, told apart by parameters; the same parameters give the same block.
+
+    Attributes
+    ----------
+    name : str
+    parameters : tuple of Parameter
+    definition : str
+        One sentence: when a feature is active.
+    file : Path
+        Where the family is defined.
+    examples : tuple of str
+        Expressions that the tests try.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    definition: str
+    file: Path
+    examples: tuple[str, ...]
+    make: Callable[..., Block] = field(repr=False)
+    aliases: tuple[str, ...] = ()
+    _made: dict[tuple[Any, ...], Block] = field(default_factory=dict, repr=False)
+
+    @property
+    def usage(self) -> str:
+        """``KB(n)``."""
+        return f"{self.name}({', '.join(parameter.name for parameter in self.parameters)})"
+
+    def block(self, texts: list[str], files: Mapping[str, str]) -> Block:
+        """The block with these parameters.
+
+        Raises
+        ------
+        ValueError
+            When they are too many, too few or not possible.
+        """
+        if len(texts) != len(self.parameters):
+            raise ValueError(f"{self.name} has {len(texts)} parameters; write {self.usage}")
+        values = tuple(
+            parameter.read(text, files)
+            for parameter, text in zip(self.parameters, texts, strict=True)
+        )
+        if values not in self._made:
+            shown = ",".join(p.text(v) for p, v in zip(self.parameters, values, strict=True))
+            self._made[values] = dataclasses.replace(
+                self.make(*values), name=f"{self.name}({shown})", file=self.file
+            )
+        return self._made[values]
+
+
+def family(
+    name: str, *parameters: Parameter, examples: tuple[str, ...]
+) -> Callable[[Callable[..., Block]], Family]:
+    """Makes a family of a function that takes the parameters' values and returns a block.
+
+    The name of that block doesn't matter. The function's docstring is the definition that
+    ``nnuelab features list`` shows.
+
+    >>> @family("NEAR", Number("n", range(1, 8)), examples=("NEAR(2)",))
+    ... def near(n):
+    ...     \"\"\"A piece of role r and colour c stands at most n squares from the own king.\"\"\"
+    ...     return king_piece("NEAR", ROLES, COLORS)(lambda king, square, role, color: ...)
+
+    Raises
+    ------
+    UserError
+        When the name is malformed.
+    """
+
+    def make(function: Callable[..., Block]) -> Family:
+        file = Path(inspect.getfile(function))
+        check_definition(file, name)
+        if not parameters:
+            raise UserError(f"{file}: family {name}: name at least one parameter")
+        return Family(name, parameters, definition_of(function), file, examples, function)
+
+    return make
