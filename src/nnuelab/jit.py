@@ -197,6 +197,40 @@ msb = _bit_intrinsic(
 """Index of the highest bit set: uint64 (not zero) -> int64."""
 
 
+_BMI2 = bool(llvmlite.binding.get_host_cpu_features().get("bmi2"))
+
+
+@intrinsic
+def _pext(typing_context: Any, bits: Any, mask: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        kind = ir.FunctionType(word, [word, word])
+        name = "llvm.x86.bmi.pext.64"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@inline
+def gather_bits(bits, mask):  # type: ignore[no-untyped-def]
+    """The bits of a word that a mask selects, moved together at the low end; uint64."""
+    if _BMI2:
+        return _pext(bits, mask)
+    return _gather_bits(bits, mask)
+
+
+@jit
+def _gather_bits(bits, mask):  # type: ignore[no-untyped-def]
+    """The same for a CPU without the instruction."""
+    found, place = np.uint64(0), np.uint64(0)
+    while mask:
+        if bits & mask & (~mask + np.uint64(1)):
+            found |= np.uint64(1) << place
+        place += np.uint64(1)
+        mask &= mask - np.uint64(1)
+    return found
+
+
 # Raw memory --------------------------------------------------------------------------------------
 # A record holds addresses of memory whose size is known only at run time (weights, tables); a
 # record is passed through recursion as one pointer, an array as seven words.

@@ -17,6 +17,7 @@ from nnuelab.features.block import Block
 from nnuelab.features.concepts import (
     BISHOP,
     COLORS,
+    COLORS_ENEMY_FIRST,
     DIAGS1,
     DIAGS2,
     ENEMY,
@@ -40,6 +41,7 @@ from nnuelab.features.concepts import (
 )
 from nnuelab.features.family import Family, Number, Word, family
 from nnuelab.features.kinds.king import king_piece
+from nnuelab.features.kinds.lines import neighbours
 from nnuelab.features.kinds.piece_square import piece_square
 from nnuelab.features.registry import add_files, block_files
 from nnuelab.features.text import UnknownBlock, parse
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BISHOP",
     "COLORS",
+    "COLORS_ENEMY_FIRST",
     "DIAGS1",
     "DIAGS2",
     "ENEMY",
@@ -83,6 +86,7 @@ __all__ = [
     "family",
     "file_of",
     "king_piece",
+    "neighbours",
     "parse",
     "piece_square",
     "rank_of",

@@ -80,4 +80,5 @@ DIAGS2 = Concept("DIAGS2", _diagonals(diagonal2_of))
 ROLES = Concept("ROLES", ROLE_NAMES, "")
 ROLES_BUT_KING = Concept("ROLES BUT KING", ROLE_NAMES[:KING], "")
 COLORS = Concept("COLORS", COLOR_NAMES, "")
+COLORS_ENEMY_FIRST = Concept("COLORS", COLOR_NAMES[::-1], "")  # own 1: the study's pairs
 KING_SQUARES = Concept("KING SQUARES", SQUARES.values, "with the own king on {}")
