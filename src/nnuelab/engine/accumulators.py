@@ -15,6 +15,9 @@ from nnuelab.features import kernels
 from nnuelab.jit import CHECKED, at, copy_record, inline, jit, view
 from nnuelab.nnue import inference
 
+_COUNT_BITS = np.int64(32)  # of lists.pack
+_COUNT = np.int64((1 << 32) - 1)
+
 
 @inline
 def _step(s, old, new, perspective, source, target):
@@ -42,39 +45,85 @@ def _refresh(s, position, perspective, target):
     target[:] = stored
 
 
-@jit
-def bring_up(s, ply, perspective):
-    """Computes the accumulator of one perspective at ``ply`` unless that is done."""
-    accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
+@inline
+def _source(s, ply, perspective):
+    """The nearest ply from which the accumulator can be brought up, -1 when there is none."""
     source = ply
-    while source >= 0 and frame_at(s, source).computed[at(perspective)] == 0:
+    while frame_at(s, source).computed[at(perspective)] == 0:
         if source == 0 or kernels.needs_refresh(
             s.net.features,
             frame_at(s, source - 1).position,
             frame_at(s, source).position,
             perspective,
         ):
-            source = -1
-        else:
-            source -= 1
-    if source < 0:
+            return np.int64(-1)
+        source -= 1
+    return source
+
+
+@inline
+def _steps(s, accumulators, source, ply, perspective):
+    """Computes the accumulators of one perspective behind ``source``, up to ``ply``."""
+    for step in range(source + 1, ply + 1):
+        _step(
+            s,
+            frame_at(s, step - 1).position,
+            frame_at(s, step).position,
+            perspective,
+            accumulators[at(step - 1), at(perspective)],
+            accumulators[at(step), at(perspective)],
+        )
+        frame_at(s, step).computed[at(perspective)] = 1
+
+
+@inline
+def _steps_of_both(s, accumulators, source, ply):
+    """The same for both perspectives."""
+    net = s.net
+    added = view(s.added, (2, net.max_active), np.int32)
+    removed = view(s.removed, (2, net.max_active), np.int32)
+    for step in range(source + 1, ply + 1):
+        n_added, n_removed = kernels.changes_of_both(
+            net.features,
+            frame_at(s, step - 1).position,
+            frame_at(s, step).position,
+            added,
+            removed,
+        )
+        for perspective in range(2):
+            inference.update(
+                net,
+                accumulators[at(step - 1), at(perspective)],
+                accumulators[at(step), at(perspective)],
+                added[at(perspective)],
+                n_added & _COUNT,
+                removed[at(perspective)],
+                n_removed & _COUNT,
+            )
+            n_added >>= _COUNT_BITS
+            n_removed >>= _COUNT_BITS
+            frame_at(s, step).computed[at(perspective)] = 1
+
+
+@jit
+def bring_up(s, ply):
+    """Computes the accumulators of both perspectives at ``ply`` unless that is done."""
+    accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
+    white, black = _source(s, ply, np.int64(0)), _source(s, ply, np.int64(1))
+    if white == black and white >= 0:
+        _steps_of_both(s, accumulators, white, ply)
+        return
+    for perspective in range(2):
+        source = white if perspective == 0 else black
+        if source >= 0:
+            _steps(s, accumulators, source, ply, perspective)
+            continue
         position, target = frame_at(s, ply).position, accumulators[at(ply), at(perspective)]
         if s.slots > 1:
             _refresh(s, position, perspective, target)
         else:
             inference.refresh(s.net, position, perspective, target)
         frame_at(s, ply).computed[at(perspective)] = 1
-    else:
-        for step in range(source + 1, ply + 1):
-            _step(
-                s,
-                frame_at(s, step - 1).position,
-                frame_at(s, step).position,
-                perspective,
-                accumulators[at(step - 1), at(perspective)],
-                accumulators[at(step), at(perspective)],
-            )
-            frame_at(s, step).computed[at(perspective)] = 1
 
 
 @inline
@@ -87,8 +136,7 @@ def outdate(frame):
 @jit
 def evaluate(s, ply):
     """The net's value of the position at ``ply``, centipawns for the side to move."""
-    for perspective in range(2):  # a loop, since numba compiles anew for every literal argument
-        bring_up(s, ply, perspective)
+    bring_up(s, ply)
     accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
     turn = np.int64(frame_at(s, ply).position.turn)
     value = inference.forward(

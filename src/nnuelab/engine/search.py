@@ -263,8 +263,7 @@ class Engine:
         root["reversible"] = reversible
         root["moved"] = root["moved_before"] = NO_DESTINATION
         root["pv_length"] = 0
-        for perspective in range(2):  # a root in check is never evaluated, but all begins from it
-            bring_up(record, 0, perspective)
+        bring_up(record, 0)  # a root in check is never evaluated, but all begins from it
 
     def _begin(self, nodes: int | None) -> None:
         record = self._record

@@ -57,8 +57,8 @@ SEARCH = np.dtype(
         ("slots", "i8"),  # of the cache of accumulators
         ("cached", "u8"),  # -> CACHED[2, slots], by perspective
         ("cache", "u8"),  # -> int16[2, slots, width]
-        ("added", "u8"),  # -> int32[max_active], scratch
-        ("removed", "u8"),  # -> int32[max_active], scratch
+        ("added", "u8"),  # -> int32[2, max_active], scratch
+        ("removed", "u8"),  # -> int32[2, max_active], scratch
         ("moves", "u8"),  # -> int64[FRAMES, MAX_MOVES]: score << 16 | move
         ("pv", "u8"),  # -> int64[FRAMES, FRAMES]: row of a ply holds its best line
         ("keys", "u8"),  # -> uint64[HISTORY_KEYS + FRAMES]: game, then the line being searched
@@ -120,8 +120,8 @@ class Memory:
             "cached": np.zeros((2, slots), CACHED),
             "cache": aligned((2, slots, int(net["width"])), np.int16),
             "accumulators": aligned((FRAMES, 2, int(net["width"])), np.int16),
-            "added": np.zeros(int(net["max_active"]), np.int32),
-            "removed": np.zeros(int(net["max_active"]), np.int32),
+            "added": np.zeros((2, int(net["max_active"])), np.int32),
+            "removed": np.zeros((2, int(net["max_active"])), np.int32),
             "moves": np.zeros((FRAMES, MAX_MOVES), np.int64),
         }
         record = self.record

@@ -58,6 +58,9 @@ class Kernels:
         difference of the active features before and after.
     data : structured array [1]
         What both get as their first argument.
+    turned : int32[size], optional
+        Where Black always has the features of White, but with other numbers: those. Both functions
+        are called for White only then, and once for both players where both are needed.
     state : bool
         Whether they read more of a position than where its pieces stand (``turn``, ``castling``,
         ``ep``, ``checkers``, ``pinned``).
@@ -68,6 +71,7 @@ class Kernels:
     active: Callable[..., Any]
     changes: Callable[..., Any] | None
     data: np.ndarray
+    turned: np.ndarray | None = None
     state: bool = False
     owned: tuple[Any, ...] = ()
 

@@ -26,6 +26,7 @@ from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
 from nnuelab.features import kernels
 from nnuelab.features.algebra import FeatureSet, Product
 from nnuelab.features.block import Seen
+from nnuelab.features.lists import unpack
 
 STARTS = (
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -258,6 +259,28 @@ def incremental_is_refresh(features: FeatureSet, games: list[Game]) -> None:
             state = [_updated(features, old, new, p, state[p], text) for p in range(2)]
 
 
+@_property("incremental for both at once = for each")
+def both_at_once(features: FeatureSet, games: list[Game]) -> None:
+    """The engine's way to update both accumulators finds what is found for each perspective."""
+    tables = features.tables().record
+    alone = np.empty((2, features.max_active), np.int32)
+    both = np.empty((2, 2, features.max_active), np.int32)
+    for game in games:
+        for i, move in enumerate(game.moves):
+            old, new = game.positions[i], game.positions[i + 1]
+            packed = kernels.changes_of_both(tables, old, new, *both)
+            for perspective in range(2):
+                counts = kernels.changes(tables, old, new, perspective, *alone)
+                for lists, lengths, n, wanted in zip(both, packed, counts, alone, strict=True):
+                    length = unpack(lengths)[perspective]
+                    found = sorted(lists[perspective, :length].tolist())
+                    if found != sorted(wanted[:n].tolist()):
+                        text = notation.move_to_uci(move)
+                        raise PropertyFailed(
+                            _difference(features, old, perspective, wanted[:n], found, text)
+                        )
+
+
 @_property("incremental = refresh over many moves")
 def incremental_over_many_moves(features: FeatureSet, games: list[Game]) -> None:
     """The same between positions that lie any number of plies apart, forwards and backwards."""
@@ -331,8 +354,8 @@ def _difference(
     features: FeatureSet,
     position: np.void,
     perspective: int,
-    wanted: list[int],
-    found: list[int],
+    wanted: Iterable[int],
+    found: Iterable[int],
     move: str = "",
 ) -> str:
     # As multisets: a feature that is found twice is surplus once.

@@ -9,7 +9,7 @@ import numpy as np
 
 from nnuelab.chess.position import EMPTY, KING, POSITION, set_checkers
 from nnuelab.features.kinds.piece_square_kernels import active_rows, changed_rows, changed_squares
-from nnuelab.features.lists import offset_by, place, subtract, unpack
+from nnuelab.features.lists import pack, place, subtract, unpack
 from nnuelab.features.tables import COUNT_KEYS, ENEMY_KEYS, FROM_SCRATCH, KEYS, OWN_KEYS, TERM
 from nnuelab.jit import at, call, inline, jit, lsb, popcount, view
 
@@ -20,15 +20,54 @@ _FOUR = np.uint64(4)
 _NIBBLES = 16  # pieces in one word of a dataset record
 
 
+# Functions of terms with `turned` are called for White only; for Black that table has the numbers.
+
+
+@inline
+def _asked(term, perspective):
+    """For whom the functions of a term are called."""
+    return np.int64(0) if term.turned != _ZERO else perspective
+
+
+@inline
+def _number(term, out, start, stop):
+    """Makes the features of a term those of the set."""
+    for i in range(start, stop):
+        out[i] += term.offset
+
+
+@inline
+def _number_for(term, perspective, out, start, stop):
+    """The same for a player, as :func:`_asked`."""
+    if term.turned != _ZERO and perspective == 1:
+        for i in range(start, stop):
+            out[i] = view(term.turned, out[i] + 1, np.int32)[at(out[i])]
+    _number(term, out, start, stop)
+
+
 @jit
 def _active_called(tables, position, perspective, out, n):
     """Appends the active features of all terms that are called by address."""
     terms = view(tables.called, tables.n_called, TERM)
     for i in range(tables.n_called):
         term = terms[i]
-        found = call(term.active, term.data, position, perspective, place(out, n))
-        n = offset_by(term.offset, out, n, n + found)
+        asked = _asked(term, perspective)
+        found = call(term.active, term.data, position, asked, place(out, n))
+        _number_for(term, perspective, out, n, n + found)
+        n += found
     return n
+
+
+@inline
+def _changes_of(term, old, new, perspective, plus, minus):
+    """What comes and goes in one term, as it numbers it: written to two addresses."""
+    if term.changes != _ZERO:
+        packed = call(term.changes, term.data, old, new, perspective, plus, minus)
+        if packed != FROM_SCRATCH:
+            return unpack(packed)
+    more = call(term.active, term.data, new, perspective, plus)
+    less = call(term.active, term.data, old, perspective, minus)
+    return subtract(plus, more, minus, less)
 
 
 @jit
@@ -37,18 +76,18 @@ def _changes_called(tables, old, new, perspective, added, n_added, removed, n_re
     terms = view(tables.called, tables.n_called, TERM)
     for i in range(tables.n_called):
         term = terms[i]
-        packed = np.int64(FROM_SCRATCH)
-        plus, minus = place(added, n_added), place(removed, n_removed)
-        if term.changes != _ZERO:
-            packed = call(term.changes, term.data, old, new, perspective, plus, minus)
-        if packed == FROM_SCRATCH:
-            more = call(term.active, term.data, new, perspective, plus)
-            less = call(term.active, term.data, old, perspective, minus)
-            more, less = subtract(plus, more, minus, less)
-        else:
-            more, less = unpack(packed)
-        n_added = offset_by(term.offset, added, n_added, n_added + more)
-        n_removed = offset_by(term.offset, removed, n_removed, n_removed + less)
+        more, less = _changes_of(
+            term,
+            old,
+            new,
+            _asked(term, perspective),
+            place(added, n_added),
+            place(removed, n_removed),
+        )
+        _number_for(term, perspective, added, n_added, n_added + more)
+        _number_for(term, perspective, removed, n_removed, n_removed + less)
+        n_added += more
+        n_removed += less
     return n_added, n_removed
 
 
@@ -93,6 +132,76 @@ def changes(tables, old, new, perspective, added, removed):
             tables, old, new, perspective, added, n_added, removed, n_removed
         )
     return n_added, n_removed
+
+
+@jit
+def changes_of_both(tables, old, new, added, removed):
+    """The same for both perspectives at once, sharing what they have in common.
+
+    Parameters
+    ----------
+    added, removed : int32[2, >= max_active], written
+
+    Returns
+    -------
+    tuple of int64
+        How many were added and removed, each as two numbers of :func:`lists.pack`.
+    """
+    changed = changed_squares(old, new)
+    n_added, n_removed = np.int64(0), np.int64(0)
+    for perspective in range(2):
+        more, less = changed_rows(
+            tables.terms,
+            changed,
+            old,
+            new,
+            perspective,
+            added[at(perspective)],
+            removed[at(perspective)],
+        )
+        n_added |= more << np.int64(32 * perspective)
+        n_removed |= less << np.int64(32 * perspective)
+    if tables.n_called > 0:
+        n_added, n_removed = _changes_called_of_both(
+            tables, old, new, added, n_added, removed, n_removed
+        )
+    return n_added, n_removed
+
+
+@jit
+def _changes_called_of_both(tables, old, new, added, n_added, removed, n_removed):
+    a0, a1 = unpack(n_added)
+    r0, r1 = unpack(n_removed)
+    terms = view(tables.called, tables.n_called, TERM)
+    for i in range(tables.n_called):
+        term = terms[i]
+        plus, minus = place(added[0], a0), place(removed[0], r0)
+        more, less = _changes_of(term, old, new, np.int64(0), plus, minus)
+        a0 += more
+        r0 += less
+        if term.turned != _ZERO:
+            _turn(term, added, a0 - more, a0, a1)
+            _turn(term, removed, r0 - less, r0, r1)
+        else:
+            plus, minus = place(added[1], a1), place(removed[1], r1)
+            _number(term, added[0], a0 - more, a0)
+            _number(term, removed[0], r0 - less, r0)
+            more, less = _changes_of(term, old, new, np.int64(1), plus, minus)
+            _number(term, added[1], a1, a1 + more)
+            _number(term, removed[1], r1, r1 + less)
+        a1 += more
+        r1 += less
+    return pack(a0, a1), pack(r0, r1)
+
+
+@inline
+def _turn(term, out, start, stop, other):
+    """Numbers a term's features in ``out[0, start:stop]``, and Black's in ``out[1, other:]``."""
+    for i in range(start, stop):
+        feature = out[0, at(i)]
+        turned = view(term.turned, feature + 1, np.int32)[at(feature)]
+        out[0, at(i)] = feature + term.offset
+        out[1, at(other + i - start)] = turned + term.offset
 
 
 @inline

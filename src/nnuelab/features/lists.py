@@ -27,14 +27,6 @@ def place(out, n):
     return np.int64(out.ctypes.data) + 4 * n
 
 
-@inline
-def offset_by(offset, out, start, stop):
-    """Adds an offset to ``out[start:stop]``; returns ``stop``."""
-    for i in range(start, stop):
-        out[i] += offset
-    return stop
-
-
 @jit
 def sort(values):
     """Sorts in place. Lists are short, and often nearly in order."""

@@ -13,6 +13,8 @@ test, and the search needs no compilation for any of them:
     Writes what becomes active and inactive between any two positions; ``FROM_SCRATCH`` where that
     is not known: the caller compares what is active in both.
 
+The functions of a term with a table ``turned`` (Kernels) are called for White only.
+
 ``data`` is the kind's own record, positions are records of POSITION, ``perspective`` is 0 for White
 and 1 for Black, the lists are pointers to int32 with room for ``max_active`` features.
 """
@@ -52,6 +54,7 @@ TERM = np.dtype(
         ("active", "u8"),  # function
         ("changes", "u8"),  # function, or 0
         ("data", "u8"),
+        ("turned", "u8"),  # -> int32[]: Black's features by those of White, or 0
         ("offset", "i8"),  # of its features in the sum
     ],
     align=True,
@@ -107,7 +110,7 @@ class Tables:
         self.record["size"] = features.size
         self.record["max_active"] = features.max_active
         inlined: list[tuple[np.ndarray, int]] = []
-        called: list[tuple[int, int, int, int]] = []
+        called: list[tuple[int, int, int, int, int]] = []
         for offset, term in zip(features.offsets, features.terms, strict=True):
             block = term.factors[0]
             if len(term.factors) == 1 and isinstance(block, PieceSquare):
@@ -126,14 +129,15 @@ class Tables:
         self._owned.append(array)
         return address(array)
 
-    def _compile(self, kernels: Kernels) -> tuple[int, int, int]:
+    def _compile(self, kernels: Kernels) -> tuple[int, int, int, int]:
         self._owned.append(kernels)
         data, position = from_dtype(kernels.data.dtype), from_dtype(POSITION)
         active = entry(kernels.active, data, position, types.int64, _LIST)
         changes = 0
         if kernels.changes is not None:
             changes = entry(kernels.changes, data, position, position, types.int64, _LIST, _LIST)
-        return active, changes, address(kernels.data)
+        turned = 0 if kernels.turned is None else address(kernels.turned)
+        return active, changes, address(kernels.data), turned
 
     @staticmethod
     def _product(term: Product) -> Kernels:

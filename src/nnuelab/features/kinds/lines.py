@@ -155,7 +155,20 @@ class Neighbours(Block):
         used = self.rows[self.rows >= 0]
         if len(np.unique(used)) < len(used):  # pairs of different kinds or lines share a feature
             return Kernels(lines_kernels.active_shared, None, data, owned=owned)
-        return Kernels(lines_kernels.active, lines_kernels.changes, data, owned=owned)
+        return Kernels(
+            lines_kernels.active, lines_kernels.changes, data, turned=self._turned(), owned=owned
+        )
+
+    def _turned(self) -> np.ndarray | None:
+        """Black's features by those of White; None for diagonals, where they see other lines."""
+        if self.along in (DIAGS1, DIAGS2) or (np.unique(self.rows) < 0).any():
+            return None
+        other = np.arange(PIECES) ^ 1
+        seen = self.rows[:, other][:, :, other]
+        seen = seen[::-1] if self.along is RANKS else seen.swapaxes(1, 2)
+        turned = np.zeros(self.size, np.int32)
+        turned[self.rows] = seen
+        return turned
 
 
 def _piece(pieces: set[int]) -> str:

@@ -12,7 +12,7 @@ from nnuelab.chess.position import EMPTY
 from nnuelab.features.block import PIECES
 from nnuelab.features.kinds.piece_square_kernels import changed_squares
 from nnuelab.features.lists import pack, sort
-from nnuelab.jit import at, gather_bits, inline, lsb, popcount, view
+from nnuelab.jit import at, gather_bits, inline, lsb, msb, popcount, view
 
 LINE = np.dtype(
     [
@@ -60,6 +60,12 @@ def _pairs(is_rank, line, position):
     pieces = gather_bits(word, occupied * _BYTE)
     behind = _ALL << np.uint64(8 * n)
     return (pieces * _TWELVE + (pieces >> _EIGHT)) | behind, n
+
+
+@inline
+def _behind(n):
+    """Bits behind n bytes of a word, as a number to shift by; 0 for no bytes."""
+    return np.uint64((64 - 8 * n) & 63)
 
 
 @inline
@@ -111,10 +117,15 @@ def changes(data, old, new, perspective, added, removed):
         after, n_after = _pairs(data.is_rank, line, new)
         if before == after:
             continue
-        same = lsb(before ^ after) >> 3  # pairs at the beginning of the line
+        # What both lines begin and end with is in both.
+        start = lsb(before ^ after) >> 3
+        ends = (before << _behind(n_before)) ^ (after << _behind(n_after))
+        same = min(n_before, n_after) - start
+        if ends != np.uint64(0):
+            same = min(same, (63 - msb(ends)) >> 3)
         row = rows[at(number)]
-        n_removed = _emit(row, before, same, n_before, after, removed, n_removed)
-        n_added = _emit(row, after, same, n_after, before, added, n_added)
+        n_removed = _emit(row, before, start, n_before - same, after, removed, n_removed)
+        n_added = _emit(row, after, start, n_after - same, before, added, n_added)
     return pack(n_added, n_removed)
 
 
