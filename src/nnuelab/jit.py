@@ -197,6 +197,16 @@ msb = _bit_intrinsic(
 """Index of the highest bit set: uint64 (not zero) -> int64."""
 
 
+@intrinsic
+def byteswap(typing_context: Any, bits: Any) -> Any:
+    """The bytes of a uint64 in reverse order: a bitboard turned over, rank 1 for rank 8."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bswap(args[0])
+
+    return types.uint64(types.uint64), generate
+
+
 _BMI2 = bool(llvmlite.binding.get_host_cpu_features().get("bmi2"))
 
 
@@ -282,6 +292,25 @@ def aligned(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
     memory = np.zeros(size + CACHE_LINE, np.uint8)
     start = -address(memory) % CACHE_LINE
     return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def local_record(dtype: np.dtype) -> Any:
+    """Makes a function for jitted code that returns a record on the stack, not initialised.
+
+    It is valid in the function that calls it and in those that are called from there.
+    """
+    record = numba.from_dtype(dtype)
+
+    @intrinsic
+    def function(typing_context: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = context.get_data_type(record)
+            place = cgutils.alloca_once(builder, kind)
+            return builder.bitcast(place, context.get_value_type(record))
+
+        return record(), generate
+
+    return function
 
 
 @intrinsic

@@ -39,10 +39,13 @@ from nnuelab.features.concepts import (
     file_of,
     rank_of,
 )
-from nnuelab.features.family import Family, Number, Word, family
+from nnuelab.features.family import Expression, Family, File, Number, Word, family
 from nnuelab.features.kinds.king import king_piece
 from nnuelab.features.kinds.lines import neighbours
+from nnuelab.features.kinds.pairs import pairs_of, piece_pairs
+from nnuelab.features.kinds.phase import phases
 from nnuelab.features.kinds.piece_square import piece_square
+from nnuelab.features.kinds.sum import named
 from nnuelab.features.registry import add_files, block_files
 from nnuelab.features.text import UnknownBlock, parse
 
@@ -72,8 +75,10 @@ __all__ = [
     "SQUARES",
     "Block",
     "Concept",
+    "Expression",
     "Family",
     "FeatureSet",
+    "File",
     "Number",
     "Product",
     "UnknownBlock",
@@ -86,8 +91,12 @@ __all__ = [
     "family",
     "file_of",
     "king_piece",
+    "named",
     "neighbours",
+    "pairs_of",
     "parse",
+    "phases",
+    "piece_pairs",
     "piece_square",
     "rank_of",
 ]

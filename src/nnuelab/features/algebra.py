@@ -12,40 +12,19 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import accumulate, combinations, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.features.block import PIECES, SQUARES_ON_BOARD, Block, Classes
-from nnuelab.features.concepts import KING, file_of, rank_of
-from nnuelab.features.kinds.piece_square import LEGAL_PLACES, PieceSquare
+from nnuelab.features.block import Block, Classes, Seen
+from nnuelab.features.kinds.piece_square import PieceSquare, compatible_places
 
 if TYPE_CHECKING:
     from nnuelab.features.tables import Tables
 
 LARGEST = 100_000_000  # features; a first layer of 32 neurons would already be 6.4 GB
-
-
-def _compatible_places() -> np.ndarray:
-    """bool[768, 768]: which piece-squares (piece * 64 + square) a legal position can have."""
-    pieces, squares = np.divmod(np.arange(PIECES * SQUARES_ON_BOARD), SQUARES_ON_BOARD)
-    same_piece = pieces[:, None] == pieces
-    same_square = squares[:, None] == squares
-    kings = pieces // 2 == KING
-    both_kings = kings[:, None] & kings
-    near = np.array(
-        [
-            [
-                max(abs(file_of(a) - file_of(b)), abs(rank_of(a) - rank_of(b))) <= 1
-                for b in range(64)
-            ]
-            for a in range(64)
-        ]
-    )[squares[:, None], squares]
-    possible = (same_square <= same_piece) & ~(both_kings & same_piece & ~same_square)
-    possible &= ~(both_kings & ~same_piece & near)
-    return possible & LEGAL_PLACES.ravel()[:, None] & LEGAL_PLACES.ravel()
 
 
 @dataclass(frozen=True)
@@ -65,6 +44,16 @@ class Product:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    def defined(self, seen: Seen) -> np.ndarray:
+        """int64: active features by the definition of the blocks, ascending; plain Python."""
+        active = [np.sort(np.array(block.defined(seen), np.int64)) for block in self.factors]
+        sizes = (block.size for block in self.factors[1:])
+        return reduce(
+            lambda index, more: (index[:, None] * more[1] + more[0]).ravel(),
+            zip(active[1:], sizes, strict=True),
+            active[0],
+        )
 
     @property
     def max_active(self) -> int:
@@ -88,7 +77,7 @@ class Product:
             if isinstance(block, PieceSquare):
                 places[f] = block.legal_members.reshape(block.size, -1).astype(np.float32)
         if len(places) > 1:
-            compatible = _compatible_places().astype(np.float32)
+            compatible = compatible_places().astype(np.float32)
         for a, b in combinations(places, 2):
             pair = places[a] @ compatible @ places[b].T > 0
             alive &= np.expand_dims(pair, tuple(set(range(alive.ndim)) - {a, b}))
@@ -129,12 +118,17 @@ class FeatureSet:
         """The feature set that is one block."""
         return cls((Product((block,)),))
 
-    def __add__(self, other: FeatureSet) -> FeatureSet:
-        return FeatureSet(self.terms + other.terms)
+    @property
+    def features(self) -> FeatureSet:
+        """Itself, as for a block."""
+        return self
 
-    def __mul__(self, other: FeatureSet) -> FeatureSet:
+    def __add__(self, other: Block | FeatureSet) -> FeatureSet:
+        return FeatureSet(self.terms + other.features.terms)
+
+    def __mul__(self, other: Block | FeatureSet) -> FeatureSet:
         return FeatureSet(
-            tuple(Product(a.factors + b.factors) for a in self.terms for b in other.terms)
+            tuple(Product(a.factors + b.factors) for a in self.terms for b in other.features.terms)
         )
 
     def __str__(self) -> str:
@@ -184,10 +178,32 @@ class FeatureSet:
         term, local = self.term_of(index)
         return term.feature_name(local)
 
+    def defined(self, seen: Seen) -> list[int]:
+        """Active features by the definition of the blocks, ascending; plain Python, slow."""
+        found = [
+            offset + term.defined(seen)
+            for offset, term in zip(self.offsets, self.terms, strict=True)
+        ]
+        return np.concatenate(found).tolist()
+
+    def alive(self) -> np.ndarray:
+        """bool[size]: whether a feature can be active in a legal position, as far as is known."""
+        return np.concatenate([term.alive() for term in self.terms])
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that define the blocks, sorted."""
+        return tuple(sorted({file for block in self.blocks for file in block.files}))
+
+    @property
+    def contents(self) -> dict[str, str]:
+        """Content of the data files that parameters name: what ``parse`` takes as ``files``."""
+        return {name: text for b in self.blocks for name, text in b.contents.items()}
+
     @cached_property
     def dead(self) -> np.ndarray:
         """int64: indices of features that are active in no legal position, ascending."""
-        return np.flatnonzero(~np.concatenate([term.alive() for term in self.terms]))
+        return np.flatnonzero(~self.alive())
 
     def tables(self) -> Tables:
         """What jitted code needs, see :mod:`nnuelab.features.tables`; built at the first call."""

@@ -14,12 +14,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.features.concepts import Concept
+
+if TYPE_CHECKING:
+    from nnuelab.features.algebra import FeatureSet
 
 PIECES, SQUARES_ON_BOARD = 12, 64
 MOST_PIECES = 32  # on a board, one king each; a FEN may hold any others
@@ -34,12 +37,12 @@ class Seen:
     ----------
     pieces : dict
         (role 0..5, colour 0 own / 1 enemy) by square 0..63, ascending.
-    position : np.void of POSITION
+    position : np.record of POSITION
         The same as a record, seen likewise: White is the player, whose turn it is if ``turn`` is 0.
     """
 
     pieces: Mapping[int, tuple[int, int]]
-    position: np.void
+    position: np.record
 
     def king(self, color: int) -> int:
         """Square of a king."""
@@ -135,6 +138,21 @@ class Block(ABC):
     definition: str
     file: Path
     aliases: tuple[str, ...] = ()
+
+    def __add__(self, other: Block | FeatureSet) -> FeatureSet:
+        """The features of this block, then those of the other."""
+        return self.features + other
+
+    def __mul__(self, other: Block | FeatureSet) -> FeatureSet:
+        """A feature for each pair that is active together."""
+        return self.features * other
+
+    @property
+    def features(self) -> FeatureSet:
+        """The feature set that is this block."""
+        from nnuelab.features.algebra import FeatureSet
+
+        return FeatureSet.of(self)
 
     @property
     def size(self) -> int:

@@ -9,7 +9,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from nnuelab.chess.moves import (
 )
 from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
 from nnuelab.features import kernels
-from nnuelab.features.algebra import FeatureSet, Product
+from nnuelab.features.algebra import FeatureSet
 from nnuelab.features.block import Seen
 from nnuelab.features.lists import unpack
 
@@ -104,22 +103,7 @@ def census(games: Iterable[Game]) -> dict[str, int]:
 
 def defined(features: FeatureSet, position: np.void, perspective: int) -> list[int]:
     """Active features by the definition of the blocks, ascending; slow, nothing compiled."""
-    sight = seen(position, perspective)
-    found = [
-        offset + _defined_product(term, sight)
-        for offset, term in zip(features.offsets, features.terms, strict=True)
-    ]
-    return np.concatenate(found).tolist()
-
-
-def _defined_product(term: Product, sight: Seen) -> np.ndarray:
-    active = [np.sort(np.array(block.defined(sight), np.int64)) for block in term.factors]
-    sizes = (block.size for block in term.factors[1:])
-    return reduce(
-        lambda index, more: (index[:, None] * more[1] + more[0]).ravel(),
-        zip(active[1:], sizes, strict=True),
-        active[0],
-    )
+    return features.defined(seen(position, perspective))
 
 
 def seen(position: np.void, perspective: int) -> Seen:
@@ -128,7 +112,7 @@ def seen(position: np.void, perspective: int) -> Seen:
     board = position["board"][np.arange(64) ^ flip]
     board = np.where(board == EMPTY, board, board ^ perspective)
     pieces = {s: divmod(int(board[s]), 2) for s in np.flatnonzero(board != EMPTY).tolist()}
-    turned = np.zeros(1, POSITION)[0]
+    turned = np.zeros(1, POSITION).view(np.recarray)[0]
     for name in POSITION.names or ():
         turned[name] = position[name]
     if perspective == 1:

@@ -159,7 +159,10 @@ class Family:
         if values not in self._made:
             shown = ",".join(p.text(v) for p, v in zip(self.parameters, values, strict=True))
             self._made[values] = dataclasses.replace(
-                self.make(*values), name=f"{self.name}({shown})", file=self.file
+                self.make(*values),
+                name=f"{self.name}({shown})",
+                definition=self.definition,
+                file=self.file,
             )
         return self._made[values]
 
@@ -169,7 +172,7 @@ def family(
 ) -> Callable[[Callable[..., Block]], Family]:
     """Makes a family of a function that takes the parameters' values and returns a block.
 
-    The name of that block doesn't matter. The function's docstring is the definition that
+    Its name and definition are those of the family; the function's docstring is the definition that
     ``nnuelab features list`` shows.
 
     >>> @family("NEAR", Number("n", range(1, 8)), examples=("NEAR(2)",))

@@ -39,7 +39,7 @@ def block_files(expression: str) -> list[Path]:
     """The files that define the blocks of an expression, sorted: part of a job's code."""
     from nnuelab.features.text import parse
 
-    return sorted({file for block in parse(expression).blocks for file in block.files})
+    return list(parse(expression).files)
 
 
 def _user_files() -> list[Path]:

@@ -21,6 +21,7 @@ and 1 for Black, the lists are pointers to int32 with room for ``max_active`` fe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -31,6 +32,7 @@ from nnuelab.chess.position import POSITION
 from nnuelab.features.algebra import FeatureSet, Product
 from nnuelab.features.block import MOST_PIECES, PIECES, SQUARES_ON_BOARD, Classes, Kernels
 from nnuelab.features.kinds.piece_square import PieceSquare
+from nnuelab.features.kinds.sum import Sum
 from nnuelab.jit import address, entry
 
 PIECE_SQUARE = np.dtype(
@@ -111,7 +113,7 @@ class Tables:
         self.record["max_active"] = features.max_active
         inlined: list[tuple[np.ndarray, int]] = []
         called: list[tuple[int, int, int, int, int]] = []
-        for offset, term in zip(features.offsets, features.terms, strict=True):
+        for term, offset in _without_sums(features, 0):
             block = term.factors[0]
             if len(term.factors) == 1 and isinstance(block, PieceSquare):
                 inlined.append((block.rows, offset))
@@ -174,6 +176,16 @@ class Tables:
             keys[perspective, COUNT_KEYS:] = count
         self.record["n_keys"] = (int(own.max()) + 1) * enemies * counts
         self.record["keys"] = self._own(keys)
+
+
+def _without_sums(features: FeatureSet, start: int) -> Iterator[tuple[Product, int]]:
+    """Terms with their offsets; those of a sum under one name for itself."""
+    for offset, term in zip(features.offsets, features.terms, strict=True):
+        block = term.factors[0]
+        if len(term.factors) == 1 and isinstance(block, Sum):
+            yield from _without_sums(block.parts, start + offset)
+        else:
+            yield term, start + offset
 
 
 def piece_square_tables(blocks: list[tuple[np.ndarray, int]]) -> tuple[np.void, list[np.ndarray]]:

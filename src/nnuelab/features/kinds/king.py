@@ -26,8 +26,8 @@ from nnuelab.features.block import (
     definition_of,
     stride_index,
 )
-from nnuelab.features.concepts import KING, OWN, SQUARES, Concept, file_of, rank_of
-from nnuelab.features.kinds.piece_square import LEGAL_PLACES, most_active, piece_name, rows_of
+from nnuelab.features.concepts import KING, OWN, SQUARES, Concept
+from nnuelab.features.kinds.piece_square import LEGAL_PLACES, NEAR, most_active, piece_name, rows_of
 
 KingPiecePredicate = Callable[[int, int, int, int], "tuple[int, ...] | int | None"]
 OWN_KING, ENEMY_KING = 2 * KING, 2 * KING + 1
@@ -75,7 +75,7 @@ class KingPiece(Block):
             legal = LEGAL_PLACES.copy()
             legal[:, king] = False
             legal[OWN_KING] = np.arange(SQUARES_ON_BOARD) == king
-            legal[ENEMY_KING] &= ~_NEAR[king]
+            legal[ENEMY_KING] &= ~NEAR[king]
             alive[self.rows[king][legal & (self.rows[king] >= 0)]] = True
         return alive
 
@@ -120,17 +120,6 @@ class KingPiece(Block):
         data["n"], data["blocks"], data["classes"] = len(blocks), address(blocks), address(classes)
         owned = (blocks, classes, made)
         return Kernels(king_kernels.active, king_kernels.changes, data, owned=owned)
-
-
-_NEAR = np.array(
-    [
-        [
-            max(abs(file_of(a) - file_of(b)), abs(rank_of(a) - rank_of(b))) <= 1
-            for b in range(SQUARES_ON_BOARD)
-        ]
-        for a in range(SQUARES_ON_BOARD)
-    ]
-)
 
 
 def king_piece(

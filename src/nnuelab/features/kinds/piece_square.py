@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +42,7 @@ from nnuelab.features.concepts import (
     ROLES,
     SQUARES,
     Concept,
+    file_of,
     rank_of,
 )
 
@@ -58,6 +59,26 @@ def _legal_places() -> np.ndarray:
 
 
 LEGAL_PLACES = _legal_places()
+NEAR = np.array(
+    [
+        [max(abs(file_of(a) - file_of(b)), abs(rank_of(a) - rank_of(b))) <= 1 for b in range(64)]
+        for a in range(64)
+    ]
+)
+"""bool[64, 64]: whether two squares are neighbours, or the same."""
+
+
+@cache
+def compatible_places() -> np.ndarray:
+    """bool[768, 768]: which piece-squares (piece * 64 + square) a legal position can have."""
+    pieces, squares = np.divmod(np.arange(PIECES * SQUARES_ON_BOARD), SQUARES_ON_BOARD)
+    same_piece = pieces[:, None] == pieces
+    same_square = squares[:, None] == squares
+    kings = pieces // 2 == KING
+    both_kings = kings[:, None] & kings
+    possible = (same_square <= same_piece) & ~(both_kings & same_piece & ~same_square)
+    possible &= ~(both_kings & ~same_piece & NEAR[squares[:, None], squares])
+    return possible & LEGAL_PLACES.ravel()[:, None] & LEGAL_PLACES.ravel()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

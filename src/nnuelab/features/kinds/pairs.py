@@ -1,0 +1,195 @@
+"""Blocks about pairs of pieces on their squares, out of a list."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from nnuelab.errors import UserError
+from nnuelab.features.block import (
+    MOST_PIECES,
+    PIECES,
+    SQUARES_ON_BOARD,
+    Block,
+    Kernels,
+    Seen,
+    check_definition,
+    definition_of,
+)
+from nnuelab.features.concepts import COLOR_NAMES, KING, ROLE_NAMES, SQUARES
+from nnuelab.features.kinds.piece_square import compatible_places
+
+Place = tuple[int, int, int]
+"""Role, colour (0 own, 1 enemy) and square of a piece."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Pairs(Block):
+    """A block with a feature for each of some unordered pairs of pieces on different squares.
+
+    Attributes
+    ----------
+    pairs : int32[size, 2]
+        Piece-squares ((role * 2 + colour) * 64 + square) of each feature.
+    data_files : dict
+        Content of the file that the pairs come from, by its name.
+    """
+
+    pairs: np.ndarray = field(repr=False)
+    data_files: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def size(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def formula(self) -> str:
+        return "PAIRS OF PIECES ON SQUARES"
+
+    @property
+    def contents(self) -> dict[str, str]:
+        return self.data_files
+
+    @cached_property
+    def max_active(self) -> int:
+        pieces = np.unique(self.pairs // SQUARES_ON_BOARD)
+        kings = int((pieces >= 2 * KING).sum())
+        others = MOST_PIECES - 2 if (pieces < 2 * KING).any() else 0
+        return min(self.size, (kings + others) * (kings + others - 1) // 2)
+
+    def alive(self) -> np.ndarray:
+        alive: np.ndarray = compatible_places()[self.pairs[:, 0], self.pairs[:, 1]]
+        return alive
+
+    def feature_name(self, index: int) -> str:
+        return " and ".join(place_name(int(place)) for place in self.pairs[index])
+
+    def defined(self, seen: Seen) -> list[int]:
+        there = {
+            (2 * role + color) * SQUARES_ON_BOARD + square
+            for square, (role, color) in seen.pieces.items()
+        }
+        return [i for i, (a, b) in enumerate(self.pairs.tolist()) if a in there and b in there]
+
+    def kernels(self) -> Kernels:
+        from nnuelab.features.kinds import pairs_kernels
+        from nnuelab.jit import address
+
+        places = PIECES * SQUARES_ON_BOARD
+        partners = np.zeros((2, places), pairs_kernels.PARTNERS)
+        rows = np.zeros((2, 2 * self.size), np.int32)
+        for perspective in range(2):
+            seen = turned_places(self.pairs) if perspective else self.pairs
+            both = np.concatenate([seen, seen[:, ::-1]])
+            order = np.lexsort((both[:, 1], both[:, 0]))
+            rows[perspective] = order % self.size
+            pieces, squares = np.divmod(both[order, 1], SQUARES_ON_BOARD)
+            found = partners[perspective]
+            np.bitwise_or.at(
+                found["squares"],
+                (both[order, 0], pieces),
+                np.uint64(1) << squares.astype(np.uint64),
+            )
+            np.bitwise_or.at(found["pieces"], both[order, 0], 1 << pieces)
+            # Partners of a place follow each other by piece, then by square.
+            counts = np.bincount(both[:, 0] * PIECES + both[:, 1] // 64, minlength=places * PIECES)
+            starts = np.cumsum(counts) - counts
+            found["starts"] = starts.reshape(places, PIECES)
+        data = np.zeros(1, pairs_kernels.PAIRS)
+        data["n"], data["partners"], data["rows"] = self.size, address(partners), address(rows)
+        return Kernels(
+            pairs_kernels.active,
+            pairs_kernels.changes,
+            data,
+            turned=self._turned(),
+            owned=(partners, rows),
+        )
+
+    def _turned(self) -> np.ndarray | None:
+        """Black's features by those of White; None when a pair's mirror image isn't in the list."""
+        numbers = {frozenset(pair): i for i, pair in enumerate(self.pairs.tolist())}
+        images = [numbers.get(frozenset(pair)) for pair in turned_places(self.pairs).tolist()]
+        return None if None in images else np.array(images, np.int32)
+
+
+def turned_places(places: np.ndarray) -> np.ndarray:
+    """Piece-squares as the other player sees them."""
+    return places ^ (SQUARES_ON_BOARD | 56)
+
+
+def place_name(place: int) -> str:
+    """``own pawn on e4``."""
+    piece, square = divmod(place, SQUARES_ON_BOARD)
+    return f"{COLOR_NAMES[piece % 2]} {ROLE_NAMES[piece // 2]} on {SQUARES.values[square]}"
+
+
+def pairs_of(
+    name: str,
+    pairs: Iterable[tuple[Place, Place]],
+    definition: str,
+    file: Path,
+    data_files: dict[str, str] | None = None,
+) -> Pairs:
+    """A block of a list of pairs; their order is that of the features.
+
+    Raises
+    ------
+    UserError
+        When there is none, or one is no pair of pieces on different squares, or stands there twice.
+    """
+    found: dict[tuple[int, int], None] = {}
+    for pair in pairs:
+        places = []
+        for role, color, square in pair:
+            if not (0 <= role < 6 and 0 <= color < 2 and 0 <= square < SQUARES_ON_BOARD):
+                raise UserError(f"{file}: {name}: there is no (role, colour, square) of {pair}")
+            places.append((2 * role + color) * SQUARES_ON_BOARD + square)
+        a, b = sorted(places)
+        if a % SQUARES_ON_BOARD == b % SQUARES_ON_BOARD:
+            raise UserError(
+                f"{file}: {name}: two pieces of a pair stand on {SQUARES.values[a % 64]}"
+            )
+        if (a, b) in found:
+            raise UserError(
+                f"{file}: {name}: the pair {place_name(a)}, {place_name(b)} stands there twice"
+            )
+        found[a, b] = None
+    if not found:
+        raise UserError(f"{file}: {name}: there are no pairs")
+    return Pairs(
+        name=name,
+        concepts=(),
+        definition=definition,
+        file=file,
+        pairs=np.array(list(found), np.int32),
+        data_files=data_files or {},
+    )
+
+
+def piece_pairs(name: str) -> Callable[[Callable[[], Iterable[tuple[Place, Place]]]], Pairs]:
+    """Makes a block of a function that lists pairs of (role, colour 0 own / 1 enemy, square).
+
+    A feature is active when both pieces stand there. The order within a pair doesn't matter.
+
+    >>> @piece_pairs("PP")
+    ... def pawn_pairs():
+    ...     \"\"\"Two pawns stand on two squares.\"\"\"
+    ...     ...
+
+    Raises
+    ------
+    UserError
+        When the name is malformed, or the list isn't one (see :func:`pairs_of`).
+    """
+
+    def make(function: Callable[[], Iterable[tuple[Place, Place]]]) -> Pairs:
+        file = Path(inspect.getfile(function))
+        check_definition(file, name)
+        return pairs_of(name, function(), definition_of(function), file)
+
+    return make

@@ -1,0 +1,92 @@
+"""Blocks that have the features of a set once for each phase of the game."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nnuelab.features.algebra import FeatureSet
+from nnuelab.features.block import MOST_PIECES, Block, Classes, Kernels, Seen
+
+FEWEST_PIECES = 2  # the kings
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Phase(Block):
+    """The features of a set, by the number of pieces on the board.
+
+    Attributes
+    ----------
+    parts : FeatureSet
+    n : int
+        Phases: the numbers from 2 to 32 in n ranges as equal as possible, fewest pieces first.
+    """
+
+    parts: FeatureSet
+    n: int
+
+    @property
+    def phases(self) -> np.ndarray:
+        """int64[33]: phase by number of pieces."""
+        numbers = np.arange(MOST_PIECES + 1)
+        range_of = (numbers - FEWEST_PIECES) * self.n // (MOST_PIECES + 1 - FEWEST_PIECES)
+        return np.maximum(range_of, 0)
+
+    @property
+    def size(self) -> int:
+        return self.n * self.parts.size
+
+    @property
+    def formula(self) -> str:
+        return f"PHASES({self.n}) x ({self.parts.name})"
+
+    @property
+    def max_active(self) -> int:
+        return self.parts.max_active
+
+    def feature_name(self, index: int) -> str:
+        phase, feature = divmod(index, self.parts.size)
+        numbers = np.flatnonzero(self.phases == phase)
+        numbers = numbers[numbers >= FEWEST_PIECES]
+        ends = dict.fromkeys([int(numbers[0]), int(numbers[-1])])
+        return f"{self.parts.feature_name(feature)}, with {'-'.join(map(str, ends))} pieces"
+
+    def defined(self, seen: Seen) -> list[int]:
+        start = int(self.phases[len(seen.pieces)]) * self.parts.size
+        return [start + feature for feature in self.parts.defined(seen)]
+
+    def kernels(self) -> Kernels:
+        from nnuelab.features.kinds import phase_kernels
+        from nnuelab.jit import address
+
+        tables, starts = self.parts.tables(), self.phases * self.parts.size
+        data = np.zeros(1, phase_kernels.PHASE)
+        data["features"], data["starts"] = tables.record, address(starts)
+        return Kernels(
+            phase_kernels.active,
+            phase_kernels.changes,
+            data,
+            state=bool(tables.record["state"]),
+            owned=(tables, starts),
+        )
+
+    def alive(self) -> np.ndarray:
+        return np.tile(self.parts.alive(), self.n)
+
+    def classes(self) -> Classes:
+        return self.parts.classes() & Classes(count=self.phases)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(sorted({self.file, *self.parts.files}))
+
+    @property
+    def contents(self) -> dict[str, str]:
+        return self.parts.contents
+
+
+def phases(n: int, parts: FeatureSet) -> Phase:
+    """A block of a feature set and a number of phases, for a family to return."""
+    return Phase(name="PHASE", concepts=(), definition="", file=Path(__file__), parts=parts, n=n)

@@ -1,0 +1,86 @@
+"""Blocks that are a sum under one name."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from nnuelab.features.algebra import FeatureSet
+from nnuelab.features.block import Block, Classes, Kernels, Seen, check_definition
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sum(Block):
+    """A feature set that goes by one name.
+
+    Attributes
+    ----------
+    parts : FeatureSet
+    """
+
+    parts: FeatureSet
+
+    @property
+    def size(self) -> int:
+        return self.parts.size
+
+    @property
+    def formula(self) -> str:
+        return " + ".join(
+            f"({' x '.join(block.formula for block in term.factors)})" for term in self.parts.terms
+        )
+
+    @property
+    def max_active(self) -> int:
+        return self.parts.max_active
+
+    def feature_name(self, index: int) -> str:
+        return self.parts.feature_name(index)
+
+    def defined(self, seen: Seen) -> list[int]:
+        return self.parts.defined(seen)
+
+    def kernels(self) -> Kernels:
+        raise AssertionError("a sum's parts are terms of the feature set itself")
+
+    def alive(self) -> np.ndarray:
+        return self.parts.alive()
+
+    def classes(self) -> Classes:
+        return self.parts.classes()
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return tuple(sorted({self.file, *self.parts.files}))
+
+    @property
+    def contents(self) -> dict[str, str]:
+        return self.parts.contents
+
+
+def named(
+    name: str, parts: Block | FeatureSet, definition: str, aliases: tuple[str, ...] = ()
+) -> Sum:
+    """Makes a block of a sum of blocks and products of blocks.
+
+    >>> YACGE = named("YACGE", SC + SR, "What a piece's colour is on each square, and its role.")
+
+    Raises
+    ------
+    UserError
+        When the name is malformed.
+    """
+    caller = inspect.stack()[1]
+    file = Path(caller.filename)
+    check_definition(file, name, *aliases)
+    return Sum(
+        name=name,
+        concepts=(),
+        definition=definition,
+        file=file,
+        aliases=aliases,
+        parts=parts.features,
+    )
