@@ -40,6 +40,7 @@ from nnuelab.features.concepts import (
     rank_of,
 )
 from nnuelab.features.family import Expression, Family, File, Number, Word, family
+from nnuelab.features.kinds.computed import computed
 from nnuelab.features.kinds.king import king_piece
 from nnuelab.features.kinds.lines import neighbours
 from nnuelab.features.kinds.pairs import pairs_of, piece_pairs
@@ -86,6 +87,7 @@ __all__ = [
     "add_files",
     "batch",
     "block_files",
+    "computed",
     "diagonal1_of",
     "diagonal2_of",
     "family",

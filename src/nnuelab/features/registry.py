@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
+import sys
 import traceback
 from collections.abc import Iterable
 from functools import lru_cache
@@ -67,10 +69,13 @@ def _blocks_of(path: Path) -> list[Block | Family]:
     """Runs a file and gathers the blocks that it defines, in order."""
     if not path.is_file():
         raise UserError(f"there is no file of feature blocks {path}")
-    spec = importlib.util.spec_from_file_location(f"nnuelab_blocks_{path.stem}", path)
+    place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"nnuelab_blocks_{path.stem}_{place}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path} is not a Python file; the name of a file of blocks ends in .py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where numba looks for it when it loads what it has compiled
     try:
         spec.loader.exec_module(module)
     except UserError:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -70,11 +71,12 @@ class Pairs(Block):
         return " and ".join(place_name(int(place)) for place in self.pairs[index])
 
     def defined(self, seen: Seen) -> list[int]:
-        there = {
+        there = [
             (2 * role + color) * SQUARES_ON_BOARD + square
             for square, (role, color) in seen.pieces.items()
-        }
-        return [i for i, (a, b) in enumerate(self.pairs.tolist()) if a in there and b in there]
+        ]
+        found = (self._numbers.get(frozenset(pair)) for pair in combinations(there, 2))
+        return [number for number in found if number is not None]
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import pairs_kernels
@@ -90,11 +92,8 @@ class Pairs(Block):
             rows[perspective] = order % self.size
             pieces, squares = np.divmod(both[order, 1], SQUARES_ON_BOARD)
             found = partners[perspective]
-            np.bitwise_or.at(
-                found["squares"],
-                (both[order, 0], pieces),
-                np.uint64(1) << squares.astype(np.uint64),
-            )
+            bits = np.uint64(1) << squares.astype(np.uint64)
+            np.bitwise_or.at(found["squares"], (both[order, 0], pieces), bits)
             np.bitwise_or.at(found["pieces"], both[order, 0], 1 << pieces)
             # Partners of a place follow each other by piece, then by square.
             counts = np.bincount(both[:, 0] * PIECES + both[:, 1] // 64, minlength=places * PIECES)
@@ -112,9 +111,13 @@ class Pairs(Block):
 
     def _turned(self) -> np.ndarray | None:
         """Black's features by those of White; None when a pair's mirror image isn't in the list."""
-        numbers = {frozenset(pair): i for i, pair in enumerate(self.pairs.tolist())}
-        images = [numbers.get(frozenset(pair)) for pair in turned_places(self.pairs).tolist()]
+        pairs = turned_places(self.pairs).tolist()
+        images = [self._numbers.get(frozenset(pair)) for pair in pairs]
         return None if None in images else np.array(images, np.int32)
+
+    @cached_property
+    def _numbers(self) -> dict[frozenset[int], int]:
+        return {frozenset(pair): i for i, pair in enumerate(self.pairs.tolist())}
 
 
 def turned_places(places: np.ndarray) -> np.ndarray:
@@ -151,9 +154,8 @@ def pairs_of(
             places.append((2 * role + color) * SQUARES_ON_BOARD + square)
         a, b = sorted(places)
         if a % SQUARES_ON_BOARD == b % SQUARES_ON_BOARD:
-            raise UserError(
-                f"{file}: {name}: two pieces of a pair stand on {SQUARES.values[a % 64]}"
-            )
+            where = SQUARES.values[a % SQUARES_ON_BOARD]
+            raise UserError(f"{file}: {name}: both pieces of a pair stand on {where}")
         if (a, b) in found:
             raise UserError(
                 f"{file}: {name}: the pair {place_name(a)}, {place_name(b)} stands there twice"

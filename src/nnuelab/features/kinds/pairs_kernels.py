@@ -1,4 +1,4 @@
-"""Pairs of pieces, jitted: of a piece that comes or goes, its partners on the board are looked up."""
+"""Pairs of pieces, jitted: the partners of a piece that comes or goes are looked up."""
 
 import numpy as np
 

@@ -1,0 +1,128 @@
+"""Blocks of any other kind: a function of the position says which features are active."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from nnuelab.errors import UserError
+from nnuelab.features.block import Block, Kernels, Seen, check_definition, definition_of
+from nnuelab.features.concepts import Concept
+
+GUARD = 64  # features more than announced that the checks still see, before memory is overwritten
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Computed(Block):
+    """A block of features that a function computes.
+
+    Attributes
+    ----------
+    function : function
+        (position, out) -> n: writes the active features, each once, into ``out``.
+    at_most : int
+        Features that are active at once.
+    changed : function, optional
+        (old, new) -> bool: False where the active features are surely the same.
+    """
+
+    function: Callable[..., Any] = field(repr=False)
+    at_most: int
+    changed: Callable[..., Any] | None = field(default=None, repr=False)
+
+    @property
+    def max_active(self) -> int:
+        return self.at_most
+
+    def feature_name(self, index: int) -> str:
+        values = zip(self.concepts, self.values(index), strict=True)
+        return f"{self.name}: " + ", ".join(concept.values[value] for concept, value in values)
+
+    def defined(self, seen: Seen) -> list[int]:
+        """What the same function finds when Python runs it, not numba."""
+        out = np.empty(self.at_most + GUARD, np.int32)
+        return out[: int(_interpreted(self.function)(seen.position, out))].tolist()
+
+    def kernels(self) -> Kernels:
+        from nnuelab.features.kinds import computed_kernels
+
+        data, changes = computed_kernels.compiled(self)
+        return Kernels(computed_kernels.active, changes, data, state=True)
+
+
+def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function for Python to run, with all that it calls: numba's and bit tricks."""
+    from nnuelab.features.kinds.computed_kernels import IN_PYTHON
+
+    function = getattr(function, "py_func", function)
+    names = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        value = names.get(name)
+        if hasattr(value, "py_func"):
+            names[name] = _interpreted(value)
+        elif callable(value):
+            names[name] = IN_PYTHON.get(value, value)
+    return FunctionType(function.__code__, names, closure=function.__closure__)
+
+
+def computed(
+    name: str,
+    *concepts: Concept,
+    at_most: int,
+    changed: Callable[..., Any] | None = None,
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Any]], Computed]:
+    """Makes a block of a function that numba compiles.
+
+    The function takes a position (a record of POSITION in ``nnuelab.chess.position``) as the player
+    sees it, as if the player were White, and an array; it writes the indices of the active features
+    into the array, each once, and returns how many. An index is the stride index of the concepts'
+    values. The function may call others that are decorated with ``nnuelab.jit.jit``.
+
+    Parameters
+    ----------
+    at_most : int
+        Features that are active at once, at most.
+    changed : function, optional
+        Takes two positions and returns False where the active features are surely the same; it
+        spares the engine the comparison. ``nnuelab features check`` finds where it is wrong.
+
+    >>> @computed("PAIR", COLORS, at_most=2)
+    ... def bishop_pair(position, out):
+    ...     \"\"\"Colour c has two bishops.\"\"\"
+    ...     n = 0
+    ...     for color in range(2):
+    ...         if popcount(position.roles[BISHOP] & position.colors[color]) > 1:
+    ...             out[n] = color
+    ...             n += 1
+    ...     return n
+
+    Raises
+    ------
+    UserError
+        When the name is malformed.
+    """
+
+    def make(function: Callable[..., Any]) -> Computed:
+        file = Path(inspect.getfile(function))
+        check_definition(file, name, *aliases)
+        if not concepts or at_most < 1:
+            raise UserError(f"{file}: block {name}: name at least one concept, and at_most >= 1")
+        return Computed(
+            name=name,
+            concepts=concepts,
+            definition=definition_of(function),
+            file=file,
+            aliases=aliases,
+            function=function,
+            at_most=at_most,
+            changed=changed,
+        )
+
+    return make
