@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nnuelab.cli.app import Commands, app
+
+if TYPE_CHECKING:
+    from nnuelab.features import Block, Family
 
 features_app = typer.Typer(
     cls=Commands,
@@ -38,26 +41,53 @@ def list_blocks(
     from nnuelab.features import add_files, registry
 
     add_files(blocks or [])
-    known = list(dict.fromkeys(registry.load().values()))
+    rows = [_row(known) for known in dict.fromkeys(registry.load().values())]
     if as_json:
-        rows = [
-            {
-                "name": block.name,
-                "aliases": list(block.aliases),
-                "size": block.size,
-                "concepts": [concept.name for concept in block.concepts],
-                "definition": block.definition,
-            }
-            for block in known
-        ]
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
-    width = max(len(block.name) for block in known)
-    for block in known:
-        aliases = f" (also {', '.join(block.aliases)})" if block.aliases else ""
-        typer.echo(
-            f"{block.name:{width}} {block.size:6}  {block.formula}: {block.definition}{aliases}"
-        )
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        aliases = f" (also {', '.join(row['aliases'])})" if row["aliases"] else ""
+        size = "" if row["size"] is None else row["size"]
+        formula = f"{row['formula']}: " if row["formula"] else ""
+        typer.echo(f"{row['name']:{width}} {size:6}  {formula}{row['definition']}{aliases}")
+
+
+def _row(known: Block | Family) -> dict[str, Any]:
+    """What the list says of a block, or of a family, whose size depends on its parameters."""
+    from nnuelab.features import Block
+
+    row: dict[str, Any] = {"name": "", "aliases": list(known.aliases)}
+    if isinstance(known, Block):
+        row |= {"name": known.name, "size": known.size, "formula": known.formula}
+        row["concepts"] = [concept.name for concept in known.concepts]
+    else:
+        row |= {"name": known.usage, "size": None, "formula": None, "concepts": None}
+    return {**row, "definition": known.definition}
+
+
+@features_app.command()
+def topk(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Dataset, .npy.")],
+    output: Annotated[Path, typer.Option(help="CSV with the pairs.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="Pairs.")] = 512,
+) -> None:
+    """The most frequent pairs of pieces on squares in a dataset: the list of the block TOPK.
+
+    Example: nnuelab features topk results/data/train.npy -k 512 --output pairs.csv
+    """
+    from nnuelab import artifacts
+    from nnuelab import data as datasets
+    from nnuelab.features import pair_list
+
+    artifacts.check_apart([data], [output])
+    pairs = pair_list.most_frequent(datasets.open(data).records, k)
+    with artifacts.atomic(output) as temporary:
+        temporary.write_text(pair_list.text_of(pairs))
+    artifacts.provenance(
+        output, inputs={"data": data}, parameters={"k": k}, module="features.pair_list"
+    )
+    typer.echo(f"{output}: {k} pairs, seen in {pairs[0][2]:,} to {pairs[-1][2]:,} views", err=True)
 
 
 @features_app.command()

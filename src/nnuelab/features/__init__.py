@@ -47,6 +47,7 @@ from nnuelab.features.kinds.pairs import pairs_of, piece_pairs
 from nnuelab.features.kinds.phase import phases
 from nnuelab.features.kinds.piece_square import piece_square
 from nnuelab.features.kinds.sum import named
+from nnuelab.features.pair_list import listed_pairs
 from nnuelab.features.registry import add_files, block_files
 from nnuelab.features.text import UnknownBlock, parse
 
@@ -93,6 +94,7 @@ __all__ = [
     "family",
     "file_of",
     "king_piece",
+    "listed_pairs",
     "named",
     "neighbours",
     "pairs_of",

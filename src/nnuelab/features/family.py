@@ -87,10 +87,11 @@ class Expression(Parameter):
 
 @dataclass(frozen=True)
 class Listing:
-    """A data file: the path that was given, and its text."""
+    """A data file: the path that was given, its text, and where it was read from, if it was."""
 
     path: str
     content: str = field(repr=False)
+    place: Path | None = None
 
     def __str__(self) -> str:
         return self.path
@@ -106,7 +107,7 @@ class File(Parameter):
         if text in files:
             return Listing(text, files[text])
         try:
-            return Listing(text, Path(text).read_text())
+            return Listing(text, Path(text).read_text(), Path(text).resolve())
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no text file"
             raise ValueError(f"can't read the {self.name} {text}: {reason}") from error

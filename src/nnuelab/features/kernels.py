@@ -221,7 +221,7 @@ def needs_refresh(tables, old, new, perspective):
 
 
 @inline
-def _place_pieces(record, position):
+def place_pieces(record, position):
     """Bitboards and mailbox of a dataset record."""
     position.roles[:] = _ZERO
     position.colors[:] = _ZERO
@@ -259,7 +259,7 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
     # A record is a bare pointer to numba: the array is named at each use, or it is freed before.
     scratch = np.zeros(1, POSITION)
     for i in range(len(records)):
-        _place_pieces(records[i], scratch[0])
+        place_pieces(records[i], scratch[0])
         turn = np.int64(records[i].flags & 1)
         if tables.state != 0:
             scratch[0].turn = turn

@@ -12,6 +12,7 @@ import torch
 
 from nnuelab import artifacts
 from nnuelab.errors import UserError
+from nnuelab.features import FeatureSet, parse
 from nnuelab.nnue.network import Network
 
 FORMAT = 2
@@ -38,6 +39,8 @@ class Checkpoint:
         State of the generator that the initial weights came from.
     history : list of dict
         A row of history.csv per epoch.
+    files : dict
+        Content of the files that the feature set names, by name.
     """
 
     feature_set: str
@@ -48,6 +51,12 @@ class Checkpoint:
     activations: torch.Tensor
     generator: torch.Tensor
     history: list[dict[str, float]] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def features(self) -> FeatureSet:
+        """The feature set, as it was when training began."""
+        return parse(self.feature_set, self.files)
 
     @property
     def sizes(self) -> tuple[int, int, int]:

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.features import kernels
 from nnuelab.features.tables import FEATURES
@@ -70,7 +69,7 @@ class Evaluator:
 
     def __init__(self, net: Net) -> None:
         self.net = net
-        feature_set = features.parse(net.feature_set)
+        feature_set = net.features
         self._tables, max_active = feature_set.tables(), feature_set.max_active
         m, o = net.l1, net.l2
         width = -(-m // simd.LANES) * simd.LANES

@@ -77,6 +77,9 @@ class Net:
     l1_shift, l2_shift, out_shift : int
     provenance : dict
         Where the net comes from; free-form JSON.
+    files : dict
+        Content of the files that the feature set names (the list of a TOPK), by name: a net needs
+        no file but itself.
     """
 
     feature_set: str
@@ -90,6 +93,7 @@ class Net:
     l2_shift: int = 6
     out_shift: int = 4
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n, m = self.w1.shape if self.w1.ndim == 2 else (0, 0)
@@ -111,6 +115,11 @@ class Net:
         for name, (low, high) in _SHIFT_LIMITS.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, should be {low} to {high}")
+
+    @property
+    def features(self) -> features.FeatureSet:
+        """The feature set, as it was when the net was made."""
+        return features.parse(self.feature_set, self.files)
 
     @property
     def n_features(self) -> int:
@@ -168,7 +177,7 @@ def read_net(path: Path | str) -> Net:
         ) from error
     except UserError as error:
         raise type(error)(f"{path}: {error}") from error
-    size = features.parse(net.feature_set).size
+    size = net.features.size
     if net.n_features != size:
         raise UserError(
             f"{path} has {net.n_features} first-layer rows, but its feature set "
@@ -200,7 +209,8 @@ def _parse(content: bytes) -> Net:
     if offset != len(content) - 32:
         raise ValueError(f"it has {len(content) - 32 - offset} bytes behind its arrays")
     fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in _SHIFT_LIMITS}
-    return Net(header["feature_set"], **arrays, **fields, provenance=header["provenance"])
+    fields |= {"provenance": header["provenance"], "files": header.get("files", {})}
+    return Net(header["feature_set"], **arrays, **fields)
 
 
 def write_net(path: Path | str, net: Net) -> None:
@@ -214,6 +224,8 @@ def write_net(path: Path | str, net: Net) -> None:
         "arrays": [[name, _ARRAYS[name], list(a.shape)] for name, a in net.arrays().items()],
         "provenance": dict(net.provenance),
     }
+    if net.files:
+        header["files"] = dict(net.files)
     text = json.dumps(header, indent=1, ensure_ascii=False).encode()
     body = MAGIC + struct.pack("<II", VERSION, len(text)) + text
     body += b"".join(array.tobytes() for array in net.arrays().values())

@@ -63,7 +63,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     order = np.argsort(activations.sum(axis=0), kind="stable")
     w["w1"], w["b1"] = w["w1"][:, order], w["b1"][order]
     w["w2"] = w["w2"].reshape(-1, *activations.shape)[:, :, order].reshape(w["w2"].shape)
-    feature_set = features.parse(checkpoint.feature_set)
+    feature_set = checkpoint.features
     if fine:
         l1_shift = _largest_l1_shift(w["w1"], w["b1"], feature_set)
         l2_shift = _largest(FINE_L2_SHIFTS, w["w2"], 1, np.int8)
@@ -109,6 +109,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
             "checkpoint_digest": checkpoint.digest(),
             "accumulators": [accumulators.low, accumulators.high],
         },
+        files=checkpoint.files,
     )
 
 

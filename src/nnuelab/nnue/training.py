@@ -179,6 +179,7 @@ class Trainer:
             activations=self.mean_activations(loader),
             generator=self.generator.get_state(),
             history=history,
+            files=features.parse(self.settings.feature_set).contents,
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:

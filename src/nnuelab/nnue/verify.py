@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nnuelab import artifacts, data, features
+from nnuelab import artifacts, data
 from nnuelab.chess.position import POSITION
 from nnuelab.data import records
 from nnuelab.errors import UserError
@@ -90,7 +90,7 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
 
 def float_outputs(checkpoint: checkpoints.Checkpoint, chosen: np.ndarray) -> np.ndarray:
     """Centipawns of the float net, float64 [n]."""
-    feature_set = features.parse(checkpoint.feature_set)
+    feature_set = checkpoint.features
     tables, network, threads = feature_set.tables(), checkpoint.network(), Threads(1)
     with torch.no_grad():
         parts = [
@@ -105,7 +105,7 @@ def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> tuple[np.ndarray, i
     evaluator = inference.Evaluator(net)
     values = np.empty(len(chosen), np.int64)
     _evaluate(evaluator.record, chosen, values)
-    feature_set = features.parse(net.feature_set)
+    feature_set = net.features
     saturated = 0
     for i in range(0, len(chosen), PART):
         batch = extract(feature_set.tables(), chosen[i : i + PART], feature_set.max_active)

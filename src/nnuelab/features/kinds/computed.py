@@ -63,7 +63,7 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     function = getattr(function, "py_func", function)
     names = dict(function.__globals__)
     for name in function.__code__.co_names:
-        value = names.get(name)
+        value: Any = names.get(name)
         if hasattr(value, "py_func"):
             names[name] = _interpreted(value)
         elif callable(value):

@@ -39,10 +39,13 @@ class Pairs(Block):
         Piece-squares ((role * 2 + colour) * 64 + square) of each feature.
     data_files : dict
         Content of the file that the pairs come from, by its name.
+    list_file : Path or None
+        That file, where it was read from the disk.
     """
 
     pairs: np.ndarray = field(repr=False)
     data_files: dict[str, str] = field(default_factory=dict, repr=False)
+    list_file: Path | None = None
 
     @property
     def size(self) -> int:
@@ -51,6 +54,10 @@ class Pairs(Block):
     @property
     def formula(self) -> str:
         return "PAIRS OF PIECES ON SQUARES"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return (self.file,) if self.list_file is None else (self.file, self.list_file)
 
     @property
     def contents(self) -> dict[str, str]:
@@ -136,7 +143,6 @@ def pairs_of(
     pairs: Iterable[tuple[Place, Place]],
     definition: str,
     file: Path,
-    data_files: dict[str, str] | None = None,
 ) -> Pairs:
     """A block of a list of pairs; their order is that of the features.
 
@@ -169,7 +175,6 @@ def pairs_of(
         definition=definition,
         file=file,
         pairs=np.array(list(found), np.int32),
-        data_files=data_files or {},
     )
 
 

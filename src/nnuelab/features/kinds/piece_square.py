@@ -108,8 +108,7 @@ class PieceSquare(Block):
         return self.members & LEGAL_PLACES
 
     def alive(self) -> np.ndarray:
-        alive: np.ndarray = self.legal_members.any(axis=(1, 2))
-        return alive
+        return np.asarray(self.legal_members.any(axis=(1, 2)))
 
     @cached_property
     def max_active(self) -> int:

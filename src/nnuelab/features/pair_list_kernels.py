@@ -1,0 +1,29 @@
+"""Counting pairs of pieces in packed positions, jitted."""
+
+import numpy as np
+
+from nnuelab.chess.position import POSITION
+from nnuelab.features.block import MOST_PIECES, SQUARES_ON_BOARD
+from nnuelab.features.kernels import place_pieces
+from nnuelab.jit import jit, lsb
+
+
+@jit
+def count(records, counts):
+    """Adds to ``counts[a, b]`` (int64[768, 768]) how often two piece-squares stand together.
+
+    Each pair is counted once, for White's view, with the piece on the lower square first.
+    """
+    scratch = np.zeros(1, POSITION)
+    places = np.empty(MOST_PIECES, np.int64)
+    for i in range(len(records)):
+        place_pieces(records[i], scratch[0])
+        occupied = scratch[0].colors[0] | scratch[0].colors[1]
+        n = np.int64(0)
+        while occupied:
+            square = lsb(occupied)
+            occupied &= occupied - np.uint64(1)
+            places[n] = np.int64(scratch[0].board[square]) * SQUARES_ON_BOARD + square
+            for j in range(n):
+                counts[places[j], places[n]] += 1
+            n += 1
