@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import pytest
@@ -10,11 +11,11 @@ from hypothesis import strategies as st
 
 from nnuelab import features
 from nnuelab.errors import UserError
-from nnuelab.features import FeatureSet, UnknownBlock, parse, registry
+from nnuelab.features import UnknownBlock, parse, registry
 from tests.naive.features import SIZES
 
 no_deadline = settings(deadline=None)  # the first use of a block is slower than the others
-names = st.sampled_from(sorted(SIZES))
+names = st.sampled_from(sorted(name for name, size in SIZES.items() if size < 5000))
 terms = st.lists(names, min_size=1, max_size=2).map("*".join)
 expressions = st.lists(terms, min_size=1, max_size=4, unique=True).map("+".join)
 
@@ -30,7 +31,7 @@ def test_canonical_text_round_trips_and_keeps_the_order(text):
 @given(expressions)
 def test_size_and_offsets_follow_from_the_blocks(text):
     features = parse(text)
-    sizes = [eval(term, {}, SIZES) for term in text.split("+")]
+    sizes = [math.prod(SIZES[name] for name in term.split("*")) for term in text.split("+")]
     assert features.size == sum(sizes)
     assert list(features.offsets) == [sum(sizes[:i]) for i in range(len(sizes))]
 
@@ -93,7 +94,7 @@ def test_unknown_block_names_the_nearest(wrong, right):
 
 
 def test_objects_compose_like_text():
-    blocks = {name: FeatureSet.of(block) for name, block in registry.load().items()}
+    blocks = registry.load()
     assert blocks["ALL"] + blocks["H"] * blocks["V"] == parse("ALL+H*V")
     assert blocks["H"] * (blocks["V"] + blocks["D1"]) == parse("H*(V+D1)")
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab.chess import notation
-from nnuelab.features import FeatureSet, batch, check, kernels, parse, registry
+from nnuelab.features import FeatureSet, batch, check, kernels, parse
 from tests.naive import features as naive
 
 USER_BLOCKS = '''
@@ -62,21 +62,11 @@ def games():
     return check.random_games(2 * len(check.STARTS), seed=7)
 
 
-def test_random_games_have_every_special_move(games):
-    counts = check.census(games)
-    assert all(counts.values()), counts
-
-
 @pytest.mark.parametrize("name", check.PROPERTIES)
-@pytest.mark.parametrize("expression", [*sorted(naive.SIZES), "SIDE", "KIND", *SETS])
+@pytest.mark.parametrize("expression", ["SIDE", "KIND", *SETS])
 def test_property(expression, name, games):
     features = parse(expression)
     check.PROPERTIES[name](features, games)
-
-
-def test_every_block_is_among_those_that_are_tested():
-    built_in = {block.name for block in registry.load().values()} - {"SIDE", "KIND"}
-    assert built_in == set(naive.SIZES)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +83,9 @@ def real_positions(shared):
     return positions
 
 
-@pytest.mark.parametrize("expression", [*naive.SIZES, "ALL+H+V+D1+D2", "H*V", "D2*ALL+V"])
+@pytest.mark.parametrize(
+    "expression", [*naive.SIZES, "ALL+H+V+D1+D2", "H*V", "D2*ALL+V", "KING*PH+PV*H"]
+)
 def test_active_features_are_those_of_the_study_in_real_games(expression, real_positions):
     features = parse(expression)
     for board, position in real_positions:

@@ -37,11 +37,11 @@ class Product:
     def name(self) -> str:
         return "*".join(block.name for block in self.factors)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         return tuple(block.size for block in self.factors)
 
-    @property
+    @cached_property
     def size(self) -> int:
         return math.prod(self.shape)
 
@@ -55,7 +55,7 @@ class Product:
             active[0],
         )
 
-    @property
+    @cached_property
     def max_active(self) -> int:
         return math.prod(block.max_active for block in self.factors)
 
@@ -139,17 +139,17 @@ class FeatureSet:
         """Canonical text; ``parse`` of it gives the same set."""
         return "+".join(term.name for term in self.terms)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of features, N of the network."""
         return sum(term.size for term in self.terms)
 
-    @property
+    @cached_property
     def offsets(self) -> tuple[int, ...]:
         """Index of the first feature of each term."""
         return tuple(accumulate((term.size for term in self.terms), initial=0))[:-1]
 
-    @property
+    @cached_property
     def max_active(self) -> int:
         """Bound of the features that are active at once for one perspective, in legal positions."""
         return sum(term.max_active for term in self.terms)

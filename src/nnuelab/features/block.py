@@ -199,6 +199,11 @@ class Block(ABC):
         return self.classes()
 
     @property
+    def parts(self) -> FeatureSet | None:
+        """The feature set that the block has the features of, if it is made of one."""
+        return None
+
+    @property
     def files(self) -> tuple[Path, ...]:
         """The files that the block is made of."""
         return (self.file,)

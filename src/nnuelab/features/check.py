@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -23,8 +24,8 @@ from nnuelab.chess.moves import (
 )
 from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
 from nnuelab.features import kernels
-from nnuelab.features.algebra import FeatureSet
-from nnuelab.features.block import Seen
+from nnuelab.features.algebra import FeatureSet, Product
+from nnuelab.features.block import Block, Seen
 from nnuelab.features.lists import unpack
 
 STARTS = (
@@ -58,6 +59,23 @@ class Game:
 
     positions: list[np.void]
     moves: list[int]
+    definitions: dict[Product, list[tuple[np.ndarray, ...]]] = field(default_factory=dict)
+
+    @cached_property
+    def seen(self) -> list[tuple[Seen, Seen]]:
+        """The positions as White and as Black sees them."""
+        return [(seen(position, 0), seen(position, 1)) for position in self.positions]
+
+    def defined(self, features: FeatureSet, number: int, perspective: int) -> list[int]:
+        """The same as :func:`defined` of a position; each term is only asked once."""
+        found = []
+        for offset, term in zip(features.offsets, features.terms, strict=True):
+            if term not in self.definitions:
+                self.definitions[term] = [
+                    tuple(term.defined(view) for view in views) for views in self.seen
+                ]
+            found.append(offset + self.definitions[term][number][perspective])
+        return np.concatenate(found).tolist()
 
 
 def random_games(n: int, seed: int) -> list[Game]:
@@ -174,7 +192,7 @@ def _property(name: str) -> Callable[[Property], Property]:
 @_property("names are unique")
 def names_are_unique(features: FeatureSet, games: list[Game]) -> None:
     """No two features of a block have one name; those of sums and products follow."""
-    for block in features.blocks:
+    for block in _named(features):
         owner: dict[str, int] = {}
         for index in range(block.size):
             other = owner.setdefault(block.feature_name(index), index)
@@ -185,14 +203,23 @@ def names_are_unique(features: FeatureSet, games: list[Game]) -> None:
                 )
 
 
+def _named(features: FeatureSet) -> Iterator[Block]:
+    """The blocks that names come from: those of phases and sums, not these themselves."""
+    for block in features.blocks:
+        if block.parts is None:
+            yield block
+        else:
+            yield from _named(block.parts)
+
+
 @_property("extraction = definition")
 def extraction_is_definition(features: FeatureSet, games: list[Game]) -> None:
     """The kernel finds what the definition says, each feature once, for both perspectives."""
     for game in games:
-        for position in game.positions:
+        for number, position in enumerate(game.positions):
             for perspective in range(2):
                 found = extracted(features, position, perspective)
-                wanted = defined(features, position, perspective)
+                wanted = game.defined(features, number, perspective)
                 if found != wanted:
                     raise PropertyFailed(
                         _difference(features, position, perspective, wanted, found)
@@ -202,12 +229,12 @@ def extraction_is_definition(features: FeatureSet, games: list[Game]) -> None:
 @_property("indices and bounds")
 def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
     """Indices are within the size, none that is active is dead, and the bound holds."""
-    alive = set(range(features.size)).difference(features.dead.tolist())
+    alive = features.alive()
     for game in games:
-        for position in game.positions:
+        for number, position in enumerate(game.positions):
             for perspective in range(2):
-                found = defined(features, position, perspective)
-                if wrong := sorted(set(found) - alive):
+                found = game.defined(features, number, perspective)
+                if wrong := [f for f in found if not (0 <= f < features.size and alive[f])]:
                     place = _place(position, perspective)
                     raise PropertyFailed(f"{place}: active though dead or out of range: {wrong}")
                 if len(found) > features.max_active:
@@ -239,7 +266,7 @@ def incremental_is_refresh(features: FeatureSet, games: list[Game]) -> None:
         state = [extracted(features, game.positions[0], perspective) for perspective in range(2)]
         for i, move in enumerate(game.moves):
             old, new = game.positions[i], game.positions[i + 1]
-            text = notation.move_to_uci(move)
+            text = partial(notation.move_to_uci, move)
             state = [_updated(features, old, new, p, state[p], text) for p in range(2)]
 
 
@@ -274,7 +301,7 @@ def incremental_over_many_moves(features: FeatureSet, games: list[Game]) -> None
             new = rng.choice(game.positions)
             for perspective in range(2):
                 before = extracted(features, old, perspective)
-                _updated(features, old, new, perspective, before, f"to {notation.to_fen(new)}")
+                _updated(features, old, new, perspective, before, partial(_to, new))
 
 
 @_property("batch extraction = definition")
@@ -289,7 +316,7 @@ def batch_is_definition(features: FeatureSet, games: list[Game]) -> None:
         for i, position in enumerate(positions):
             for side in range(2):
                 perspective = int(position["turn"]) ^ side
-                wanted = defined(features, position, perspective)
+                wanted = game.defined(features, i, perspective)
                 n = int(counts[side][i])
                 found = sorted(rows[side][i, :n].tolist())
                 if found != wanted:
@@ -301,7 +328,12 @@ def batch_is_definition(features: FeatureSet, games: list[Game]) -> None:
 
 
 def _updated(
-    features: FeatureSet, old: np.void, new: np.void, perspective: int, state: list[int], move: str
+    features: FeatureSet,
+    old: np.void,
+    new: np.void,
+    perspective: int,
+    state: list[int],
+    move: Callable[[], str],
 ) -> list[int]:
     """The active features of ``new`` by way of ``changes``; raises where that isn't a refresh."""
     added, removed = np.empty((2, features.max_active), np.int32)
@@ -313,14 +345,18 @@ def _updated(
     after = sorted([*before.difference(lost), *gained])
     wanted = extracted(features, new, perspective)
     if after != wanted:
-        raise PropertyFailed(_difference(features, old, perspective, wanted, after, move))
+        raise PropertyFailed(_difference(features, old, perspective, wanted, after, move()))
     idle = sorted(before.intersection(gained) | set(lost) - before)
     if idle or len(set(lost)) < len(lost):
         raise PropertyFailed(
-            f"{_place(old, perspective)}, move {move}: added or removed without need: "
+            f"{_place(old, perspective)}, move {move()}: added or removed without need: "
             f"{_names(features, idle or lost)}"
         )
     return after
+
+
+def _to(position: np.void) -> str:
+    return f"to {notation.to_fen(position)}"
 
 
 def _place(position: np.void, perspective: int) -> str:

@@ -6,7 +6,7 @@
 from nnuelab.features import File, Number, family, listed_pairs
 
 
-@family("TOPK", Number("k", range(1, 100_001)), File("file"), examples=())
+@family("TOPK", Number("k", range(1, 100_001)), File("file"), examples=("TOPK(512,pairs.csv)",))
 def top_pairs(k, file):
     """Two pieces stand on two squares, one of the k pairs at the head of the list."""
     return listed_pairs(k, file)

@@ -24,7 +24,6 @@ from nnuelab.features.block import (
     Seen,
     check_definition,
     definition_of,
-    stride_index,
 )
 from nnuelab.features.concepts import KING, OWN, SQUARES, Concept
 from nnuelab.features.kinds.piece_square import LEGAL_PLACES, NEAR, most_active, piece_name, rows_of
@@ -101,11 +100,11 @@ class KingPiece(Block):
 
     def defined(self, seen: Seen) -> list[int]:
         king = seen.king(OWN)
-        found = [
-            self.predicate(king, square, role, color)
+        found = (
+            int(self.rows[king, 2 * role + color, square])
             for square, (role, color) in seen.pieces.items()
-        ]
-        return list({stride_index(self.concepts, values) for values in found if values is not None})
+        )
+        return list({feature for feature in found if feature >= 0})
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import king_kernels

@@ -61,13 +61,11 @@ class Neighbours(Block):
     ----------
     along : Concept
         The lines: FILES, RANKS, DIAGS1 or DIAGS2.
-    predicate : function
     rows : int32[lines, 12, 12]
         Feature by line, first and second piece (role * 2 + colour), -1 for none.
     """
 
     along: Concept
-    predicate: NeighboursPredicate = field(repr=False)
     rows: np.ndarray = field(repr=False)
 
     @cached_property
@@ -122,14 +120,13 @@ class Neighbours(Block):
         return " ".join(words)
 
     def defined(self, seen: Seen) -> list[int]:
-        found = set()
-        for line, squares in enumerate(self.lines):
-            pieces = [seen.pieces[square] for square in squares if square in seen.pieces]
-            for first, second in pairwise(pieces):
-                values = self.predicate(line, *first, *second)
-                if values is not None:
-                    found.add(stride_index(self.concepts, values))
-        return list(found)
+        codes = {square: 2 * role + color for square, (role, color) in seen.pieces.items()}
+        found = (
+            int(self.rows[line, first, second])
+            for line, squares in enumerate(self.lines)
+            for first, second in pairwise(codes[s] for s in squares if s in codes)
+        )
+        return list({feature for feature in found if feature >= 0})
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import lines_kernels
@@ -230,7 +227,6 @@ def neighbours(
             file=file,
             aliases=aliases,
             along=along,
-            predicate=predicate,
             rows=rows,
         )
 

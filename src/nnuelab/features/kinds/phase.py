@@ -19,12 +19,12 @@ class Phase(Block):
 
     Attributes
     ----------
-    parts : FeatureSet
+    inner : FeatureSet
     n : int
         Phases: the numbers from 2 to 32 in n ranges as equal as possible, fewest pieces first.
     """
 
-    parts: FeatureSet
+    inner: FeatureSet
     n: int
 
     @property
@@ -35,33 +35,37 @@ class Phase(Block):
         return np.maximum(range_of, 0)
 
     @property
+    def parts(self) -> FeatureSet:
+        return self.inner
+
+    @property
     def size(self) -> int:
-        return self.n * self.parts.size
+        return self.n * self.inner.size
 
     @property
     def formula(self) -> str:
-        return f"PHASES({self.n}) x ({self.parts.name})"
+        return f"PHASES({self.n}) x ({self.inner.name})"
 
     @property
     def max_active(self) -> int:
-        return self.parts.max_active
+        return self.inner.max_active
 
     def feature_name(self, index: int) -> str:
-        phase, feature = divmod(index, self.parts.size)
+        phase, feature = divmod(index, self.inner.size)
         numbers = np.flatnonzero(self.phases == phase)
         numbers = numbers[numbers >= FEWEST_PIECES]
         ends = dict.fromkeys([int(numbers[0]), int(numbers[-1])])
-        return f"{self.parts.feature_name(feature)}, with {'-'.join(map(str, ends))} pieces"
+        return f"{self.inner.feature_name(feature)}, with {'-'.join(map(str, ends))} pieces"
 
     def defined(self, seen: Seen) -> list[int]:
-        start = int(self.phases[len(seen.pieces)]) * self.parts.size
-        return [start + feature for feature in self.parts.defined(seen)]
+        start = int(self.phases[len(seen.pieces)]) * self.inner.size
+        return [start + feature for feature in self.inner.defined(seen)]
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import phase_kernels
         from nnuelab.jit import address
 
-        tables, starts = self.parts.tables(), self.phases * self.parts.size
+        tables, starts = self.inner.tables(), self.phases * self.inner.size
         data = np.zeros(1, phase_kernels.PHASE)
         data["features"], data["starts"] = tables.record, address(starts)
         return Kernels(
@@ -73,20 +77,20 @@ class Phase(Block):
         )
 
     def alive(self) -> np.ndarray:
-        return np.tile(self.parts.alive(), self.n)
+        return np.tile(self.inner.alive(), self.n)
 
     def classes(self) -> Classes:
-        return self.parts.classes() & Classes(count=self.phases)
+        return self.inner.classes() & Classes(count=self.phases)
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return tuple(sorted({self.file, *self.parts.files}))
+        return tuple(sorted({self.file, *self.inner.files}))
 
     @property
     def contents(self) -> dict[str, str]:
-        return self.parts.contents
+        return self.inner.contents
 
 
 def phases(n: int, parts: FeatureSet) -> Phase:
     """A block of a feature set and a number of phases, for a family to return."""
-    return Phase(name="PHASE", concepts=(), definition="", file=Path(__file__), parts=parts, n=n)
+    return Phase(name="PHASE", concepts=(), definition="", file=Path(__file__), inner=parts, n=n)

@@ -18,47 +18,51 @@ class Sum(Block):
 
     Attributes
     ----------
-    parts : FeatureSet
+    inner : FeatureSet
     """
 
-    parts: FeatureSet
+    inner: FeatureSet
+
+    @property
+    def parts(self) -> FeatureSet:
+        return self.inner
 
     @property
     def size(self) -> int:
-        return self.parts.size
+        return self.inner.size
 
     @property
     def formula(self) -> str:
         return " + ".join(
-            f"({' x '.join(block.formula for block in term.factors)})" for term in self.parts.terms
+            f"({' x '.join(block.formula for block in term.factors)})" for term in self.inner.terms
         )
 
     @property
     def max_active(self) -> int:
-        return self.parts.max_active
+        return self.inner.max_active
 
     def feature_name(self, index: int) -> str:
-        return self.parts.feature_name(index)
+        return self.inner.feature_name(index)
 
     def defined(self, seen: Seen) -> list[int]:
-        return self.parts.defined(seen)
+        return self.inner.defined(seen)
 
     def kernels(self) -> Kernels:
         raise AssertionError("a sum's parts are terms of the feature set itself")
 
     def alive(self) -> np.ndarray:
-        return self.parts.alive()
+        return self.inner.alive()
 
     def classes(self) -> Classes:
-        return self.parts.classes()
+        return self.inner.classes()
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return tuple(sorted({self.file, *self.parts.files}))
+        return tuple(sorted({self.file, *self.inner.files}))
 
     @property
     def contents(self) -> dict[str, str]:
-        return self.parts.contents
+        return self.inner.contents
 
 
 def named(
@@ -82,5 +86,5 @@ def named(
         definition=definition,
         file=file,
         aliases=aliases,
-        parts=parts.features,
+        inner=parts.features,
     )
