@@ -190,6 +190,19 @@ class FeatureSet:
         """bool[size]: whether a feature can be active in a legal position, as far as is known."""
         return np.concatenate([term.alive() for term in self.terms])
 
+    def virtual(self) -> np.ndarray | None:
+        """int64[size]: number of the weights that a feature shares in training, -1 for none.
+
+        None when no feature does. See :meth:`Block.virtual`.
+        """
+        found, start = np.full(self.size, -1, np.int64), 0
+        for offset, term in zip(self.offsets, self.terms, strict=True):
+            shared = term.factors[0].virtual() if len(term.factors) == 1 else None
+            if shared is not None:
+                found[offset : offset + term.size] = start + shared
+                start += int(shared.max()) + 1
+        return found if start else None
+
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that define the blocks, sorted."""

@@ -198,6 +198,14 @@ class Block(ABC):
         """The same for the products that the block is a factor of."""
         return self.classes()
 
+    def virtual(self) -> np.ndarray | None:
+        """int64[size]: features of one number share weights in training, besides their own.
+
+        Rare features learn from their like that way; None when there are none. The sums of both are
+        the weights of the net.
+        """
+        return None
+
     @property
     def parts(self) -> FeatureSet | None:
         """The feature set that the block has the features of, if it is made of one."""

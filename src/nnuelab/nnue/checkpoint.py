@@ -66,7 +66,7 @@ class Checkpoint:
 
     def network(self) -> Network:
         """The float net."""
-        network = Network(*self.sizes, torch.Generator())
+        network = Network(*self.sizes, torch.Generator(), virtual=self.features.virtual())
         network.load_state_dict(self.model)
         return network
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -9,6 +10,12 @@ from nnuelab.nnue.first_layer import Batch, Threads, first_layer
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
+
+
+def merged(own: torch.Tensor, shared: torch.Tensor, virtual: torch.Tensor) -> torch.Tensor:
+    """Rows [N, M] of features that have their own and a part in the shared ones (-1 for none)."""
+    padded = torch.cat([shared, torch.zeros_like(shared[:1])])  # the last row is that of -1
+    return own + padded[virtual]
 
 
 class Network(nn.Module):
@@ -25,12 +32,24 @@ class Network(nn.Module):
         Where the initial weights come from: they depend on its seed alone.
     active : float
         Features that are typically active; sets the scale of the first weights.
+    virtual : int64[N], optional
+        Number of the weights that a feature shares with others, -1 for none: FeatureSet.virtual.
+        What a feature adds to an accumulator is the sum of its own row and the shared one.
     """
 
     def __init__(
-        self, n_features: int, l1: int, l2: int, generator: torch.Generator, active: float = 32
+        self,
+        n_features: int,
+        l1: int,
+        l2: int,
+        generator: torch.Generator,
+        active: float = 32,
+        virtual: np.ndarray | None = None,
     ) -> None:
         super().__init__()
+        self._virtual = None if virtual is None else torch.from_numpy(virtual)
+        if virtual is not None:
+            self.shared = nn.Parameter(torch.zeros(int(virtual.max()) + 1, l1))
 
         def uniform(bound: float, *shape: int) -> nn.Parameter:
             return nn.Parameter((torch.rand(*shape, generator=generator) * 2 - 1) * bound)
@@ -51,7 +70,23 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch, threads: Threads) -> torch.Tensor:
         """Centipawns for the side to move, float32[B]."""
-        return self.head(first_layer(self.w1, self.b1, batch, threads))
+        return self.head(first_layer(self.rows(), self.b1, batch, threads))
+
+    def rows(self) -> torch.Tensor:
+        """What each feature adds to an accumulator, float32[N, M]."""
+        if self._virtual is None:
+            return self.w1
+        return merged(self.w1, self.shared, self._virtual)
+
+    @torch.no_grad()
+    def set_gradient(self, rows: torch.Tensor) -> None:
+        """Takes the gradient of :meth:`rows` for that of the parameters behind it."""
+        self.w1.grad = rows
+        if self._virtual is not None:
+            shares = self._virtual >= 0
+            self.shared.grad = torch.zeros_like(self.shared).index_add_(
+                0, self._virtual[shares], rows[shares]
+            )
 
     def head(self, accumulators: torch.Tensor) -> torch.Tensor:
         """From clipped accumulators float32[B, 2M] to centipawns float32[B]."""

@@ -59,6 +59,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         raise ValueError(f"no scheme {scheme!r}")
     fine = scheme == "fine"
     w = {name: tensor.double().numpy() for name, tensor in checkpoint.model.items()}
+    w["w1"] = checkpoint.network().rows().detach().double().numpy()
     activations = checkpoint.activations.double().numpy().reshape(2, -1)
     order = np.argsort(activations.sum(axis=0), kind="stable")
     w["w1"], w["b1"] = w["w1"][:, order], w["b1"][order]

@@ -87,8 +87,15 @@ class Trainer:
         torch.set_num_threads(1)  # the pool splits the work; torch would split sums by threads
         self.settings, self.threads = settings, threads
         self.generator = torch.Generator().manual_seed(settings.seed)
-        size = features.parse(settings.feature_set).size
-        self.network = Network(size, settings.l1, settings.l2, self.generator, active)
+        feature_set = features.parse(settings.feature_set)
+        self.network = Network(
+            feature_set.size,
+            settings.l1,
+            settings.l2,
+            self.generator,
+            active,
+            feature_set.virtual(),
+        )
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=settings.learning_rate, fused=True
         )
@@ -119,7 +126,8 @@ class Trainer:
         weight, bias = first_layer.backward(
             accumulators.numpy(), gradients.numpy(), batch, self.threads, network.sizes[0]
         )
-        network.w1.grad, network.b1.grad = torch.from_numpy(weight), torch.from_numpy(bias)
+        network.set_gradient(torch.from_numpy(weight))
+        network.b1.grad = torch.from_numpy(bias)
         self.optimizer.step()
         network.clip_weights()
         return math.fsum(loss for loss, _ in parts)
@@ -148,7 +156,7 @@ class Trainer:
         batch = labelled.batch
         accumulators = self._accumulators[: len(batch)]
         first_layer.forward(
-            self.network.w1.detach().numpy(),
+            self.network.rows().detach().numpy(),
             self.network.b1.detach().numpy(),
             batch,
             self.threads,

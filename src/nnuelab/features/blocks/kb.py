@@ -43,7 +43,7 @@ def king_buckets(n):
         names.append("-".join(ends))
     buckets = Concept("BUCKETS", tuple(names), "(mirrored: own king on {})")
 
-    @king_piece("KB", buckets, FILES, RANKS, ROLES, COLORS)
+    @king_piece("KB", buckets, FILES, RANKS, ROLES, COLORS, shared_by=buckets)
     def king_bucket(king, square, role, color):
         mirror = 7 if file_of(king) > 3 else 0
         bucket = LETTERS.index(ranks[rank_of(king)][file_of(king) ^ mirror])

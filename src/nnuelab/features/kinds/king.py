@@ -40,9 +40,12 @@ class KingPiece(Block):
     ----------
     predicate : function
         What feature a piece on a square makes active, by the square of the own king.
+    shared_by : Concept, optional
+        Features that only differ in its value share weights in training.
     """
 
     predicate: KingPiecePredicate = field(repr=False)
+    shared_by: Concept | None = None
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -94,6 +97,14 @@ class KingPiece(Block):
     def classes(self) -> Classes:
         return Classes(own=self._class_of)
 
+    def virtual(self) -> np.ndarray | None:
+        if self.shared_by is None:
+            return None
+        shape = [concept.size for concept in self.concepts]
+        others = [1 if concept is self.shared_by else concept.size for concept in self.concepts]
+        numbers = np.arange(np.prod(others)).reshape(others)
+        return np.ascontiguousarray(np.broadcast_to(numbers, shape)).reshape(-1)
+
     def feature_name(self, index: int) -> str:
         pieces = np.flatnonzero(self._pieces[index])
         return piece_name(self.concepts, self.values(index), pieces)
@@ -122,13 +133,22 @@ class KingPiece(Block):
 
 
 def king_piece(
-    name: str, *concepts: Concept, aliases: tuple[str, ...] = ()
+    name: str,
+    *concepts: Concept,
+    shared_by: Concept | None = None,
+    aliases: tuple[str, ...] = (),
 ) -> Callable[[KingPiecePredicate], KingPiece]:
     """Makes a block of a function that says which feature a piece makes active, given the own king.
 
     The function takes (square of the own king, square, role, colour 0 own / 1 enemy), all seen from
     the perspective, and returns one value for each concept, in their order, or None. The own king
     is a piece, too. Values that are wrong are found when the block is first used.
+
+    Parameters
+    ----------
+    shared_by : Concept, optional
+        Features that only differ in its value share weights in training, besides their own: what is
+        learned of a piece on a square with the king in one place serves for the other places.
 
     >>> @king_piece("KA", KING_SQUARES, FILES, RANKS, ROLES, COLORS)
     ... def ka(king, square, role, color):
@@ -153,6 +173,7 @@ def king_piece(
             file=file,
             aliases=aliases,
             predicate=predicate,
+            shared_by=shared_by,
         )
 
     return make
