@@ -234,8 +234,12 @@ class Experiment(Section):
 
 
 def folder_of(expression: str) -> str:
-    """A canonical feature set as part of a path: ``KING*ALL`` is ``KINGxALL``."""
-    return expression.replace("*", "x")
+    """A canonical feature set as part of a path that no shell takes for anything else.
+
+    >>> folder_of("KING*ALL"), folder_of("PHASE(4,KB(16))+H"), folder_of("TOPK(9,lists/a.csv)")
+    ('KINGxALL', 'PHASE-4,KB-16@@+H', 'TOPK-9,lists~a.csv')
+    """
+    return expression.translate(str.maketrans("*()/", "x-@~")).rstrip("@")
 
 
 class Params(Section):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,9 @@ from typing import Any
 
 from nnuelab.errors import UserError
 from nnuelab.features.block import Block, check_definition, definition_of
+
+
+_PATH = re.compile(r"[A-Za-z0-9._/-]+")
 
 
 @dataclass(frozen=True)
@@ -99,11 +103,16 @@ class Listing:
 
 @dataclass(frozen=True)
 class File(Parameter):
-    """A text file, by its path; its content is part of the block."""
+    """A text file, by its path; its content is part of the block.
+
+    Expressions are parts of paths, command lines and PGN tags: so not every path can be in one.
+    """
 
     def read(self, text: str, files: Mapping[str, str]) -> Listing:
-        if not text:
-            raise ValueError(f"{self.name} is empty, should be the path of a file")
+        if not _PATH.fullmatch(text):
+            raise ValueError(
+                f"{self.name} is {text!r}, should be a path of letters, digits and . _ - /"
+            )
         if text in files:
             return Listing(text, files[text])
         try:
