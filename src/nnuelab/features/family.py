@@ -14,7 +14,6 @@ from typing import Any
 from nnuelab.errors import UserError
 from nnuelab.features.block import Block, check_definition, definition_of
 
-
 _PATH = re.compile(r"[A-Za-z0-9._/-]+")
 
 
