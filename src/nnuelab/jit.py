@@ -210,35 +210,55 @@ def byteswap(typing_context: Any, bits: Any) -> Any:
 _BMI2 = bool(llvmlite.binding.get_host_cpu_features().get("bmi2"))
 
 
-@intrinsic
-def _pext(typing_context: Any, bits: Any, mask: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = ir.IntType(64)
-        kind = ir.FunctionType(word, [word, word])
-        name = "llvm.x86.bmi.pext.64"
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), args)
+def _bmi2(name: str) -> Any:
+    @intrinsic
+    def function(typing_context: Any, bits: Any, mask: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            word = ir.IntType(64)
+            kind = ir.FunctionType(word, [word, word])
+            called = cgutils.get_or_insert_function(builder.module, kind, f"llvm.x86.bmi.{name}.64")
+            return builder.call(called, args)
 
-    return types.uint64(types.uint64, types.uint64), generate
+        return types.uint64(types.uint64, types.uint64), generate
+
+    return function
 
 
-@inline
-def gather_bits(bits, mask):  # type: ignore[no-untyped-def]
-    """The bits of a word that a mask selects, moved together at the low end; uint64."""
-    if _BMI2:
-        return _pext(bits, mask)
-    return _gather_bits(bits, mask)
+_pext, _pdep = _bmi2("pext"), _bmi2("pdep")
 
 
 @jit
 def _gather_bits(bits, mask):  # type: ignore[no-untyped-def]
-    """The same for a CPU without the instruction."""
-    found, place = np.uint64(0), np.uint64(0)
+    found, place = np.uint64(0), np.uint64(1)
     while mask:
         if bits & mask & (~mask + np.uint64(1)):
-            found |= np.uint64(1) << place
-        place += np.uint64(1)
+            found |= place
+        place <<= np.uint64(1)
         mask &= mask - np.uint64(1)
     return found
+
+
+@jit
+def _scatter_bits(bits, mask):  # type: ignore[no-untyped-def]
+    found = np.uint64(0)
+    while mask:
+        if bits & np.uint64(1):
+            found |= mask & (~mask + np.uint64(1))
+        bits >>= np.uint64(1)
+        mask &= mask - np.uint64(1)
+    return found
+
+
+@inline
+def gather_bits(bits, mask):  # type: ignore[no-untyped-def]
+    """The bits of a uint64 where a mask has ones, moved together at the low end."""
+    return _pext(bits, mask) if _BMI2 else _gather_bits(bits, mask)
+
+
+@inline
+def scatter_bits(bits, mask):  # type: ignore[no-untyped-def]
+    """The low bits of a uint64, moved to where a mask has ones; the inverse of ``gather_bits``."""
+    return _pdep(bits, mask) if _BMI2 else _scatter_bits(bits, mask)
 
 
 # Raw memory --------------------------------------------------------------------------------------

@@ -132,20 +132,19 @@ class Neighbours(Block):
         from nnuelab.features.kinds import lines_kernels
         from nnuelab.jit import address
 
-        lines = np.zeros((2, len(self.lines)), lines_kernels.LINE)
+        lines = np.zeros((2, len(self.lines)), np.uint64)
         line_of = np.zeros((2, SQUARES_ON_BOARD), np.int64)
-        for perspective in range(2):
-            for number, squares in enumerate(self.lines):
-                real = np.array(squares) ^ 56 * perspective
-                line = lines[perspective, number]
-                line["squares"][: len(real)] = real
-                line["mask"] = sum(1 << square for square in real.tolist())
-                line["inside"] = (1 << 8 * len(real)) - 1
-                line_of[perspective, real] = number
         other = np.arange(PIECES) ^ 1
         rows = np.stack([self.rows, self.rows[:, other][:, :, other]])
+        for perspective in range(2):
+            for number, squares in enumerate(self.lines):
+                real = [square ^ 56 * perspective for square in squares]
+                lines[perspective, number] = sum(1 << square for square in real)
+                line_of[perspective, real] = number
+                if real != sorted(real):  # the kernels meet the first piece last
+                    rows[perspective, number] = rows[perspective, number].T.copy()
         data = np.zeros(1, lines_kernels.LINES)
-        data["n"], data["is_rank"] = len(self.lines), self.along is RANKS
+        data["n"] = len(self.lines)
         data["lines"], data["line_of"] = address(lines), address(line_of)
         data["rows"] = address(rows)
         owned = (lines, line_of, rows)

@@ -1,63 +1,58 @@
 """Neighbours on lines, jitted: only lines with a changed square are looked at.
 
-A line is a word with a byte for each of its squares. Empty squares are squeezed out, and the pairs
-of all neighbours come from one multiplication: a byte is first * 12 + second. Lines are compared
-byte against word (S. Anderson, Bit Twiddling Hacks: "determine if a word has a byte equal to n").
+The pieces on a line are the bytes of a word, without the empty squares between them, put together
+from the bits of their codes. The pairs of all neighbours come from one multiplication: a byte is
+first * 12 + second. Two lines are compared byte against word (S. Anderson, Bit Twiddling Hacks:
+"determine if a word has a byte equal to n").
 """
 
 import numpy as np
 from numba import carray
 
-from nnuelab.chess.position import EMPTY
+from nnuelab.chess.position import BISHOP, KING, KNIGHT, QUEEN, ROOK
 from nnuelab.features.block import PIECES
 from nnuelab.features.kinds.piece_square_kernels import changed_squares
 from nnuelab.features.lists import pack, sort
-from nnuelab.jit import at, gather_bits, inline, lsb, msb, popcount, view
+from nnuelab.jit import at, gather_bits, inline, lsb, msb, popcount, scatter_bits, view
 
-LINE = np.dtype(
-    [
-        ("mask", "u8"),  # its squares
-        ("inside", "u8"),  # a byte 0xFF for each of its squares
-        ("squares", "u1", 8),  # in order
-    ],
-    align=True,
-)
 LINES = np.dtype(
     [
         ("n", "i8"),
-        ("is_rank", "i8"),  # 1: a line is eight bytes of the board one after another
-        ("lines", "u8"),  # -> LINE[2, n], by perspective
+        ("lines", "u8"),  # -> uint64[2, n], by perspective: squares of each line
         ("line_of", "u8"),  # -> int64[2, 64]
-        ("rows", "u8"),  # -> int32[2, n, 144]: by pair of piece codes, -1 none
+        ("rows", "u8"),  # -> int32[2, n, 144]: by first * 12 + second of the codes, -1 none
     ],
     align=True,
 )
 PAIRS = PIECES * PIECES
 
-_ONE, _SEVEN, _EIGHT, _TWELVE = np.uint64(1), np.uint64(7), np.uint64(8), np.uint64(PIECES)
+_ONE, _TWO, _THREE, _EIGHT, _TWELVE = (np.uint64(n) for n in (1, 2, 3, 8, PIECES))
+_LAST = np.uint64(1 << 63)
 _BYTE = np.uint64(0xFF)
 _ONES = np.uint64(0x0101010101010101)  # a one in each byte
 _HIGHS = np.uint64(0x8080808080808080)
-_LOWS = np.uint64(0x7F7F7F7F7F7F7F7F)
-_EMPTIES = _ONES * np.uint64(EMPTY)
 _ALL = ~np.uint64(0)
 
 
 @inline
-def _pairs(is_rank, line, position):
+def _planes(position):
+    """The four bits of the pieces' codes as bitboards, and the occupied squares."""
+    roles = position.roles
+    bit1 = roles[KNIGHT] | roles[ROOK] | roles[KING]
+    bit2, bit3 = roles[BISHOP] | roles[ROOK], roles[QUEEN] | roles[KING]
+    return position.colors[1], bit1, bit2, bit3, position.colors[0] | position.colors[1]
+
+
+@inline
+def _pairs(line, planes):
     """A byte for each pair of neighbours on a line, in order, 0xFF behind them; and how many."""
-    word = np.uint64(0)
-    if is_rank != 0:
-        start = np.int64(line.squares[0])
-        for i in range(8):  # LLVM makes one load of these
-            word |= np.uint64(position.board[at(start + i)]) << np.uint64(8 * i)
-    else:
-        for i in range(8):
-            word |= np.uint64(position.board[at(line.squares[at(i)])]) << np.uint64(8 * i)
-        word = (word & line.inside) | (_EMPTIES & ~line.inside)
-    occupied = (((word ^ _EMPTIES) + _LOWS) & _HIGHS) >> _SEVEN
-    n = max(popcount(occupied) - 1, np.int64(0))
-    pieces = gather_bits(word, occupied * _BYTE)
+    bit0, bit1, bit2, bit3, occupied = planes
+    there = line & occupied
+    pieces = scatter_bits(gather_bits(bit0, there), _ONES)
+    pieces |= scatter_bits(gather_bits(bit1, there), _ONES << _ONE)
+    pieces |= scatter_bits(gather_bits(bit2, there), _ONES << _TWO)
+    pieces |= scatter_bits(gather_bits(bit3, there), _ONES << _THREE)
+    n = max(popcount(there) - 1, np.int64(0))
     behind = _ALL << np.uint64(8 * n)
     return (pieces * _TWELVE + (pieces >> _EIGHT)) | behind, n
 
@@ -90,11 +85,12 @@ def _emit(rows, pairs, start, stop, absent, out, n):
 
 @inline
 def _all_pairs(data, position, perspective, out):
-    lines = view(data.lines, (2, data.n), LINE)[at(perspective)]
+    lines = view(data.lines, (2, data.n), np.uint64)[at(perspective)]
     rows = view(data.rows, (2, data.n, PAIRS), np.int32)[at(perspective)]
+    planes = _planes(position)
     n = np.int64(0)
     for number in range(data.n):
-        pairs, count = _pairs(data.is_rank, lines[at(number)], position)
+        pairs, count = _pairs(lines[at(number)], planes)
         n = _emit(rows[at(number)], pairs, np.int64(0), count, _ALL, out, n)
     return n
 
@@ -104,25 +100,22 @@ def active(data, position, perspective, out):
 
 
 def changes(data, old, new, perspective, added, removed):
-    lines = view(data.lines, (2, data.n), LINE)[at(perspective)]
+    lines = view(data.lines, (2, data.n), np.uint64)[at(perspective)]
     line_of = view(data.line_of, (2, 64), np.int64)[at(perspective)]
     rows = view(data.rows, (2, data.n, PAIRS), np.int32)[at(perspective)]
     n_added, n_removed = np.int64(0), np.int64(0)
+    old_planes, new_planes = _planes(old), _planes(new)
     changed = changed_squares(old, new)
     while changed:
         number = line_of[at(lsb(changed))]
         line = lines[at(number)]
-        changed &= ~line.mask
-        before, n_before = _pairs(data.is_rank, line, old)
-        after, n_after = _pairs(data.is_rank, line, new)
-        if before == after:
-            continue
-        # What both lines begin and end with is in both.
-        start = lsb(before ^ after) >> 3
-        ends = (before << _behind(n_before)) ^ (after << _behind(n_after))
-        same = min(n_before, n_after) - start
-        if ends != np.uint64(0):
-            same = min(same, (63 - msb(ends)) >> 3)
+        changed &= ~line
+        before, n_before = _pairs(line, old_planes)
+        after, n_after = _pairs(line, new_planes)
+        # What both lines begin and end with is in both. (Bits are set so that none is all zeros.)
+        start = lsb(before ^ after | _LAST) >> 3
+        ends = (before << _behind(n_before)) ^ (after << _behind(n_after)) | _ONE
+        same = min(min(n_before, n_after) - start, (63 - msb(ends)) >> 3)
         row = rows[at(number)]
         n_removed = _emit(row, before, start, n_before - same, after, removed, n_removed)
         n_added = _emit(row, after, start, n_after - same, before, added, n_added)
