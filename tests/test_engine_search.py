@@ -23,6 +23,7 @@ from nnuelab.engine.exchange import wins_at_least
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE, MAX_PLY
 from nnuelab.nnue import inference
+from tests import feature_sets
 from tests.naive import engine as naive
 from tests.nnue_nets import random_net
 
@@ -295,15 +296,22 @@ def test_exchanges_of_the_suite(shared: Path) -> None:
     assert len(wrong) <= 1, wrong  # one line depends on a pin, which an exchange doesn't see
 
 
-@pytest.mark.parametrize("feature_set", ["ALL", "D1+D2", "ALL+H+V+D1+D2"])
-def test_lazy_accumulators_are_those_from_scratch(feature_set: str) -> None:
+LAZY = [*feature_sets.blocks(), "ALL+H+V+D1+D2", "PP+KB(4)+PH", "KING*PV+H*V", "PHASE(3,KA+PH)"]
+
+
+@pytest.mark.parametrize("feature_set", LAZY)
+def test_lazy_accumulators_are_those_from_scratch(
+    feature_set: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feature_sets.pair_file(tmp_path)
+    monkeypatch.chdir(tmp_path)
     engine = Engine(random_net(feature_set, l1=64), hash_mb=1)
     record, frames = engine._record, engine._memory.frames
     choose = random.Random(1)
     for fen in (KIWIPETE, "rnbqkb1r/1p1p1ppp/p7/1PpPpP2/8/6n1/P1P1P1PP/RNBQKBNR w KQkq c6 0 9"):
         engine._place_root(notation.from_fen(fen), ())
         ply, evaluated = 0, 0
-        while evaluated < 300:
+        while evaluated < 200:
             legal = notation.moves_of(frames[ply]["position"])
             if not legal or ply > 30 or choose.random() < 0.3:
                 ply = choose.randrange(ply + 1)  # siblings share what is above them
@@ -348,22 +356,32 @@ def test_a_widened_net_evaluates_the_same(copies: int) -> None:
 
 
 @pytest.mark.slow
-def test_every_evaluation_of_real_searches_is_that_from_scratch() -> None:
-    program = """
+def test_every_evaluation_of_real_searches_is_that_from_scratch(tmp_path: Path) -> None:
+    feature_sets.pair_file(tmp_path)
+    program = f"""
 from nnuelab.chess import notation
 from nnuelab.engine import bench
 from nnuelab.engine.search import Engine
 from nnuelab.jit import CHECKED
 from tests.nnue_nets import random_net
 assert CHECKED
-for features in ("ALL", "H+V", "ALL+H+V+D1+D2"):
+for features in {LAZY}:
     engine = Engine(random_net(features, l1=64), 1)
     for fen in bench.POSITIONS:
         engine.search(notation.from_fen(fen), nodes=5000)
     assert engine._record["mismatches"] == 0, features
 """
-    environment = os.environ | {"NNUELAB_CHECKED": "1"}
-    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    root = str(Path(__file__).parents[1])
+    environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": root}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""  # where a function that is called by address says what it ran into
 
 
 def test_no_search_changes_its_position(fresh: Engine) -> None:
