@@ -1,0 +1,67 @@
+"""Features that share weights in training: king buckets."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from nnuelab.features import parse
+from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.network import Network
+from nnuelab.nnue.quantize import quantize
+
+SET = "H+KB(4)"
+
+
+def network() -> Network:
+    features = parse(SET)
+    found = Network(features.size, 8, 4, torch.Generator().manual_seed(1), 32, features.virtual())
+    with torch.no_grad():
+        found.shared.copy_(torch.randn(found.shared.shape) * 0.01)
+    return found
+
+
+def test_features_that_differ_only_in_the_bucket_share_weights():
+    features = parse(SET)
+    shared = features.virtual()
+    assert shared is not None
+    assert (shared[:96] == -1).all()
+    assert sorted(set(shared.tolist())) == list(range(-1, 768))
+    for index in (96, 96 + 500, 96 + 767):
+        same = np.flatnonzero(shared == shared[index])
+        assert same.tolist() == [index + bucket * 768 for bucket in range(4)]
+        words = {features.feature_name(i).split(" (mirrored")[0] for i in same.tolist()}
+        assert len(words) == 1
+    assert parse("ALL+KA").virtual() is None
+
+
+def test_a_row_is_its_own_and_the_shared_part():
+    found = network()
+    rows = found.rows()
+    assert torch.equal(rows[:96], found.w1[:96])
+    for index in (96, 96 + 768 + 5):
+        assert torch.equal(rows[index], found.w1[index] + found.shared[(index - 96) % 768])
+
+
+def test_the_gradient_of_the_rows_is_that_of_both_parts():
+    found = network()
+    wanted = torch.randn(found.w1.shape)
+    own, shared = torch.autograd.grad((found.rows() * wanted).sum(), [found.w1, found.shared])
+    found.set_gradient(wanted)
+    assert found.w1.grad is not None
+    assert found.shared.grad is not None
+    torch.testing.assert_close(found.w1.grad, own)
+    torch.testing.assert_close(found.shared.grad, shared)
+
+
+def test_a_net_has_the_sums():
+    found = network()
+    activations = torch.rand(16)
+
+    def net(model: dict[str, torch.Tensor]) -> np.ndarray:
+        return quantize(Checkpoint(SET, {}, 1, model, {}, activations, torch.zeros(1))).w1
+
+    state = dict(found.state_dict())
+    own = {**state, "w1": found.rows().detach(), "shared": torch.zeros_like(found.shared)}
+    np.testing.assert_array_equal(net(state), net(own))
+    assert not np.array_equal(net(state), net({**state, "shared": own["shared"]}))
