@@ -213,6 +213,13 @@ def test_what_is_kept_of_a_position_is_known_by_its_pieces(expression, games):
         assert sorted(state) == check.extracted(features, new, 0)
 
 
+@pytest.mark.parametrize("expression", ["PHASE(2,MB)", "PHASE(3,PHASE(2,MC))"])
+def test_sets_of_one_name_do_not_share_what_they_keep(expression):
+    """Or two nets of one set, each searched in a thread of its own, would overwrite it."""
+    one, other = (parse(expression).blocks[0].kernels() for _ in range(2))
+    assert one.data["features"]["called"] != other.data["features"]["called"]
+
+
 def test_a_source_without_the_sets_of_a_definition_is_refused():
     """Jitted code would read what isn't there."""
     section = Section(("attacking", "square"), most=(8,) * 6)

@@ -63,9 +63,11 @@ class Phase(Block):
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import phase_kernels
+        from nnuelab.features.tables import Tables
         from nnuelab.jit import address
 
-        tables, starts = self.inner.tables(), self.phases * self.inner.size
+        # A family makes a block once for all sets; the scratch in tables is for one set alone.
+        tables, starts = Tables(self.inner), self.phases * self.inner.size
         data = np.zeros(1, phase_kernels.PHASE)
         data["features"], data["starts"] = tables.record, address(starts)
         return Kernels(
