@@ -85,6 +85,19 @@ def test_a_wrong_file_is_named_with_what_is_wrong(text, message, tmp_path):
     assert "\n" not in str(error.value)
 
 
+def test_a_file_may_name_and_import_blocks_of_the_package(tmp_path):
+    text = """
+from nnuelab.features import named, parse
+from nnuelab.features.blocks.kp import half_kp
+
+both = named("BOTH", parse("H+V"), "Files and ranks.")
+more = named("MORE", half_kp + both, "Half-KP, files and ranks.")
+"""
+    add_files([write(tmp_path, text)])
+    assert parse("BOTH").size == parse("H+V").size
+    assert parse("MORE").size == parse("KP+H+V").size
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UserError, match=r"no file of feature blocks .*nowhere\.py"):
         add_files([tmp_path / "nowhere.py"])

@@ -8,6 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from nnuelab.features.family import Family
 BUILT_IN = Path(__file__).parent / "blocks"
 VARIABLE = "NNUELAB_BLOCKS"  # a user's files, separated like PATH; child processes inherit it
 
+_SO_FAR: ContextVar[dict[str, Block | Family] | None] = ContextVar("so_far", default=None)
+"""The blocks that a file may name while it is read: those of the files before it."""
+
 
 def load() -> dict[str, Block | Family]:
     """All blocks and families by name and alias, also of the files in ``NNUELAB_BLOCKS``.
@@ -27,7 +31,8 @@ def load() -> dict[str, Block | Family]:
     UserError
         A file is missing, broken, defines no block, or a name that is taken.
     """
-    return _load(tuple(_user_files()))
+    so_far = _SO_FAR.get()
+    return _load(tuple(_user_files())) if so_far is None else so_far
 
 
 def add_files(files: Iterable[Path | str]) -> None:
@@ -53,15 +58,19 @@ def _user_files() -> list[Path]:
 def _load(user_files: tuple[Path, ...]) -> dict[str, Block | Family]:
     built_in = sorted(path for path in BUILT_IN.glob("*.py") if path.name != "__init__.py")
     blocks: dict[str, Block | Family] = {}
-    for path in [*built_in, *user_files]:
-        for block in _blocks_of(path):
-            for name in (block.name, *block.aliases):
-                if name in blocks:
-                    raise UserError(
-                        f"{path}: the name {name} is taken by the block {blocks[name].name} of "
-                        f"{blocks[name].file}; choose another"
-                    )
-                blocks[name] = block
+    reading = _SO_FAR.set(blocks)
+    try:
+        for path in [*built_in, *user_files]:
+            for block in _blocks_of(path):
+                for name in (block.name, *block.aliases):
+                    if name in blocks:
+                        raise UserError(
+                            f"{path}: the name {name} is taken by the block {blocks[name].name} "
+                            f"of {blocks[name].file}; choose another"
+                        )
+                    blocks[name] = block
+    finally:
+        _SO_FAR.reset(reading)
     return blocks
 
 
@@ -88,7 +97,13 @@ def _blocks_of(path: Path) -> list[Block | Family]:
         ]
         place = f"{path}, line {lines[-1]}" if lines else str(path)
         raise UserError(f"{place}: {type(error).__name__}: {error}") from error
-    blocks = [value for value in vars(module).values() if isinstance(value, Block | Family)]
+    blocks = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, Block | Family)
+        # What a user's file imports from the package is known already.
+        and (value.file == path or not value.file.is_relative_to(BUILT_IN))
+    ]
     if not blocks:
         raise UserError(f"{path} defines no feature block: decorate a function with @piece_square")
     return list(dict.fromkeys(blocks))
