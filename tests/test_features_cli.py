@@ -83,6 +83,39 @@ def test_check_fails_with_position_and_features_when_a_property_does_not_hold(tm
     )
 
 
+COMPUTED = '''
+from nnuelab.features import *
+from nnuelab.jit import jit
+
+@jit
+def has_pawns(position, color=OWN):
+    return (position.roles[PAWN] & position.colors[color]) != 0
+
+@computed("PAWNS", COLORS, at_most=1)
+def pawns(position, out):
+    """There are own pawns."""
+    out[0] = OWN
+    return 1 if has_pawns(position) else 0
+
+@computed("MANY", COLORS, at_most=2)
+def many(position, out):
+    """Writes far beyond its list."""
+    for i in range(100_000):
+        out[i] = i
+    return 2
+'''
+
+
+def test_check_of_a_function_takes_defaults_and_stops_before_memory_is_overwritten(tmp_path):
+    path = tmp_path / "computed.py"
+    path.write_text(COMPUTED)
+    assert call("check", "PAWNS", "--games", "1", "--blocks", path).returncode == 0
+    done = call("check", "MANY", "--games", "1", "--blocks", path)
+    assert done.returncode == 1
+    assert "block MANY: many fails when Python runs it: IndexError" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [

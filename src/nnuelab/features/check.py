@@ -26,6 +26,7 @@ from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
 from nnuelab.features import kernels
 from nnuelab.features.algebra import FeatureSet, Product
 from nnuelab.features.block import Block, Seen
+from nnuelab.features.kinds.computed import GUARD
 from nnuelab.features.lists import unpack
 
 STARTS = (
@@ -147,7 +148,7 @@ def seen(position: np.void, perspective: int) -> Seen:
 
 def extracted(features: FeatureSet, position: np.void, perspective: int) -> list[int]:
     """Active features by the kernel, ascending."""
-    out = np.empty(features.max_active, np.int32)
+    out = np.empty(features.max_active + GUARD, np.int32)
     n = kernels.active(features.tables().record, position, perspective, out)
     return sorted(out[:n].tolist())
 
@@ -218,8 +219,9 @@ def extraction_is_definition(features: FeatureSet, games: list[Game]) -> None:
     for game in games:
         for number, position in enumerate(game.positions):
             for perspective in range(2):
-                found = extracted(features, position, perspective)
+                # First by Python, which stops where a kernel would write beyond the list.
                 wanted = game.defined(features, number, perspective)
+                found = extracted(features, position, perspective)
                 if found != wanted:
                     raise PropertyFailed(
                         _difference(features, position, perspective, wanted, found)

@@ -47,7 +47,14 @@ class Computed(Block):
     def defined(self, seen: Seen) -> list[int]:
         """What the same function finds when Python runs it, not numba."""
         out = np.empty(self.at_most + GUARD, np.int32)
-        return out[: int(_interpreted(self.function)(seen.position, out))].tolist()
+        try:
+            n = int(_interpreted(self.function)(seen.position, out))
+        except Exception as error:
+            raise UserError(
+                f"{self.file}: block {self.name}: {self.function.__name__} fails when Python runs "
+                f"it: {type(error).__name__}: {error}"
+            ) from error
+        return out[:n].tolist()
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import computed_kernels
@@ -68,7 +75,9 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
             names[name] = _interpreted(value)
         elif callable(value):
             names[name] = IN_PYTHON.get(value, value)
-    return FunctionType(function.__code__, names, closure=function.__closure__)
+    return FunctionType(
+        function.__code__, names, argdefs=function.__defaults__, closure=function.__closure__
+    )
 
 
 def computed(
