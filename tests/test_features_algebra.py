@@ -78,6 +78,8 @@ def test_canonical_form(text, canonical):
         ("ALL)", "unexpected ')' at column 4"),
         ("H+ALL+HV", "the term ALL occurs twice"),
         ("ALL*ALL*ALL", "452,984,832 features"),
+        ("KB(16,2)", "2 parameters are given; write KB(n)"),
+        pytest.param("(" * 5000 + "ALL" + ")" * 5000, "nested too deeply", id="nested"),
     ],
 )
 def test_what_is_not_an_expression_is_refused_with_the_place(text, message):

@@ -160,7 +160,7 @@ class Family:
             When they are too many, too few or not possible.
         """
         if len(texts) != len(self.parameters):
-            raise ValueError(f"{self.name} has {len(texts)} parameters; write {self.usage}")
+            raise ValueError(f"{len(texts)} parameters are given; write {self.usage}")
         values = tuple(
             parameter.read(text, files)
             for parameter, text in zip(self.parameters, texts, strict=True)

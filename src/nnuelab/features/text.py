@@ -39,7 +39,12 @@ def parse(text: str, files: Mapping[str, str] | None = None) -> FeatureSet:
     UserError
         The text is not an expression, or not a valid feature set (see :class:`FeatureSet`).
     """
-    return _Parser(text, files or {}).parse()
+    try:
+        return _Parser(text, files or {}).parse()
+    except RecursionError:
+        raise UserError(
+            f"feature set {text[:40]!r}...: its parentheses are nested too deeply; leave some out"
+        ) from None
 
 
 class _Parser:
