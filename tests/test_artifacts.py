@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nnuelab import artifacts
+from nnuelab import artifacts, features
 from nnuelab.data import download
 from nnuelab.data.journal import Journal
 from nnuelab.errors import UserError
@@ -193,3 +193,18 @@ def test_an_output_is_neither_an_input_nor_another_output(tmp_path: Path) -> Non
     with pytest.raises(UserError, match=r"c\.json would overwrite"):  # provenance
         artifacts.check_apart([tmp_path / "c.json"], [tmp_path / "c"])
     artifacts.check_apart([there, there], [tmp_path / "c", tmp_path / "d"])
+
+
+def test_the_code_hash_covers_what_a_file_of_blocks_imports(monkeypatch):
+    """The kernels of MB are imported by its file alone."""
+    files = features.block_files("ALL+MB")
+    kernels = artifacts.sources("features.kinds.attacks_kernels")
+    assert kernels - artifacts.sources("nnue.training")
+    before = artifacts.code_hash("nnue.training", files)
+    other = artifacts.code_hash("nnue.training", features.block_files("ALL"))
+    read = Path.read_bytes
+    for kernel in kernels - artifacts.sources("nnue.training"):
+        edited = {kernel: b"# edited\n"}
+        monkeypatch.setattr(Path, "read_bytes", lambda p, e=edited: read(p) + e.get(p, b""))
+        assert artifacts.code_hash("nnue.training", files) != before
+        assert artifacts.code_hash("nnue.training", features.block_files("ALL")) == other
