@@ -71,8 +71,8 @@ def test_parameters_have_a_canonical_form(text, canonical):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("KB", "KB(n): KB has 0 parameters; write KB(n)"),
-        ("KB(2,3)", "KB has 2 parameters"),
+        ("KB", "KB(n): 0 parameters are given; write KB(n)"),
+        ("KB(2,3)", "2 parameters are given"),
         ("KB(5)", "n is '5', should be one of 1, 2, 4, 8, 16, 32"),
         ("KB(-4)", "n is '-4'"),
         ("HRK(D)", "axis is 'D', should be one of H, V, HV"),
@@ -365,6 +365,20 @@ def test_more_features_than_announced_are_found(folder):
     write_counts(folder, RIGHT_HINT)
     with pytest.raises(check.PropertyFailed, match="2 features are active, more than max_active 1"):
         check.PROPERTIES["indices and bounds"](parse("TOO_MANY"), check.random_games(1, 5))
+
+
+def test_a_function_in_another_file_is_refused_since_no_edit_there_would_be_noticed(
+    folder, monkeypatch
+):
+    (folder / "helpers.py").write_text(
+        "from nnuelab.jit import jit\n\n@jit\ndef number(position, color):\n    return 1\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    own = COUNTS[COUNTS.index("@jit\ndef number") : COUNTS.index("def changed")]
+    text = COUNTS.replace(own, "from helpers import number\n\n").replace("HINT", "True")
+    (folder / "counts.py").write_text(text)
+    with pytest.raises(UserError, match=r"number comes from .*helpers.py.*the block's own file"):
+        add_files([folder / "counts.py"])
 
 
 def test_what_numba_cannot_compile_is_said_in_a_line(folder):

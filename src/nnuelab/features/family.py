@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import posixpath
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -112,6 +113,7 @@ class File(Parameter):
             raise ValueError(
                 f"{self.name} is {text!r}, should be a path of letters, digits and . _ - /"
             )
+        text = posixpath.normpath(text)
         if text in files:
             return Listing(text, files[text])
         try:

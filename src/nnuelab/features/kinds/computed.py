@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab.artifacts import PACKAGE
 from nnuelab.errors import UserError
 from nnuelab.features.block import Block, Kernels, Seen, check_definition, definition_of
 from nnuelab.features.concepts import Concept
@@ -80,6 +81,27 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def _check_places(function: Callable[..., Any], file: Path, seen: set[Any]) -> None:
+    """Whether all compiled code that a function calls is in its file, or in the package.
+
+    Neither numba's cache nor a workflow would notice an edit anywhere else.
+    """
+    function = getattr(function, "py_func", function)
+    if function in seen:
+        return
+    seen.add(function)
+    place = Path(function.__code__.co_filename)
+    if place != file and not place.is_relative_to(PACKAGE):
+        raise UserError(
+            f"{file}: {function.__name__} comes from {place}, where no edit would be noticed; "
+            "write it into the block's own file"
+        )
+    for name in function.__code__.co_names:
+        called: Any = function.__globals__.get(name)
+        if hasattr(called, "py_func"):
+            _check_places(called, file, seen)
+
+
 def computed(
     name: str,
     *concepts: Concept,
@@ -115,7 +137,7 @@ def computed(
     Raises
     ------
     UserError
-        When the name is malformed.
+        When the name is malformed, or a function stands in another file.
     """
 
     def make(function: Callable[..., Any]) -> Computed:
@@ -123,6 +145,9 @@ def computed(
         check_definition(file, name, *aliases)
         if not concepts or at_most < 1:
             raise UserError(f"{file}: block {name}: name at least one concept, and at_most >= 1")
+        for used in (function, changed):
+            if used is not None:
+                _check_places(used, file, set())
         return Computed(
             name=name,
             concepts=concepts,
