@@ -9,10 +9,11 @@ tree that was: a *finny table*, first in Koivisto, here for whatever the feature
 """
 
 import numpy as np
+from numba import from_dtype, types
 
-from nnuelab.engine.state import CACHED, EVALUATION_BOUND, FRAMES, frame_at
+from nnuelab.engine.state import CACHED, EVALUATION_BOUND, FRAMES, SEARCH, frame_at
 from nnuelab.features import kernels
-from nnuelab.jit import CHECKED, at, copy_record, inline, jit, view
+from nnuelab.jit import CHECKED, at, call, copy_record, entry, inline, jit, view
 from nnuelab.nnue import inference
 
 _COUNT_BITS = np.int64(32)  # of lists.pack
@@ -105,25 +106,38 @@ def _steps_of_both(s, accumulators, source, ply):
             frame_at(s, step).computed[at(perspective)] = 1
 
 
-@jit
-def bring_up(s, ply):
-    """Computes the accumulators of both perspectives at ``ply`` unless that is done."""
+@inline
+def _bring_up(s, ply):
+    """Computes the accumulators at ``ply`` unless that is done; no refresh is ever due."""
+    accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
+    source = ply
+    while source >= 0 and frame_at(s, source).computed[0] == 0:
+        source -= 1
+    if source < 0:
+        for perspective in range(2):
+            target = accumulators[at(ply), at(perspective)]
+            inference.refresh(s.net, frame_at(s, ply).position, perspective, target)
+            frame_at(s, ply).computed[at(perspective)] = 1
+        return
+    _steps_of_both(s, accumulators, source, ply)
+
+
+def _bring_up_by_key(s, ply):
+    """The same where a refresh may be due, for one perspective or for both."""
     accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
     white, black = _source(s, ply, np.int64(0)), _source(s, ply, np.int64(1))
     if white == black and white >= 0:
         _steps_of_both(s, accumulators, white, ply)
-        return
+        return np.int64(0)
     for perspective in range(2):
         source = white if perspective == 0 else black
         if source >= 0:
             _steps(s, accumulators, source, ply, perspective)
-            continue
-        position, target = frame_at(s, ply).position, accumulators[at(ply), at(perspective)]
-        if s.slots > 1:
-            _refresh(s, position, perspective, target)
         else:
-            inference.refresh(s.net, position, perspective, target)
-        frame_at(s, ply).computed[at(perspective)] = 1
+            position, target = frame_at(s, ply).position, accumulators[at(ply), at(perspective)]
+            _refresh(s, position, perspective, target)
+            frame_at(s, ply).computed[at(perspective)] = 1
+    return np.int64(0)
 
 
 @inline
@@ -133,10 +147,11 @@ def outdate(frame):
     frame.computed[1] = 0
 
 
-@jit
-def evaluate(s, ply):
-    """The net's value of the position at ``ply``, centipawns for the side to move."""
-    bring_up(s, ply)
+def _evaluate(s, ply):
+    if s.slots > 1:
+        call(s.bring_up_by_key, s, ply)
+    else:
+        _bring_up(s, ply)
     accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
     turn = np.int64(frame_at(s, ply).position.turn)
     value = inference.forward(
@@ -145,3 +160,20 @@ def evaluate(s, ply):
     if CHECKED and value != inference.evaluate(s.net, frame_at(s, ply).position):
         s.mismatches += 1
     return min(max(value, -EVALUATION_BOUND), EVALUATION_BOUND)
+
+
+def compile_for(record: np.void) -> None:
+    """Writes the addresses of what :func:`evaluate` calls into a record of SEARCH."""
+    record["evaluate"] = entry(_evaluate, from_dtype(SEARCH), types.int64)
+    if record["slots"] > 1:
+        record["bring_up_by_key"] = entry(_bring_up_by_key, from_dtype(SEARCH), types.int64)
+
+
+@jit
+def evaluate(s, ply):
+    """The net's value of the position at ``ply``, centipawns for the side to move.
+
+    Called by address: the accumulators, the features and the net are compiled once, and not again
+    with each part of the search that evaluates.
+    """
+    return call(s.evaluate, s, np.int64(ply))

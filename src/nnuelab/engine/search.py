@@ -13,7 +13,7 @@ import nnuelab.nnue
 from nnuelab.chess import notation
 from nnuelab.chess.moves import NO_MOVE
 from nnuelab.engine import alphabeta, terms
-from nnuelab.engine.accumulators import bring_up, evaluate
+from nnuelab.engine.accumulators import evaluate
 from nnuelab.engine.clock import Budget
 from nnuelab.engine.state import (
     FOREVER,
@@ -263,7 +263,7 @@ class Engine:
         root["reversible"] = reversible
         root["moved"] = root["moved_before"] = NO_DESTINATION
         root["pv_length"] = 0
-        bring_up(record, 0)  # a root in check is never evaluated, but all begins from it
+        evaluate(record, 0)  # in check, too: all accumulators begin from the root's
 
     def _begin(self, nodes: int | None) -> None:
         record = self._record

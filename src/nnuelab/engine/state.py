@@ -52,6 +52,8 @@ NO_KEY = -1
 SEARCH = np.dtype(
     [
         ("net", NET),
+        ("evaluate", "u8"),  # functions: accumulators.compile_for
+        ("bring_up_by_key", "u8"),
         ("frames", "u8"),  # -> FRAME[FRAMES]
         ("accumulators", "u8"),  # -> int16[FRAMES, 2, width], by ply and perspective
         ("slots", "i8"),  # of the cache of accumulators
@@ -105,6 +107,8 @@ class Memory:
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
+        from nnuelab.engine.accumulators import compile_for  # it is made of these records
+
         net = evaluator.record
         self._evaluator = evaluator
         self._records = np.zeros(1, SEARCH)
@@ -131,6 +135,7 @@ class Memory:
             record[name] = address(array)
         for name in ("frames", "pv", "keys", "history", "captures", "continuations", "root_moves"):
             record[name] = address(vars(self)[name])
+        compile_for(record)
 
     @property
     def record(self) -> np.void:

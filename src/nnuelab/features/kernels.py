@@ -9,9 +9,9 @@ import numpy as np
 
 from nnuelab.chess.position import EMPTY, KING, POSITION, set_checkers
 from nnuelab.features.kinds.piece_square_kernels import active_rows, changed_rows, changed_squares
-from nnuelab.features.lists import pack, place, subtract, unpack
-from nnuelab.features.tables import COUNT_KEYS, ENEMY_KEYS, FROM_SCRATCH, KEYS, OWN_KEYS, TERM
-from nnuelab.jit import at, call, inline, jit, lsb, popcount, view
+from nnuelab.features.lists import pack, place, unpack
+from nnuelab.features.tables import COUNT_KEYS, COUNTS, ENEMY_KEYS, KEYS, OWN_KEYS
+from nnuelab.jit import at, call, inline, jit, local_record, lsb, popcount, view
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -20,75 +20,7 @@ _FOUR = np.uint64(4)
 _NIBBLES = 16  # pieces in one word of a dataset record
 
 
-# Functions of terms with `turned` are called for White only; for Black that table has the numbers.
-
-
-@inline
-def _asked(term, perspective):
-    """For whom the functions of a term are called."""
-    return np.int64(0) if term.turned != _ZERO else perspective
-
-
-@inline
-def _number(term, out, start, stop):
-    """Makes the features of a term those of the set."""
-    for i in range(start, stop):
-        out[i] += term.offset
-
-
-@inline
-def _number_for(term, perspective, out, start, stop):
-    """The same for a player, as :func:`_asked`."""
-    if term.turned != _ZERO and perspective == 1:
-        for i in range(start, stop):
-            out[i] = view(term.turned, out[i] + 1, np.int32)[at(out[i])]
-    _number(term, out, start, stop)
-
-
-@jit
-def _active_called(tables, position, perspective, out, n):
-    """Appends the active features of all terms that are called by address."""
-    terms = view(tables.called, tables.n_called, TERM)
-    for i in range(tables.n_called):
-        term = terms[i]
-        asked = _asked(term, perspective)
-        found = call(term.active, term.data, position, asked, place(out, n))
-        _number_for(term, perspective, out, n, n + found)
-        n += found
-    return n
-
-
-@inline
-def _changes_of(term, old, new, perspective, plus, minus):
-    """What comes and goes in one term, as it numbers it: written to two addresses."""
-    if term.changes != _ZERO:
-        packed = call(term.changes, term.data, old, new, perspective, plus, minus)
-        if packed != FROM_SCRATCH:
-            return unpack(packed)
-    more = call(term.active, term.data, new, perspective, plus)
-    less = call(term.active, term.data, old, perspective, minus)
-    return subtract(plus, more, minus, less)
-
-
-@jit
-def _changes_called(tables, old, new, perspective, added, n_added, removed, n_removed):
-    """Appends what comes and goes in all terms that are called by address."""
-    terms = view(tables.called, tables.n_called, TERM)
-    for i in range(tables.n_called):
-        term = terms[i]
-        more, less = _changes_of(
-            term,
-            old,
-            new,
-            _asked(term, perspective),
-            place(added, n_added),
-            place(removed, n_removed),
-        )
-        _number_for(term, perspective, added, n_added, n_added + more)
-        _number_for(term, perspective, removed, n_removed, n_removed + less)
-        n_added += more
-        n_removed += less
-    return n_added, n_removed
+_counts = local_record(COUNTS)
 
 
 @jit
@@ -106,7 +38,7 @@ def active(tables, position, perspective, out):
     """
     n = active_rows(tables.terms, position, perspective, out)
     if tables.n_called > 0:
-        n = _active_called(tables, position, perspective, out, n)
+        n = call(tables.add_active, tables, position, perspective, place(out, 0), n)
     return n
 
 
@@ -128,9 +60,10 @@ def changes(tables, old, new, perspective, added, removed):
     changed = changed_squares(old, new)
     n_added, n_removed = changed_rows(tables.terms, changed, old, new, perspective, added, removed)
     if tables.n_called > 0:
-        n_added, n_removed = _changes_called(
-            tables, old, new, perspective, added, n_added, removed, n_removed
-        )
+        counts = pack(n_added, n_removed)
+        plus, minus = place(added, 0), place(removed, 0)
+        counts = call(tables.add_changes, tables, old, new, perspective, plus, minus, counts)
+        n_added, n_removed = unpack(counts)
     return n_added, n_removed
 
 
@@ -162,46 +95,12 @@ def changes_of_both(tables, old, new, added, removed):
         n_added |= more << np.int64(32 * perspective)
         n_removed |= less << np.int64(32 * perspective)
     if tables.n_called > 0:
-        n_added, n_removed = _changes_called_of_both(
-            tables, old, new, added, n_added, removed, n_removed
-        )
+        counts = _counts()
+        counts.added, counts.removed = n_added, n_removed
+        plus, minus, width = place(added, 0), place(removed, 0), np.int64(added.shape[1])
+        call(tables.add_changes_of_both, tables, old, new, plus, minus, width, counts)
+        n_added, n_removed = counts.added, counts.removed
     return n_added, n_removed
-
-
-@jit
-def _changes_called_of_both(tables, old, new, added, n_added, removed, n_removed):
-    a0, a1 = unpack(n_added)
-    r0, r1 = unpack(n_removed)
-    terms = view(tables.called, tables.n_called, TERM)
-    for i in range(tables.n_called):
-        term = terms[i]
-        plus, minus = place(added[0], a0), place(removed[0], r0)
-        more, less = _changes_of(term, old, new, np.int64(0), plus, minus)
-        a0 += more
-        r0 += less
-        if term.turned != _ZERO:
-            _turn(term, added, a0 - more, a0, a1)
-            _turn(term, removed, r0 - less, r0, r1)
-        else:
-            plus, minus = place(added[1], a1), place(removed[1], r1)
-            _number(term, added[0], a0 - more, a0)
-            _number(term, removed[0], r0 - less, r0)
-            more, less = _changes_of(term, old, new, np.int64(1), plus, minus)
-            _number(term, added[1], a1, a1 + more)
-            _number(term, removed[1], r1, r1 + less)
-        a1 += more
-        r1 += less
-    return pack(a0, a1), pack(r0, r1)
-
-
-@inline
-def _turn(term, out, start, stop, other):
-    """Numbers a term's features in ``out[0, start:stop]``, and Black's in ``out[1, other:]``."""
-    for i in range(start, stop):
-        feature = out[0, at(i)]
-        turned = view(term.turned, feature + 1, np.int32)[at(feature)]
-        out[0, at(i)] = feature + term.offset
-        out[1, at(other + i - start)] = turned + term.offset
 
 
 @inline

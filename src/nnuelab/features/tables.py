@@ -73,6 +73,9 @@ FEATURES = np.dtype(
         ("terms", PIECE_SQUARE),  # terms of the sum that are one piece-square block
         ("n_called", "i8"),
         ("called", "u8"),  # -> TERM[n_called]
+        ("add_active", "u8"),  # functions of called_kernels, where there are such terms
+        ("add_changes", "u8"),
+        ("add_changes_of_both", "u8"),
         ("state", "i8"),  # 1: a term reads more of a position than where its pieces stand
         ("n_keys", "i8"),  # 1: a refresh is never due
         # -> int64[2, KEYS]: by perspective, what the squares of the two kings and the number of
@@ -82,6 +85,9 @@ FEATURES = np.dtype(
     align=True,
 )
 """A feature set for jitted code; see :mod:`nnuelab.features.kernels` for what takes it."""
+
+COUNTS = np.dtype([("added", "i8"), ("removed", "i8")])
+"""Lengths of lists for both perspectives, two in each number (lists.pack)."""
 
 PRODUCT = np.dtype(
     [
@@ -125,6 +131,8 @@ class Tables:
         self._owned.append(owned)
         self.record["n_called"] = len(called)
         self.record["called"] = self._own(np.array(called, dtype=TERM))
+        if called:
+            self._compile_called()
         self._write_keys(features.classes())
 
     def _own(self, array: np.ndarray) -> int:
@@ -140,6 +148,19 @@ class Tables:
             changes = entry(kernels.changes, data, position, position, types.int64, _LIST, _LIST)
         turned = 0 if kernels.turned is None else address(kernels.turned)
         return active, changes, address(kernels.data), turned
+
+    def _compile_called(self) -> None:
+        from nnuelab.features import called_kernels
+
+        features, position, number = from_dtype(FEATURES), from_dtype(POSITION), types.int64
+        views, lists = (position, position), (_LIST, _LIST)
+        counts = from_dtype(COUNTS)
+        for name, arguments in {
+            "add_active": (features, position, number, _LIST, number),
+            "add_changes": (features, *views, number, *lists, number),
+            "add_changes_of_both": (features, *views, *lists, number, counts),
+        }.items():
+            self.record[name] = entry(vars(called_kernels)[name], *arguments)
 
     @staticmethod
     def _product(term: Product) -> Kernels:
