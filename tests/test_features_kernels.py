@@ -161,7 +161,8 @@ def test_a_capture_by_a_piece_of_the_same_role_leaves_a_colourless_feature_alone
 def test_a_refresh_is_due_when_the_king_of_a_product_moves(expression, move, due):
     old = notation.from_fen("4k3/8/8/8/8/8/8/R3K3 w Q - 0 1")
     new = notation.after(old, notation.parse_uci(old, move))
-    tables = parse(expression).tables().record
+    features = parse(expression)  # owns what the record points to
+    tables = features.tables().record
     assert [kernels.needs_refresh(tables, old, new, p) for p in range(2)] == due
 
 

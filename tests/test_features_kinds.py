@@ -218,7 +218,8 @@ def test_a_refresh_is_due_where_all_rows_change(expression, move, due):
     board.set_piece_at(chess.parse_square(king), chess.Piece.from_symbol("K"))
     old = notation.from_fen(board.fen())
     new = notation.after(old, notation.parse_uci(old, move))
-    tables = parse(expression).tables().record
+    features = parse(expression)  # owns what the record points to
+    tables = features.tables().record
     assert [kernels.needs_refresh(tables, old, new, p) for p in range(2)] == [
         due,
         due and expression.startswith("PHASE(31"),
