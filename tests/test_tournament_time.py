@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from nnuelab.chess import notation
 from nnuelab.errors import UserError
 from nnuelab.tournament.adjudication import Rules
-from nnuelab.tournament.game import Answer, Fault, Game, Line, Seat, play
+from nnuelab.tournament.game import Answer, Fault, Game, Line, Seat
 from nnuelab.tournament.limits import MARGIN, Clock, Limit, Turn
 from nnuelab.tournament.pgn import to_pgn
+from nnuelab.tournament.play import play
 from nnuelab.tournament.players import NetEntrant
 from nnuelab.tournament.runner import Table
 from nnuelab.tournament.schedule import Pair, Settings

@@ -15,7 +15,6 @@ from nnuelab.chess.moves import (
     MAX_MOVES,
     NO_MOVE,
     PROMOTION,
-    is_capture,
     kind,
     legal_moves,
     make,
@@ -38,6 +37,7 @@ from nnuelab.chess.position import (
     king_square,
     set_checkers,
 )
+from nnuelab.chess.san import replay, sans
 from nnuelab.errors import UserError
 from nnuelab.jit import jit
 
@@ -264,39 +264,7 @@ def parse_uci(position: np.void, text: str) -> int:
 
 def move_to_san(position: np.void, move: int) -> str:
     """Standard algebraic notation with check and mate signs."""
-    start, square, move_kind = _parts(move)
-    role = int(position["board"][start]) // 2
-    if move_kind == CASTLING:
-        san = "O-O" if square > start else "O-O-O"
-    elif role == PAWN:
-        san = f"{square_name(start)[0]}x" if is_capture(position, move) else ""
-        san += square_name(square)
-        if move_kind >= PROMOTION:
-            san += "=" + ROLES[move_kind - PROMOTION + KNIGHT]
-    else:
-        san = ROLES[role] + _disambiguation(position, move, role)
-        san += ("x" if is_capture(position, move) else "") + square_name(square)
-    next_position = after(position, move)
-    if next_position["checkers"]:
-        san += "+" if moves_of(next_position) else "#"
-    return san
-
-
-def _disambiguation(position: np.void, move: int, role: int) -> str:
-    start, square, _ = _parts(move)
-    rivals = [
-        other
-        for other, to, _ in map(_parts, moves_of(position))
-        if to == square and other != start and position["board"][other] // 2 == role
-    ]
-    name = square_name(start)
-    if not rivals:
-        return ""
-    if all(other % 8 != start % 8 for other in rivals):
-        return name[0]
-    if all(other // 8 != start // 8 for other in rivals):
-        return name[1]
-    return name
+    return sans(replay(position, [move]), [move])[0]
 
 
 def parse_san(position: np.void, text: str) -> int:

@@ -12,29 +12,17 @@ import numpy as np
 import nnuelab.nnue
 from nnuelab.chess import notation
 from nnuelab.chess.moves import NO_MOVE
-from nnuelab.engine import alphabeta, terms
+from nnuelab.engine import deepening
 from nnuelab.engine.accumulators import evaluate
 from nnuelab.engine.clock import Budget
-from nnuelab.engine.state import (
-    FOREVER,
-    HISTORY_KEYS,
-    INFINITE,
-    MATE,
-    MATE_BOUND,
-    MAX_PLY,
-    NO_DESTINATION,
-    Memory,
-)
-from nnuelab.engine.table import GENERATIONS, Table
+from nnuelab.engine.state import BEST_LINE, FOREVER, MATE, MATE_BOUND, MAX_PLY, Memory
+from nnuelab.engine.table import Table
 from nnuelab.errors import UserError
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.netfile import Net, read_net
 
 DEFAULT_NET = Path(nnuelab.nnue.__file__).parent / "nets" / "default.nnue"
 MAX_DEPTH = MAX_PLY - 1
-ASPIRATION_DEPTH = 5  # earlier iterations jump too much for a narrow window
-_ASPIRATION = terms.has("aspiration")
-ASPIRATION_WINDOW = 20  # centipawns on each side of the last score, doubled when it is left
 
 
 def load_net(net: Net | Path | str | None) -> Net:
@@ -117,8 +105,14 @@ class Engine:
         self.net = load_net(net)
         self._memory = Memory(Evaluator(self.net))
         self._record = self._memory.record
+        deepening.compile_for(self._record)
         self._table.attach(self._record)
         self.new_game()
+
+    @property
+    def record(self) -> np.void:
+        """The SEARCH record, for compiled code; valid as long as this object and its net."""
+        return self._record
 
     def resize(self, hash_mb: int) -> None:
         """Another size of the transposition table, which is empty then."""
@@ -207,7 +201,7 @@ class Engine:
         legal = notation.moves_of(position)
         roots = legal if moves is None else list(dict.fromkeys(moves))
         self._place_root(position, history_keys)
-        self._begin(nodes)
+        deepening.begin(record, FOREVER if nodes is None else nodes)
         if movetime is not None:
             budget = Budget(movetime, movetime)
         if budget is not None:
@@ -225,7 +219,8 @@ class Engine:
             for number, last in enumerate(lines):
                 self._offer(left, last.move if last.depth else NO_MOVE)
                 record["root_whole"] = len(left) == len(legal)
-                score, line = self._aspire(iteration, last)
+                score = int(deepening.iterate(record, iteration, last.score_cp))
+                line = self._line()
                 if record["stop"]:
                     break
                 lines[number] = self._result(started, score, iteration, line or last.pv)
@@ -250,27 +245,8 @@ class Engine:
 
     def _place_root(self, position: np.void, history_keys: Sequence[int]) -> None:
         """Makes ``position`` frame 0."""
-        memory, record = self._memory, self._record
-        reversible = min(len(history_keys), int(position["halfmove"]), HISTORY_KEYS)
-        if reversible:
-            memory.keys[:reversible] = history_keys[-reversible:]
-        memory.keys[reversible] = position["key"]
-        record["root"] = reversible
-        memory.frames["killers"] = NO_MOVE
-        root = memory.frames[0]
-        root["position"] = position
-        root["computed"] = 0
-        root["reversible"] = reversible
-        root["moved"] = root["moved_before"] = NO_DESTINATION
-        root["pv_length"] = 0
-        evaluate(record, 0)  # in check, too: all accumulators begin from the root's
-
-    def _begin(self, nodes: int | None) -> None:
-        record = self._record
-        record["root_score"] = record["seldepth"] = 0
-        record["generation"] = (int(record["generation"]) + 1) % GENERATIONS
-        record["nodes"] = 0
-        record["node_limit"] = FOREVER if nodes is None else nodes
+        keys = np.array(history_keys, np.uint64)
+        deepening.place_root(self._record, position, keys, len(keys))
 
     def _offer(self, roots: list[int], first: int) -> None:
         """Makes these the moves of the root, one of them to be tried first."""
@@ -278,32 +254,9 @@ class Engine:
         self._record["n_root_moves"] = len(roots)
         self._record["root_best"] = first
 
-    def _aspire(self, depth: int, last: Result) -> tuple[int, list[int]]:
-        """One iteration in a window around the last score, widened until the score is inside.
-
-        Returns the score and the best line, which is empty when no move has come up to the window.
-        """
-        window = ASPIRATION_WINDOW
-        alpha, beta = -INFINITE, INFINITE
-        if _ASPIRATION and depth >= ASPIRATION_DEPTH and last.mate is None:
-            alpha, beta = last.score_cp - window, last.score_cp + window
-        line: list[int] = []
-        while True:
-            score = int(alphabeta.search(self._record, alpha, beta, depth, 0))
-            line = self._line() or line
-            if self._record["stop"] or alpha < score < beta:
-                return score, line
-            window *= 2
-            if score <= alpha:
-                alpha = max(score - window, -INFINITE)
-            else:
-                beta = min(score + window, INFINITE)
-            if window > 1000:
-                alpha, beta = -INFINITE, INFINITE
-
     def _line(self) -> list[int]:
-        length = int(self._memory.frames[0]["pv_length"])
-        return self._memory.pv[0, :length].tolist()
+        length = int(self._record["line_length"])
+        return self._memory.pv[BEST_LINE, :length].tolist()
 
     def _is_enough(self, best: Result, n_moves: int, mate: int | None) -> bool:
         """Whether no further iteration shall begin."""

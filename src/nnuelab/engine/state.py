@@ -11,6 +11,7 @@ from nnuelab.nnue.inference import NET, Evaluator
 
 MAX_PLY = 128  # a line is searched no deeper than this; scores of mates leave room for it
 FRAMES = MAX_PLY + 2
+BEST_LINE = FRAMES - 1  # row of the lines that no ply reaches: the best of an iteration
 HISTORY_KEYS = 1024  # positions of the game before the root that can be remembered
 
 INFINITE = 32001
@@ -54,6 +55,7 @@ SEARCH = np.dtype(
         ("net", NET),
         ("evaluate", "u8"),  # functions: accumulators.compile_for
         ("bring_up_by_key", "u8"),
+        ("iterate", "u8"),  # deepening.compile_for
         ("frames", "u8"),  # -> FRAME[FRAMES]
         ("accumulators", "u8"),  # -> int16[FRAMES, 2, width], by ply and perspective
         ("slots", "i8"),  # of the cache of accumulators
@@ -74,6 +76,7 @@ SEARCH = np.dtype(
         ("root_best", "i8"),  # move to try first at the root
         ("root_score", "i8"),  # of the best line found in this iteration
         ("root_depth", "i8"),
+        ("line_length", "i8"),  # of the line in row BEST_LINE
         ("table", "u8"),  # -> table.ENTRY[buckets, BUCKET]
         ("buckets", "i8"),
         ("generation", "i8"),  # number of this search modulo 64

@@ -23,9 +23,10 @@ from nnuelab.jit import WITHOUT
 from nnuelab.progress import Progress
 from nnuelab.tournament import workers
 from nnuelab.tournament.adjudication import BLACK_WINS, WHITE_WINS, Rules
-from nnuelab.tournament.game import Seat, play
+from nnuelab.tournament.game import Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.openings import Book
+from nnuelab.tournament.play import play
 from nnuelab.tournament.players import EnginePlayer
 from nnuelab.tournament.sprt import Sprt, Tally
 

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from nnuelab.chess import outcome
+from nnuelab.chess.position import BLACK, WHITE
+from nnuelab.engine import match
 
 DRAW, WHITE_WINS, BLACK_WINS = "1/2-1/2", "1-0", "0-1"
+NAMES = {WHITE: "White", BLACK: "Black"}
+WINS = {WHITE: WHITE_WINS, BLACK: BLACK_WINS}
+_ENDS = {
+    outcome.STALEMATE: (DRAW, "stalemate"),
+    outcome.FIFTY_MOVES: (DRAW, "fifty moves"),
+    outcome.REPETITION: (DRAW, "threefold repetition"),
+    outcome.MATERIAL: (DRAW, "insufficient material"),
+    match.LENGTH: (DRAW, "maximum length"),
+    match.LEVEL: (DRAW, "level scores"),
+    match.WHITE_AHEAD: (WHITE_WINS, "decisive scores"),
+    match.BLACK_AHEAD: (BLACK_WINS, "decisive scores"),
+}
 
 
 @dataclass(frozen=True)
@@ -30,17 +48,32 @@ class Rules:
     resign_plies: int = 8
     max_plies: int = 400
 
+    def record(self) -> np.void:
+        """The same for compiled code: a RULES record of `engine.match`."""
+        return np.array([astuple(self)], match.RULES)[0]
+
+
+def told(end: int, turn: int) -> tuple[str, str, str]:
+    """Result, reason and PGN's word for it, of what `engine.match.play` says of a game's end.
+
+    ``turn`` is the side to move in the last position.
+    """
+    if end == outcome.MATE:
+        winner = 1 - turn
+        return WINS[winner], f"{NAMES[winner]} mates", "normal"
+    result, reason = _ENDS[end]
+    return result, reason, "normal" if end <= outcome.MATERIAL else "adjudication"
+
 
 class Adjudicator:
     """Follows the scores of one game."""
 
     def __init__(self, rules: Rules) -> None:
-        self.rules = rules
-        self._level = 0  # moves in a row within draw_score
-        self._lost = 0  # moves in a row with one side behind: > 0 Black is, < 0 White is
+        self._rules = rules.record()
+        self._agreement = np.zeros(2, np.int64)
 
-    def verdict(self, score: int | None, move_number: int) -> tuple[str, str] | None:
-        """Result and reason after a move, None when the game goes on.
+    def verdict(self, score: int | None, move_number: int) -> int:
+        """What ends the game after a move, as in `engine.match`; ONGOING when nothing does.
 
         Parameters
         ----------
@@ -50,19 +83,7 @@ class Adjudicator:
         move_number : int
             The full-move number of that move.
         """
-        rules = self.rules
         if score is None:
-            self._level = self._lost = 0
-            return None
-        self._level = self._level + 1 if abs(score) <= rules.draw_score else 0
-        if abs(score) < rules.resign_score:
-            self._lost = 0
-        elif score > 0:
-            self._lost = max(self._lost, 0) + 1
-        else:
-            self._lost = min(self._lost, 0) - 1
-        if rules.draw_plies and self._level >= rules.draw_plies and move_number >= rules.draw_move:
-            return DRAW, "level scores"
-        if rules.resign_plies and abs(self._lost) >= rules.resign_plies:
-            return (WHITE_WINS if self._lost > 0 else BLACK_WINS), "decisive scores"
-        return None
+            self._agreement[:] = 0
+            return int(outcome.ONGOING)
+        return int(match.adjudicate(self._rules, self._agreement, score, move_number))

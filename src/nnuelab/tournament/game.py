@@ -1,8 +1,8 @@
-"""One game between two players: moves, time, draws by rule, adjudication, and what goes wrong."""
+"""What a game is made of: players and what they say, the position so far, the finished game."""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -10,14 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from nnuelab.chess import notation
-from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
-from nnuelab.chess.position import BLACK, POSITION, WHITE, insufficient_material
-from nnuelab.tournament.adjudication import BLACK_WINS, DRAW, WHITE_WINS, Adjudicator, Rules
-from nnuelab.tournament.limits import Clock, Limit, Turn
-
-MATE_SCORE = 32_000  # centipawns, for adjudication: beyond every evaluation
-NAMES = {WHITE: "White", BLACK: "Black"}
-WINS = {WHITE: WHITE_WINS, BLACK: BLACK_WINS}
+from nnuelab.chess.moves import make
+from nnuelab.chess.position import POSITION
+from nnuelab.tournament.limits import Limit, Turn
 
 
 class Fault(StrEnum):
@@ -73,22 +68,34 @@ class Answer:
 class Line:
     """The game so far: the opening, the moves, and each position's record and key.
 
-    Attributes
+    Parameters
     ----------
     fen : str
-        Of the opening.
+    max_plies : int
+        That may still be played.
+    moves : sequence of int
+        Played before; they count for repetitions.
+
+    Attributes
+    ----------
     moves : list of int
+        From ``fen`` on.
+    first : int
+        How many of them were played before.
     stack, keys : POSITION [ply], uint64 [ply]
         Filled up to the position that is to be played from, ``len(moves)``.
     """
 
-    def __init__(self, fen: str, max_plies: int) -> None:
+    def __init__(self, fen: str, max_plies: int, moves: Sequence[int] = ()) -> None:
         self.fen = fen
         self.moves: list[int] = []
-        self.stack = np.zeros(max_plies + 1, POSITION)
-        self.keys = np.zeros(max_plies + 1, np.uint64)
+        self.first = len(moves)
+        self.stack = np.zeros(self.first + max_plies + 1, POSITION)
+        self.keys = np.zeros(len(self.stack), np.uint64)
         self.stack[0] = notation.from_fen(fen)
         self.keys[0] = self.stack[0]["key"]
+        for move in moves:
+            self.push(move)
 
     @property
     def position(self) -> np.void:
@@ -166,6 +173,8 @@ class Game:
         Of the loser, when the game didn't end on the board or by agreement.
     stalls : tuple of int
         Moves of White and of Black that the machine made late.
+    thinking : float or None
+        CPU seconds of the searches, where both players are nets without a clock.
     """
 
     moves: list[Move]
@@ -174,106 +183,4 @@ class Game:
     termination: str = "normal"
     fault: Fault | None = None
     stalls: tuple[int, int] = (0, 0)
-
-
-def play(white: Seat, black: Seat, fen: str, rules: Rules) -> Game:
-    """Plays a game from ``fen``.
-
-    Both players start with cleared tables, so under limits of nodes or depth the game depends on
-    them, the opening and the limits alone. A player that fails, plays an illegal move or comes late
-    has lost.
-    """
-    seats = (white, black)
-    clocks = (Clock(white.limit), Clock(black.limit))
-    line = Line(fen, rules.max_plies)
-    adjudicator = Adjudicator(rules)
-    legal = np.empty(MAX_MOVES, np.int64)
-    said: list[tuple[Answer, float | None, float | None]] = []
-    stalls = [0, 0]
-
-    def finished(
-        result: str, reason: str, termination: str = "normal", fault: Fault | None = None
-    ) -> Game:
-        moves = [
-            Move(
-                notation.move_to_san(line.stack[i], move),
-                *(answer.score_cp, answer.mate, answer.depth, answer.nodes),
-                *times,
-            )
-            for i, (move, (answer, *times)) in enumerate(zip(line.moves, said, strict=True))
-        ]
-        return Game(moves, result, reason, termination, fault, (stalls[WHITE], stalls[BLACK]))
-
-    def lost(loser: int, fault: Fault, how: str) -> Game:
-        return finished(WINS[1 - loser], f"{NAMES[loser]} {how}", TERMINATION[fault], fault)
-
-    for turn, seat in enumerate(seats):
-        try:
-            seat.player.new_game()
-        except Failure as failure:
-            return lost(turn, failure.fault, str(failure))
-    while True:
-        position = line.position
-        n = legal_moves(position, legal)
-        if end := _end_on_board(line, n):
-            return finished(*end)
-        if len(line.moves) == rules.max_plies:
-            return finished(DRAW, "maximum length", "adjudication")
-        turn = int(position["turn"])
-        clock, other = clocks[turn], clocks[1 - turn]
-        began = time.perf_counter()
-        try:
-            answer = seats[turn].player.search(
-                line, Turn(clock.limit, clock.left, other.left, other.limit.increment)
-            )
-        except Failure as failure:
-            return lost(turn, failure.fault, str(failure))
-        taken, stalled = (time.perf_counter() - began) * 1e3, None
-        if answer.move not in legal[:n].tolist():
-            return lost(turn, Fault.ILLEGAL, f"plays {_uci(answer.move)}, an illegal move")
-        if clock.overstepped(taken):
-            if clock.overstepped(taken - answer.idle):
-                late = f"loses on time: {taken:.0f} ms, with {clock.left:.0f} left"
-                if answer.idle >= 1:
-                    late += f", {answer.idle:.0f} without a processor"
-                return lost(turn, Fault.TIME, late)
-            stalled = answer.idle
-            stalls[turn] += 1
-        clock.charge(taken - (stalled or 0.0))
-        line.push(answer.move)
-        said.append((answer, taken if clock.limit.is_time else None, stalled))
-        verdict = adjudicator.verdict(_score(answer, turn), int(position["fullmove"]))
-        # A mate on the board goes before any agreement.
-        if verdict and legal_moves(line.position, legal):
-            return finished(*verdict, "adjudication")
-
-
-def _uci(move: int) -> str:
-    return notation.move_to_uci(move)
-
-
-def _score(answer: Answer, turn: int) -> int | None:
-    """From White's view."""
-    score = answer.score_cp
-    if answer.mate is not None:
-        score = MATE_SCORE if answer.mate > 0 else -MATE_SCORE
-    return score if turn == WHITE or score is None else -score
-
-
-def _end_on_board(line: Line, legal: int) -> tuple[str, str] | None:
-    """Result and reason when the rules of chess end the game here."""
-    position = line.position
-    if legal == 0:
-        if not position["checkers"]:
-            return DRAW, "stalemate"
-        loser = int(position["turn"])
-        return WINS[1 - loser], f"{NAMES[1 - loser]} mates"
-    halfmove, ply = int(position["halfmove"]), len(line.moves)
-    if halfmove >= 100:
-        return DRAW, "fifty moves"
-    reversible = line.keys[max(ply - halfmove, 0) : ply]
-    if np.count_nonzero(reversible == position["key"]) >= 2:
-        return DRAW, "threefold repetition"
-    if insufficient_material(position):
-        return DRAW, "insufficient material"
-    return None
+    thinking: float | None = None

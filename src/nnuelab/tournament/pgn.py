@@ -5,6 +5,8 @@ Times and dates stand there only where a limit is a time: otherwise nothing depe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from nnuelab.tournament.game import Game, Move
 from nnuelab.tournament.limits import Limit
 
@@ -42,8 +44,12 @@ def to_pgn(
             tags["TimeControl"] = str(limits[0])
         else:
             tags["WhiteTimeControl"], tags["BlackTimeControl"] = map(str, limits)
-    head = "".join(f'[{name} "{_escaped(value)}"]\n' for name, value in tags.items())
-    return f"{head}\n{_wrapped(_movetext(game, fen))}\n\n"
+    return f"{head(tags)}\n{_wrapped(_movetext(game, fen))}\n\n"
+
+
+def head(tags: Mapping[str, str]) -> str:
+    """The tags of a game, a line each."""
+    return "".join(f'[{name} "{_escaped(value)}"]\n' for name, value in tags.items())
 
 
 def _escaped(value: str) -> str:

@@ -40,22 +40,22 @@ class EnginePlayer:
 
     Parameters
     ----------
-    engine : engine.search.Engine
+    engine : engine.search.Engine, or what searches like one
     overhead : float
         ms of each move's time that are kept back.
     """
 
     def __init__(self, engine: Any, overhead: float = OVERHEAD) -> None:
-        self._engine, self._overhead = engine, overhead
+        self.engine, self._overhead = engine, overhead
 
     def new_game(self) -> None:
         """Clears the tables."""
-        self._engine.new_game()
+        self.engine.new_game()
 
     def search(self, line: Line, turn: Turn) -> Answer:
         """A search in this thread; what it waited for a processor is wall less processor time."""
         began, worked = time.perf_counter(), time.thread_time()
-        found = self._engine.search(line.position, line.history, **self._limits(turn))
+        found = self.engine.search(line.position, line.history, **self._limits(turn))
         idle = (time.perf_counter() - began) - (time.thread_time() - worked)
         return Answer(
             *(found.move, found.score_cp, found.mate, found.depth, found.nodes),

@@ -22,9 +22,10 @@ from nnuelab.data.parallel import cores
 from nnuelab.features import registry
 from nnuelab.progress import Progress
 from nnuelab.tournament import workers
-from nnuelab.tournament.game import Player, Seat, play
+from nnuelab.tournament.game import Player, Seat
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import to_pgn
+from nnuelab.tournament.play import play
 from nnuelab.tournament.players import Entrant
 from nnuelab.tournament.schedule import Pair, Settings, check, schedule
 from nnuelab.tournament.summary import Summary, outcome

@@ -1,0 +1,36 @@
+"""How a game ends by the rules of chess. All jitted."""
+
+import numpy as np
+
+from nnuelab.chess.position import insufficient_material
+from nnuelab.jit import at, jit
+
+ONGOING, MATE, STALEMATE, FIFTY_MOVES, REPETITION, MATERIAL = np.arange(6)
+
+
+@jit
+def outcome(positions, keys, ply, n_moves):
+    """What ends a game at ``positions[ply]``, ONGOING when nothing does.
+
+    Draws that may be claimed are claimed: the third repetition, and fifty moves unless the last of
+    them mates.
+
+    Parameters
+    ----------
+    positions, keys : POSITION [more than ply], uint64 [more than ply]
+        All positions of the game up to there, and their Zobrist keys.
+    n_moves : int64
+        Number of legal moves there.
+    """
+    position = positions[at(ply)]
+    if n_moves == 0:
+        return MATE if position.checkers else STALEMATE
+    if position.halfmove >= 100:
+        return FIFTY_MOVES
+    seen = 0
+    for back in range(4, min(np.int64(position.halfmove), ply) + 1, 2):
+        if keys[at(ply - back)] == position.key:
+            seen += 1
+    if seen >= 2:
+        return REPETITION
+    return MATERIAL if insufficient_material(position) else ONGOING

@@ -1,0 +1,147 @@
+"""Iterative deepening: one iteration, and a search to a limit of nodes or depth. All jitted."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import from_dtype, types
+
+from nnuelab.chess.moves import MAX_MOVES, NO_MOVE
+from nnuelab.engine import alphabeta, terms
+from nnuelab.engine.accumulators import evaluate
+from nnuelab.engine.state import (
+    BEST_LINE,
+    FRAMES,
+    HISTORY_KEYS,
+    INFINITE,
+    MATE_BOUND,
+    NO_DESTINATION,
+    SEARCH,
+    frame_at,
+)
+from nnuelab.engine.table import GENERATIONS
+from nnuelab.jit import at, call, copy_record, entry, inline, jit, view
+
+ASPIRATION_DEPTH = 5  # earlier iterations jump too much for a narrow window
+ASPIRATION_WINDOW = 20  # centipawns around the last score, doubled when it is left
+WIDEST_WINDOW = 1000
+_LOWEST, _HIGHEST = np.int64(-INFINITE), np.int64(INFINITE)
+_ASPIRATION = terms.has("aspiration")
+
+
+@jit
+def place_root(s, position, keys, n_keys):
+    """Makes ``position`` frame 0; ``keys[:n_keys]`` are those of the game before it."""
+    reversible = min(n_keys, np.int64(position.halfmove), HISTORY_KEYS)
+    own = view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)
+    for i in range(reversible):
+        own[at(i)] = keys[at(n_keys - reversible + i)]
+    own[at(reversible)] = position.key
+    s.root = reversible
+    for ply in range(FRAMES):
+        frame_at(s, ply).killers[:] = NO_MOVE
+    root = frame_at(s, 0)
+    copy_record(root.position, position)
+    root.computed[:] = 0
+    root.reversible = reversible
+    root.moved = root.moved_before = NO_DESTINATION
+    root.pv_length = 0
+    evaluate(s, 0)  # in check, too: all accumulators begin from the root's
+
+
+@jit
+def begin(s, nodes):
+    """Counts a new search, which ends at so many nodes."""
+    s.generation = (s.generation + 1) % GENERATIONS
+    s.root_score = s.seldepth = s.nodes = 0
+    s.node_limit = nodes
+
+
+@inline
+def _keep_line(s):
+    pv = view(s.pv, (FRAMES, FRAMES), np.int64)
+    length = frame_at(s, 0).pv_length
+    if length > 0:
+        for i in range(length):
+            pv[at(BEST_LINE), at(i)] = pv[0, at(i)]
+        s.line_length = length
+
+
+def _iterate(s, depth, last):
+    window = np.int64(ASPIRATION_WINDOW)
+    alpha, beta = _LOWEST, _HIGHEST
+    if _ASPIRATION and depth >= ASPIRATION_DEPTH and abs(last) < MATE_BOUND:
+        alpha, beta = last - window, last + window
+    s.line_length = 0
+    while True:
+        score = alphabeta.search(s, alpha, beta, depth, np.int64(0))
+        _keep_line(s)
+        if s.stop != 0 or alpha < score < beta:
+            return score
+        window *= 2
+        if score <= alpha:
+            alpha = max(score - window, _LOWEST)
+        else:
+            beta = min(score + window, _HIGHEST)
+        if window > WIDEST_WINDOW:
+            alpha, beta = _LOWEST, _HIGHEST
+
+
+def compile_for(record: np.void) -> None:
+    """Writes the address of what :func:`iterate` calls into a record of SEARCH."""
+    record["iterate"] = entry(_iterate, from_dtype(SEARCH), types.int64, types.int64)
+
+
+@jit
+def iterate(s, depth, last):
+    """One iteration in a window around the ``last`` score, widened until the score is inside.
+
+    The best line is then in row BEST_LINE of the lines; it has no moves when none has come up to
+    the window. Called by address, so that the search is compiled once.
+    """
+    return call(s.iterate, s, np.int64(depth), np.int64(last))
+
+
+@jit
+def think(s, position, keys, n_keys, moves, n, nodes, depth):
+    """Searches to a number of nodes or a depth: :meth:`search.Engine.search` without its options.
+
+    Parameters
+    ----------
+    s : SEARCH record
+        Its ``stop`` and ``deadline`` as `search.Engine.ready` leaves them.
+    position : POSITION record
+    keys, n_keys : uint64, int64
+        The first ``n_keys`` are those of the game before, oldest first.
+    moves, n : int64, int64
+        The first ``n`` are the legal moves, at least one.
+    nodes, depth : int64
+        Whichever is reached first.
+
+    Returns
+    -------
+    move, score, depth : int64
+        The score in centipawns for the side to move, beyond +-MATE_BOUND for mates; the depth of
+        the last whole iteration.
+    """
+    place_root(s, position, keys, n_keys)
+    begin(s, nodes)
+    roots = view(s.root_moves, MAX_MOVES, np.int64)
+    pv = view(s.pv, (FRAMES, FRAMES), np.int64)
+    for i in range(n):
+        roots[at(i)] = moves[at(i)]
+    s.n_root_moves, s.root_whole, s.root_best = n, 1, NO_MOVE
+    best, score, done = moves[0], np.int64(0), np.int64(0)
+    while done < depth:
+        s.root_depth, s.seldepth = done + 1, 0
+        found = iterate(s, done + 1, score)
+        if s.line_length > 0:
+            best = pv[at(BEST_LINE), 0]
+        if s.stop != 0:
+            if s.line_length > 0:  # cut, but it has come so far
+                score = s.root_score
+            break
+        done += 1
+        score = found
+        s.root_best = best
+    s.stop = 0
+    return best, score, done
