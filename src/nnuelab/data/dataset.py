@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
@@ -40,17 +40,17 @@ class Dataset:
         Parameters
         ----------
         limit : int, optional
-            Only the first so many; FENs cost about 30 microseconds each.
+            Only the first so many; each costs about a microsecond.
         """
         import pandas as pd
 
-        from nnuelab.chess import notation
-        from nnuelab.data.records import to_fen
+        from nnuelab.data.formats import rows
 
         part = self.records[:limit]
+        fens, moves = rows.texts(part)
         frame = pd.DataFrame({name: part[name] for name in ("score", "result", "ply", "game")})
-        frame.insert(0, "fen", [to_fen(record) for record in part])
-        frame["move"] = [notation.move_to_uci(int(move)) for move in part["move"]]
+        frame.insert(0, "fen", [fen.decode() for fen in fens])
+        frame["move"] = [move.decode() for move in moves]
         return frame
 
 
@@ -77,11 +77,11 @@ def open(path: Path | str) -> Dataset:
 
 
 class Writer:
-    """Appends records to a ``.npy`` whose length is known only at the end."""
+    """Appends records to a ``.npy``, an open file, whose length is known only at the end."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self.count = 0
-        self._file = path.open("wb")
+        self._file = file
         self._header()
 
     def _header(self) -> None:
@@ -100,15 +100,12 @@ class Writer:
         """Completes the header."""
         self._file.seek(0)
         self._header()
-        self._file.close()
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
     """A `Writer` whose file appears at ``path`` when the block ends well, not at all otherwise."""
-    with artifacts.atomic(path) as temporary:
-        writer = Writer(temporary)
-        try:
-            yield writer
-        finally:
-            writer.close()
+    with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
+        writer = Writer(file)
+        yield writer
+        writer.close()

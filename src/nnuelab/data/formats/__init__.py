@@ -1,0 +1,155 @@
+"""Position files of the field: read and written in batches of records, chosen by suffix.
+
+A format has two functions. ``read(path, unusable)`` yields arrays of RECORD and counts what it
+can't use; ``write(file, batches, left_out)`` writes such arrays to an open binary file and counts
+what the format can't hold. Neither holds more than a batch or two in memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import zstandard
+
+from nnuelab import artifacts
+from nnuelab.data.formats import binpack, bulletformat, lichess, npy, plain, texts
+from nnuelab.data.unusable import Unusable
+from nnuelab.errors import UserError
+from nnuelab.progress import Progress
+
+Read = Callable[[Path, Unusable], Iterator[np.ndarray]]
+Write = Callable[[BinaryIO, Iterable[np.ndarray], Counter[str]], None]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a kind of file is read and written; ``whose`` says what it is.
+
+    Text may be compressed as a whole: .zst, .gz, to be read also .bz2.
+    """
+
+    whose: str
+    read: Read
+    write: Write
+    is_text: bool = True
+
+
+FORMATS = {
+    ".npy": Format("this project's", npy.read, npy.write, is_text=False),
+    ".binpack": Format("Stockfish's", binpack.read, binpack.write, is_text=False),
+    ".bf": Format("bulletformat", bulletformat.read, bulletformat.write, is_text=False),
+    ".plain": Format("Stockfish's text", plain.read, plain.write),
+    ".csv": Format("columns", texts.read_csv, texts.write_csv),
+    ".epd": Format("EPD", texts.read_lines, texts.write_epd),
+    ".fen": Format("FEN | score | result", texts.read_lines, texts.write_fen),
+    ".jsonl": Format("Lichess' evaluations", lichess.read, lichess.write),
+}
+COMPRESSED = (".zst", ".gz", ".bz2")
+
+
+def of(path: Path) -> Format:
+    """The format of a file, by its suffix.
+
+    Raises
+    ------
+    UserError
+        When there is none.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes.pop() if suffixes and suffixes[-1] in COMPRESSED else ""
+    found = FORMATS.get(suffixes[-1] if suffixes else "")
+    if found is None:
+        known = ", ".join(f"{suffix} ({kind.whose})" for suffix, kind in FORMATS.items())
+        games = "; positions out of games: nnuelab sample" if ".pgn" in suffixes else ""
+        raise UserError(f"{path}: the name of a position file ends in {known}{games}")
+    if packed and not found.is_text:
+        raise UserError(f"{path}: only text is read and written compressed; unpack it first")
+    return found
+
+
+def convert(
+    source: Path, output: Path, max_unusable: int = 0
+) -> tuple[int, Unusable, Counter[str]]:
+    """Writes the positions of one file as another; the suffixes say how.
+
+    Parameters
+    ----------
+    source, output : Path
+    max_unusable : int
+        Lines (or chunks) that may be left out because they can't be used.
+
+    Returns
+    -------
+    written : int
+        Positions.
+    unusable : Unusable
+    left_out : Counter
+        Positions that the format of ``output`` can't hold, by reason.
+
+    Raises
+    ------
+    UserError
+        When the source is missing or damaged, too much of it is unusable, or nothing is left; no
+        output is written then.
+    """
+    kind, goal = of(source), of(output)
+    if not source.is_file():
+        raise UserError(f"there is no file {source}; check its name")
+    artifacts.check_apart([source], [output])
+    unusable, left_out = Unusable(source, max_unusable), Counter[str]()
+    count = 0
+    with Progress(None, "positions", "convert") as progress:
+
+        def counted() -> Iterator[np.ndarray]:
+            nonlocal count
+            for batch in kind.read(source, unusable):
+                count += len(batch)
+                progress.advance(len(batch))
+                yield batch
+
+        with artifacts.atomic(output) as temporary:
+            with _written(temporary, output.suffix.lower()) as file:
+                goal.write(file, counted(), left_out)
+            left_out = +left_out
+            written = count - left_out.total()
+            if not written:
+                told = "; ".join(
+                    [unusable.told(), *(f"{n:,} {what}" for what, n in left_out.items())]
+                )
+                raise UserError(f"{source} has no position that {output} can hold: {told}")
+    artifacts.provenance(
+        output,
+        inputs={"positions": source},
+        parameters={"max_unusable": max_unusable},
+        module="data.formats",
+        counts={
+            "positions": written,
+            "unusable": unusable.count,
+            **{f"left out: {reason}": n for reason, n in left_out.items()},
+        },
+    )
+    return written, unusable, left_out
+
+
+@contextmanager
+def _written(path: Path, suffix: str) -> Iterator[BinaryIO]:
+    """A file to be written, compressed by the suffix of its name to be."""
+    if suffix == ".bz2":
+        raise UserError(".bz2 is read only; write .zst or .gz")
+    with open(path, "wb") as raw:
+        if suffix == ".zst":
+            with zstandard.ZstdCompressor(level=10, write_checksum=True).stream_writer(raw) as file:
+                yield file
+        elif suffix == ".gz":
+            # Without a name and a time of its own the file depends on its contents alone.
+            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        else:
+            yield raw

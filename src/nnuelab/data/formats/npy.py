@@ -1,0 +1,30 @@
+"""This project's dataset, as one of the formats."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from nnuelab.data import dataset
+from nnuelab.data.unusable import Unusable
+
+BATCH = 1 << 16  # records
+
+
+def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
+    """The positions of a dataset."""
+    records = dataset.open(path).records
+    for start in range(0, len(records), BATCH):
+        yield np.array(records[start : start + BATCH])
+
+
+def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str]) -> None:
+    """Writes a dataset."""
+    writer = dataset.Writer(file)
+    for batch in batches:
+        writer.append(batch)
+    writer.close()

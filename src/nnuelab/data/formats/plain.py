@@ -1,0 +1,88 @@
+"""Stockfish's ``.plain``: a line for each thing that is said of a position, ended by ``e``.
+
+::
+
+    fen rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1
+    move e2e4
+    score 30
+    ply 0
+    result 0
+    e
+
+Score and result are those of the side to move, the score in Stockfish's own units; it is taken as
+it is. Games have no numbers: see `numbers`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from nnuelab.data.formats import rows
+from nnuelab.data.formats.numbers import Numbers
+from nnuelab.data.formats.rows import BadRow, Row
+from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
+from nnuelab.data.streams import lines
+from nnuelab.data.unusable import Unusable
+
+KEYS = {b"fen", b"move", b"score", b"ply", b"result"}
+MAX_PLY = 65_535
+
+
+def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
+    """The positions of a file; see the package for what is raised."""
+    numbers = Numbers()
+    return (numbers.give(batch) for batch in rows.records(_rows(path, unusable), unusable))
+
+
+def _rows(path: Path, unusable: Unusable) -> Iterator[Row]:
+    said: dict[bytes, bytes] = {}
+    first = number = 0
+    for number, line in enumerate(lines(path), 1):
+        key, _, value = line.strip().partition(b" ")
+        if not said:
+            first = number
+        if key in KEYS:
+            said[key] = value
+        elif key == b"e":
+            try:
+                yield _row(first, said)
+            except BadRow as error:
+                unusable.add(f"line {first}", str(error))
+            said = {}
+        elif key:
+            unusable.add(f"line {number}", f"{line[:40].decode(errors='replace').strip()!r}")
+    if said:
+        unusable.add(f"line {first}", "a position without its end (a line `e`)")
+
+
+def _row(line: int, said: dict[bytes, bytes]) -> Row:
+    if b"fen" not in said:
+        raise BadRow("a position without a line `fen`")
+    return Row(
+        line,
+        said[b"fen"],
+        said.get(b"move", b"").strip(),
+        rows.score(said.get(b"score", b"")),
+        rows.result(said.get(b"result", b"")),
+        ply=rows.number(said.get(b"ply", b""), "ply", MAX_PLY),
+    )
+
+
+def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str]) -> None:
+    """Writes positions with results; those without a score get Stockfish's VALUE_NONE."""
+    for batch in batches:
+        fit = batch[batch["result"] != UNKNOWN_RESULT]
+        left_out["no result"] += len(batch) - len(fit)
+        scores = np.where(fit["score"] == NO_SCORE, rows.VALUE_NONE, fit["score"])
+        values = (*rows.texts(fit), scores.tolist(), fit["ply"].tolist(), fit["result"].tolist())
+        file.write(
+            b"".join(
+                b"fen %b\nmove %b\nscore %d\nply %d\nresult %d\ne\n" % row
+                for row in zip(*values, strict=True)
+            )
+        )

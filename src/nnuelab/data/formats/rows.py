@@ -1,0 +1,138 @@
+"""What the text formats share: rows of text to records and back, the chess in kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from nnuelab.chess.moves import MAX_MOVES
+from nnuelab.data import records as packing
+from nnuelab.data.formats import rows_kernels as kernels
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, mate_score
+from nnuelab.data.unusable import Unusable
+from nnuelab.errors import UserError
+
+BATCH = 1 << 13  # rows
+LONGEST = 1_000  # bytes of a FEN; a file of one endless line would fill the memory
+VALUE_NONE = 32_002  # Stockfish's score of a position that has none
+ABSOLUTE = {b"1-0": 1, b"0-1": -1, b"1/2-1/2": 0}  # for White
+
+
+class Row(NamedTuple):
+    """A position as text, with what a format says of it."""
+
+    line: int
+    fen: bytes
+    move: bytes = b""  # UCI
+    score: int = NO_SCORE
+    result: int = UNKNOWN_RESULT
+    white: bool = False  # score and result are White's, not those of the side to move
+    ply: int = -1  # -1: as the FEN says
+    game: int = -1  # -1: it has none
+
+
+class BadRow(ValueError):
+    """What is wrong with a row."""
+
+
+def score(text: bytes) -> int:
+    """Centipawns, or moves to mate with a ``#``; NO_SCORE for nothing.
+
+    >>> score(b"-35"), score(b"#-2"), score(b"")
+    (-35, -31998, -32768)
+    """
+    text = text.strip()
+    if not text:
+        return NO_SCORE
+    try:
+        found = mate_score(int(text[1:])) if text.startswith(b"#") else int(text)
+    except ValueError:
+        raise BadRow(f"the score {text.decode(errors='replace')!r} is no number") from None
+    if found == VALUE_NONE:
+        return NO_SCORE
+    if abs(found) >= -NO_SCORE:
+        raise BadRow(f"the score {found} is beyond 16 bits")
+    return found
+
+
+def number(text: bytes, name: str, limit: int) -> int:
+    """A number from 0 to ``limit``; -1 for nothing."""
+    text = text.strip()
+    if not text:
+        return -1
+    if not text.isdigit() or len(text) > 10 or int(text) > limit:
+        shown = text[:20].decode(errors="replace")
+        raise BadRow(f"the {name} {shown!r} is no number from 0 to {limit:,}")
+    return int(text)
+
+
+def result(text: bytes) -> int:
+    """1, 0 or -1 of the side to move; UNKNOWN_RESULT for nothing."""
+    try:
+        return {b"1": 1, b"0": 0, b"-1": -1, b"": UNKNOWN_RESULT}[text.strip()]
+    except KeyError:
+        shown = text[:20].decode(errors="replace")
+        raise BadRow(f"the result {shown!r} is none of 1, 0, -1") from None
+
+
+def records(rows: Iterable[Row], unusable: Unusable) -> Iterator[np.ndarray]:
+    """Rows to records, in batches; ``game`` is -1 as uint32 where a row has none.
+
+    Raises
+    ------
+    UserError
+        When too many are unusable.
+    """
+    rows = iter(rows)
+    while batch := list(islice(rows, BATCH)):
+        texts = [text for row in batch for text in (row.fen[:LONGEST], row.move)]
+        ends = np.cumsum([len(text) for text in texts])
+        text = np.frombuffer(b"".join(texts), np.uint8)
+        found, fault = np.zeros(len(batch), RECORD), np.empty(len(batch), np.uint8)
+        kernels.read(text, ends, found, fault, np.empty(2 * MAX_MOVES, np.int64))
+        for i in np.flatnonzero(fault):
+            try:
+                found[i] = _slowly(batch[i])
+                fault[i] = 0
+            except (UserError, BadRow) as error:
+                unusable.add(f"line {batch[i].line}", str(error))
+        _, _, _, scores, results, white, plies, games = map(np.array, zip(*batch, strict=True))
+        sign = np.where(white & (found["flags"] & 1).astype(bool), -1, 1)
+        found["score"] = np.where(scores == NO_SCORE, NO_SCORE, sign * scores)
+        found["result"] = np.where(results == UNKNOWN_RESULT, UNKNOWN_RESULT, sign * results)
+        found["ply"] = np.where(plies < 0, found["ply"], plies)
+        found["game"] = games.astype(np.uint32)
+        yield found[fault == 0]
+
+
+def _slowly(row: Row) -> np.void:
+    """A row that the kernel refuses: read by `notation`, which says what is wrong."""
+    fen = row.fen.decode("ascii", "replace")
+    if len(fen) > LONGEST:
+        raise BadRow(f"{len(fen):,} bytes are no FEN")
+    record = packing.from_fen(fen)
+    move = row.move.decode("ascii", "replace")
+    if move and move != "0000":
+        rest = np.frombuffer(row.move, np.uint8)
+        packed = kernels.read_move(record, rest, np.empty(MAX_MOVES, np.int64))
+        if not packed:
+            raise BadRow(f"{move!r} is no legal move in {packing.to_fen(record)}")
+        record["move"] = packed
+    return record
+
+
+def texts(records: np.ndarray) -> tuple[list[bytes], list[bytes]]:
+    """FENs and moves (UCI, ``0000`` for none) of records."""
+    fens = np.empty(len(records) * kernels.MAX_FEN, np.uint8)
+    moves = np.empty(len(records) * kernels.MAX_MOVE, np.uint8)
+    ends = np.empty((2, len(records) + 1), np.int64)
+    kernels.write(np.ascontiguousarray(records), fens, moves, ends)
+    return _cut(fens, ends[0]), _cut(moves, ends[1])
+
+
+def _cut(text: np.ndarray, ends: np.ndarray) -> list[bytes]:
+    whole, places = text[: ends[-1]].tobytes(), ends.tolist()
+    return [whole[a:b] for a, b in pairwise(places)]
