@@ -97,7 +97,7 @@ def test_binpack_is_what_its_authors_decode(small: Path, decoded: np.ndarray) ->
 
 
 def test_binpack_is_what_the_twin_reads(small: Path, decoded: np.ndarray) -> None:
-    frame = data.Dataset(small, decoded[:5000]).to_pandas()
+    frame = data.Dataset(small, (decoded[:5000],)).to_pandas()
     found = zip(*(frame[name] for name in ("fen", "move", "score", "result", "ply")), strict=True)
     for ours, twin in zip(found, naive.binpack(small.read_bytes(), 5000), strict=False):
         score = NO_SCORE if twin.score == 32_002 else twin.score
@@ -116,7 +116,7 @@ def test_positions_of_a_binpack_are_legal_games(decoded: np.ndarray) -> None:
         if board is None or board.fen(en_passant="legal") != to_fen(record):
             board = chess.Board(to_fen(record))
             assert board.is_valid()
-        move = chess.Move.from_uci(data.Dataset(Path(), record[None]).to_pandas()["move"][0])
+        move = chess.Move.from_uci(data.Dataset(Path(), (record[None],)).to_pandas()["move"][0])
         assert board.is_legal(move)
         board.push(move)
 
@@ -240,7 +240,7 @@ def test_the_deepest_evaluation_of_lichess_counts(tmp_path: Path) -> None:
     bishops = {"fen": "8/1B2K3/8/8/4k3/B7/8/8 b - -", "evals": evals}
     path = tmp_path / "evals.jsonl"
     path.write_text(json.dumps(bishops) + "\n" + json.dumps(castling) + "\n")
-    frame = data.Dataset(path, read(path)).to_pandas()
+    frame = data.Dataset(path, (read(path),)).to_pandas()
     assert frame["score"].tolist() == [-31_986, 500]
     assert frame["move"].tolist() == ["e4d4", "e1g1"]
     assert frame["result"].tolist() == [UNKNOWN_RESULT] * 2

@@ -50,7 +50,7 @@ def test_samples_are_those_of_the_game_tree(
     for number, text in enumerate(texts[:40]):
         found = sample_game(text.encode(), number, options, Counter())
         expected = naive.samples(text, 16, skip_check, skip_captures)
-        frame = data.Dataset(path, found).to_pandas()
+        frame = data.Dataset(path, (found,)).to_pandas()
         assert frame["fen"].tolist() == [fen for fen, *_ in expected]
         assert frame["move"].tolist() == [move for *_, move in expected]
         scores = [NO_SCORE if score is None else score for _, score, _ in expected]

@@ -9,7 +9,9 @@ import typer
 
 from nnuelab.cli.app import Commands, app
 
-data_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Position files: convert them.")
+data_app = typer.Typer(
+    cls=Commands, no_args_is_help=True, help="Position files: convert and join them."
+)
 app.add_typer(data_app, name="data")
 
 
@@ -40,3 +42,18 @@ def convert(
         typer.echo(unusable.told(), err=True)
     for reason, count in left_out.items():
         typer.echo(f"left out: {reason}: {count:,}", err=True)
+
+
+@data_app.command()
+def index(
+    shards: Annotated[list[Path], typer.Argument(help="Datasets, .npy.")],
+    output: Annotated[Path, typer.Option(help="Index to write, .shards.")],
+) -> None:
+    """Join datasets: an index of several files is a dataset itself, and nothing is copied.
+
+    Example: nnuelab data index 2024-01.npy 2024-02.npy --output train.shards
+    """
+    from nnuelab.data import dataset
+
+    joined = dataset.write_index(output, shards)
+    typer.echo(f"{output}: {len(joined):,} positions in {len(shards)} shards", err=True)

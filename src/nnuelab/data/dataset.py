@@ -1,8 +1,14 @@
-"""Dataset files: a ``.npy`` of RECORD, written as a stream, opened mapped into memory."""
+"""Dataset files: a ``.npy`` of RECORD, written as a stream, opened mapped into memory.
+
+What is too large for one file, or is made month by month, is several of them with an index.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,22 +23,46 @@ from nnuelab.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
+INDEX = ".shards"
+HASHED = 1 << 16  # records at once
+
 
 @dataclass(frozen=True)
 class Dataset:
-    """Positions of one file.
+    """Positions of one file, or of the shards that an index names.
 
     Attributes
     ----------
     path : Path
-    records : ndarray of RECORD [n], read-only, mapped into memory
+    shards : tuple of ndarray of RECORD
+        Read-only, mapped into memory.
     """
 
     path: Path
-    records: np.ndarray
+    shards: tuple[np.ndarray, ...]
 
     def __len__(self) -> int:
-        return len(self.records)
+        return sum(map(len, self.shards))
+
+    @property
+    def records(self) -> np.ndarray:
+        """RECORD [n]: all positions; those of several shards are copied into memory."""
+        return self.shards[0] if len(self.shards) == 1 else np.concatenate(self.shards)
+
+    def parts(self, start: int, stop: int) -> Iterator[np.ndarray]:
+        """The positions from ``start`` to ``stop`` as pieces of shards, none of them copied."""
+        for shard in self.shards:
+            if max(start, 0) < min(stop, len(shard)):
+                yield shard[max(start, 0) : stop]
+            start, stop = start - len(shard), stop - len(shard)
+
+    def content_hash(self) -> str:
+        """SHA-256 of the records' bytes, however many shards they lie in: the id of the data."""
+        digest = hashlib.sha256()
+        for part in self.parts(0, len(self)):
+            for begin in range(0, len(part), HASHED):
+                digest.update(np.ascontiguousarray(part[begin : begin + HASHED]).data)
+        return digest.hexdigest()
 
     def to_pandas(self, limit: int | None = None) -> pd.DataFrame:
         """The positions in readable columns: fen, score, result, ply, game, move (UCI).
@@ -46,7 +76,7 @@ class Dataset:
 
         from nnuelab.data.formats import rows
 
-        part = self.records[:limit]
+        part = np.concatenate([*self.parts(0, len(self) if limit is None else limit)])
         fens, moves = rows.texts(part)
         frame = pd.DataFrame({name: part[name] for name in ("score", "result", "ply", "game")})
         frame.insert(0, "fen", [fen.decode() for fen in fens])
@@ -55,7 +85,7 @@ class Dataset:
 
 
 def open(path: Path | str) -> Dataset:
-    """Opens a dataset file.
+    """Opens a dataset file, or the shards of an index (`write_index`).
 
     Raises
     ------
@@ -63,6 +93,26 @@ def open(path: Path | str) -> Dataset:
         When there is no such file, or it is no dataset.
     """
     path = Path(path)
+    if path.suffix != INDEX:
+        return Dataset(path, (_mapped(path),))
+    try:
+        said = json.loads(path.read_bytes())["shards"]
+        shards = [(path.parent / shard["file"], int(shard["positions"])) for shard in said]
+    except FileNotFoundError:
+        raise UserError(f"there is no index {path}; make it with `nnuelab data index`") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path} is no index of shards ({error!r}); make it again") from error
+    mapped = [_mapped(place) for place, _ in shards]
+    for (place, positions), records in zip(shards, mapped, strict=True):
+        if len(records) != positions:
+            raise UserError(
+                f"{place} has {len(records):,} positions, {path} says {positions:,}: it was made "
+                "anew; make the index again"
+            )
+    return Dataset(path, tuple(mapped))
+
+
+def _mapped(path: Path) -> np.ndarray:
     try:
         records = np.load(path, mmap_mode="r")
     except FileNotFoundError:
@@ -73,7 +123,37 @@ def open(path: Path | str) -> Dataset:
         raise UserError(
             f"{path} is a numpy file, but not of this version's positions; make it again"
         )
-    return Dataset(path, records)
+    return records
+
+
+def write_index(path: Path, shards: Sequence[Path]) -> Dataset:
+    """Writes an index: several dataset files that are opened as one, in this order.
+
+    It is JSON: ``shards``, each with its ``file`` (seen from the index), ``positions`` and
+    ``sha256``; ``positions`` of all; ``content``, their `Dataset.content_hash`.
+
+    Raises
+    ------
+    UserError
+        When one is no dataset, or named twice.
+    """
+    if path.suffix != INDEX:
+        raise UserError(f"{path}: the name of an index ends in {INDEX}")
+    artifacts.check_apart(shards, [path])
+    if (twice := artifacts.first_repeated(shards)) is not None:
+        raise UserError(f"{twice} stands there twice; name it once")
+    opened = Dataset(path, tuple(_mapped(shard) for shard in shards))
+    found = [
+        {
+            "file": os.path.relpath(shard, path.parent),
+            "positions": len(records),
+            "sha256": artifacts.sha256(shard),
+        }
+        for shard, records in zip(shards, opened.shards, strict=True)
+    ]
+    content = {"shards": found, "positions": len(opened), "content": opened.content_hash()}
+    artifacts.write_json(path, content)
+    return opened
 
 
 class Writer:

@@ -127,14 +127,14 @@ def pack(position, record):
 
 
 @jit
-def unpack(record, position):
-    """The position of a record, complete with key, checkers and pins.
+def unpack_board(record, position):
+    """What a record says of its position, without what follows from it: for any bytes at all.
 
     Parameters
     ----------
     record : RECORD record
     position : POSITION record, written
-        Its move number follows from the ply.
+        But for key, checkers and pins. Its move number follows from the ply.
     """
     position.roles[:] = np.uint64(0)
     position.colors[:] = np.uint64(0)
@@ -149,6 +149,8 @@ def unpack(record, position):
         piece = np.int64(low & np.uint64(15))
         low = (low >> np.uint64(4)) | (high << np.uint64(60))
         high >>= np.uint64(4)
+        if piece >= EMPTY:  # in a damaged file
+            continue
         position.board[square] = piece
         position.roles[piece >> 1] |= mask
         position.colors[piece & 1] |= mask
@@ -157,6 +159,19 @@ def unpack(record, position):
     position.ep = record.ep
     position.halfmove = record.halfmove
     position.fullmove = record.ply // 2 + 1
+
+
+@jit
+def unpack(record, position):
+    """The position of a record, complete with key, checkers and pins.
+
+    Parameters
+    ----------
+    record : RECORD record
+        Of a position that can be played from.
+    position : POSITION record, written
+    """
+    unpack_board(record, position)
     set_checkers(position)
     position.key = compute_key(position)
 

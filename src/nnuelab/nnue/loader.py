@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from nnuelab import data, features
-from nnuelab.data.records import NO_SCORE
+from nnuelab.data import sampler
 from nnuelab.errors import UserError
 from nnuelab.features import kernels
 from nnuelab.nnue.first_layer import Batch
@@ -36,13 +36,13 @@ class Labelled:
 class Loader:
     """Reads the labelled positions of a dataset file in batches, one batch ahead of the training.
 
-    The file stays mapped; positions without a score are left out. Which positions make a batch is
-    a function of the seed and the epoch alone.
+    Positions without a score are left out. Which positions make a batch is a function of the seed
+    and the epoch alone; `sampler` says how.
 
     Parameters
     ----------
     path : Path
-        Dataset, ``.npy`` of RECORD.
+        Dataset, or an index of several.
     feature_set : FeatureSet
     objective : Objective
         Makes the target from score and result.
@@ -61,9 +61,9 @@ class Loader:
         objective: Objective,
         batch_size: int,
     ) -> None:
-        self._records = data.open(path).records
-        self._scored = np.flatnonzero(self._records["score"] != NO_SCORE)
-        if not len(self._scored):
+        self._dataset = data.open(path)
+        self._scored = sampler.count(self._dataset)
+        if not self._scored:
             raise UserError(f"{path} has no position with a score; label it first (nnuelab label)")
         self._tables = feature_set.tables()
         self._width = feature_set.max_active
@@ -72,35 +72,29 @@ class Loader:
 
     def __len__(self) -> int:
         """Positions per epoch."""
-        return len(self._scored)
+        return self._scored
 
     def shuffled(self, seed: int, epoch: int) -> Iterator[Labelled]:
         """All positions in random order; the last batch may be smaller."""
-        order = np.random.default_rng([seed, epoch]).permutation(len(self._scored))
-        return self._batches(self._scored[order])
+        return self._ahead(sampler.shuffled(self._dataset, self.batch_size, seed, epoch))
 
     def in_order(self) -> Iterator[Labelled]:
         """All positions as they lie in the file."""
-        return self._batches(self._scored)
+        return self._ahead(sampler.in_order(self._dataset, self.batch_size))
 
-    def _batches(self, indices: np.ndarray) -> Iterator[Labelled]:
-        parts = [
-            indices[start : start + self.batch_size]
-            for start in range(0, len(indices), self.batch_size)
-        ]
+    def _ahead(self, batches: Iterator[np.ndarray]) -> Iterator[Labelled]:
+        def load() -> Labelled | None:
+            records = next(batches, None)
+            return None if records is None else self._load(records)
+
         # Extraction releases the GIL, so a thread is enough to have the next batch ready.
         with ThreadPoolExecutor(1) as background:
-            following = background.submit(self.load, parts[0])
-            for part in [*parts[1:], None]:
-                ready = following.result()
-                if part is not None:
-                    following = background.submit(self.load, part)
+            following = background.submit(load)
+            while (ready := following.result()) is not None:
+                following = background.submit(load)
                 yield ready
 
-    def load(self, indices: np.ndarray) -> Labelled:
-        """The batch of some positions, by their place in the file, in ascending order of place."""
-        # Ascending reads follow the disk; within a batch the order has no meaning.
-        records = self._records[np.sort(indices)]
+    def _load(self, records: np.ndarray) -> Labelled:
         target = self._objective.target(
             torch.from_numpy(records["score"].astype(np.float32)),
             torch.from_numpy(records["result"].astype(np.float32)),

@@ -99,7 +99,7 @@ def _reader(path: Path) -> Callable[[Path], Summary]:
         start = file.read(8)
     if start.startswith(MAGIC) or path.suffix in (".nn", ".nnue"):
         return _net
-    if start.startswith(b"\x93NUMPY") or path.suffix == ".npy":
+    if start.startswith(b"\x93NUMPY") or path.suffix in (".npy", ".shards"):
         return _dataset
     if path.suffix == ".pt":
         return _checkpoint
@@ -211,7 +211,7 @@ def _dataset(path: Path) -> Summary:
     from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
 
     dataset = data.open(path)
-    records = dataset.records
+    records = dataset.records  # of shards, in memory
     if not len(records):
         raise UserError(
             f"{path} has no positions; check the filters of params.yaml and label again"
@@ -222,6 +222,8 @@ def _dataset(path: Path) -> Summary:
         "positions": len(records),
         "games": len(np.unique(records["game"])),
         "bytes_per_position": records.dtype.itemsize,
+        "shards": len(dataset.shards),
+        "content": dataset.content_hash(),
         "scored": len(scored),
         "ply": f"{records['ply'].min()} to {records['ply'].max()}",
     }

@@ -5,7 +5,7 @@ import numpy as np
 from nnuelab.chess import fen
 from nnuelab.chess.moves import NO_MOVE
 from nnuelab.chess.position import POSITION
-from nnuelab.data.records import pack, unpack
+from nnuelab.data.records import pack, unpack, unpack_board
 from nnuelab.jit import jit, local_record
 
 MAX_FEN = fen.MAX_FEN
@@ -72,6 +72,6 @@ def write(records, fens, moves, ends):
     position = _position()
     ends[0, 0] = ends[1, 0] = 0
     for i in range(len(records)):
-        unpack(records[i], position)
+        unpack_board(records[i], position)
         ends[0, i + 1] = fen.write_fen(position, fens, ends[0, i])
         ends[1, i + 1] = fen.write_uci(np.int64(records[i].move), moves, ends[1, i])
