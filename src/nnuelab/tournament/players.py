@@ -56,7 +56,9 @@ class EnginePlayer:
         """A search in this thread; what it waited for a processor is wall less processor time."""
         began, worked = time.perf_counter(), time.thread_time()
         found = self.engine.search(line.position, line.history, **self._limits(turn))
-        idle = (time.perf_counter() - began) - (time.thread_time() - worked)
+        # The system call comes first: at its end a thread is often put off the processor.
+        worked = time.thread_time() - worked
+        idle = time.perf_counter() - began - worked
         return Answer(
             *(found.move, found.score_cp, found.mate, found.depth, found.nodes),
             idle=max(idle * 1e3, 0.0),
