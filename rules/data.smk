@@ -37,7 +37,7 @@ rule datagen:
     threads: workflow.cores or 1
     params:
         code=code("selfplay.datagen"),
-        options="--games 11500 --nodes 600 --seed 1",
+        options="--engine stockfish --games 11500 --nodes 600 --seed 1 --compression 22",
     message:
         "Games of stockfish against itself; progress in {log}"
     shell:
@@ -57,7 +57,7 @@ rule book:
     threads: workflow.cores or 1
     params:
         code=code("selfplay.book"),
-        options="--positions 12000 --nodes 2000 --seed 2",
+        options="--engine stockfish --positions 12000 --nodes 2000 --seed 2",
     message:
         "Balanced openings by stockfish; progress in {log}"
     shell:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import chess
 import numpy as np
 
@@ -82,3 +84,50 @@ def material_net(noise: int = 0) -> Net:
         w3=np.array([1600, -1600, 32], np.int16),
         b3=np.zeros(1, np.int32),
     )
+
+
+class Unsure(Exception):
+    """What is best here depends on the order of moves."""
+
+
+def quiescence(
+    board: chess.Board, evaluate: Callable[[chess.Board], int], alpha: int, beta: int
+) -> int:
+    """A position's value once the captures that don't lose are played out.
+
+    Raises
+    ------
+    Unsure
+        In check with more than three answers: of those, quiet ones may be left out.
+    """
+    if board.is_insufficient_material() or (board.halfmove_clock >= 100 and any(board.legal_moves)):
+        return 0
+    moves = list(board.legal_moves)
+    if board.is_check():
+        if len(moves) > 3:
+            raise Unsure
+        best = -32000
+    else:
+        best = evaluate(board)
+        moves = [
+            move
+            for move in moves
+            if (board.is_capture(move) and not move.promotion) or move.promotion == chess.QUEEN
+        ]
+    still = best
+
+    def loses(move: chess.Move) -> bool:
+        return bool(board.is_capture(move) or move.promotion) and exchange(board, move) < 0
+
+    for move in sorted(moves, key=loses):
+        if best >= beta or (best > -31000 and loses(move)):
+            break
+        victim = board.piece_type_at(move.to_square)
+        gain = still + (VALUES[victim] if victim else 100) + 150
+        if not board.is_check() and not move.promotion and gain <= alpha:
+            best = max(best, gain)
+            continue
+        board.push(move)
+        best = max(best, -quiescence(board, evaluate, -beta, -max(alpha, best)))
+        board.pop()
+    return best

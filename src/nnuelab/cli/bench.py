@@ -17,6 +17,7 @@ BENCHMARKS = {  # name -> module and function that returns the rows
     "kernels": "nnuelab.engine.bench:kernel_rows",
     "latency": "nnuelab.engine.latency_bench:latency_rows",
     "perft": "nnuelab.engine.bench:perft_rows",
+    "selfplay": "nnuelab.selfplay.bench:selfplay_rows",
     "train": "nnuelab.nnue.bench:train_rows",
 }
 COLUMNS = ("name", "ours", "reference", "unit", "ratio", "at_least", "aim")

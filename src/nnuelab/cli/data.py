@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,13 @@ from nnuelab.errors import UserError
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Engine = Annotated[str, typer.Option(help="UCI engine: a path, or a name on PATH.")]
+Net = Annotated[
+    Path | None, typer.Option(help="Net of this engine.", show_default="the shipped one")
+]
+Player = Annotated[
+    str | None,
+    typer.Option(help="UCI engine that plays instead: a path, or a name on PATH."),
+]
 Nodes = Annotated[int | None, typer.Option(min=1, help="Nodes per search.")]
 Depth = Annotated[int | None, typer.Option(min=1, help="Depth per search, instead of nodes.")]
 
@@ -49,29 +56,38 @@ def datagen(
     games: Annotated[int, typer.Option(min=1, help="How many games.")] = 12_000,
     nodes: Nodes = None,
     depth: Depth = None,
-    engine: Engine = "stockfish",
+    net: Net = None,
+    engine: Player = None,
     random_plies: Annotated[int, typer.Option(min=4, help="Random plies first, or one more.")] = 8,
     max_opening_score: Annotated[
         int, typer.Option(min=1, help="Balance of openings, centipawns.")
     ] = 100,
     seed: Seed = 1,
+    compression: Annotated[
+        int, typer.Option(min=1, max=22, help="zstd's level; 22 is 15 % smaller, and slow.")
+    ] = 12,
     workers: Workers = 0,
 ) -> None:
-    """Play games with an engine, with evaluations, as training data.
+    """Play games of the engine against itself, with evaluations, as training data.
 
-    Example: nnuelab datagen --output games.pgn.zst --games 100 --nodes 1000
+    Killed and started again, it continues; the file is the same for any number of workers.
+
+    Example: nnuelab datagen --net results/nets/ALL/1/net.nnue --output games.pgn.zst --games 100
     """
     from nnuelab.selfplay.datagen import Parameters
     from nnuelab.selfplay.datagen import datagen as play_games
 
-    artifacts.check_apart([engine], [output])
-    parameters = Parameters(
-        search_limit(nodes, depth, "nodes 1000"), random_plies, max_opening_score, seed
+    source = _source(net, engine, output)
+    limit = _limit(nodes, depth, 5000)
+    parameters = Parameters(limit, random_plies, max_opening_score, seed)
+    results, speed = play_games(
+        output, source, games, parameters, compression=compression, workers=workers
     )
-    results = play_games(output, engine, games, parameters, workers)
     typer.echo(f"{output}: {games:,} games", err=True)
     for result, count in sorted(results.items()):
         typer.echo(f"{result} {count}", err=True)
+    if speed.searched:
+        typer.echo(str(speed), err=True)
 
 
 @app.command()
@@ -80,7 +96,8 @@ def book(
     positions: Annotated[int, typer.Option(min=1, help="How many openings.")] = 12_000,
     nodes: Nodes = None,
     depth: Depth = None,
-    engine: Engine = "stockfish",
+    net: Net = None,
+    engine: Player = None,
     random_plies: Annotated[int, typer.Option(min=4, help="Random plies, or one more.")] = 8,
     max_score: Annotated[int, typer.Option(min=1, help="Balance, centipawns.")] = 50,
     seed: Seed = 2,
@@ -92,10 +109,28 @@ def book(
     """
     from nnuelab.selfplay.book import book as make_book
 
-    artifacts.check_apart([engine], [output])
-    limit = search_limit(nodes, depth, "nodes 5000")
-    make_book(output, engine, positions, limit, random_plies, max_score, seed, workers)
+    source = _source(net, engine, output)
+    limit = _limit(nodes, depth, 5000)
+    make_book(output, source, positions, limit, random_plies, max_score, seed, workers)
     typer.echo(f"{output}: {positions:,} openings", err=True)
+
+
+def _source(net: Path | None, engine: str | None, output: Path) -> Any:
+    """Who plays, and not into one of its own files."""
+    from nnuelab.selfplay.datagen import Source
+
+    if net is not None and engine is not None:
+        raise typer.BadParameter("give --net or --engine, not both: a net is for this engine")
+    artifacts.check_apart([file for file in (net, engine) if file is not None], [output])
+    return Source(engine, net)
+
+
+def _limit(nodes: int | None, depth: int | None, default: int) -> Any:
+    """The limit of each search; ``default`` nodes where none is given."""
+    from nnuelab.tournament.limits import Limit
+
+    kind, amount = search_limit(nodes, depth, f"nodes {default}").split()
+    return Limit(**{kind: int(amount)})
 
 
 @app.command()

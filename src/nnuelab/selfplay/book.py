@@ -12,15 +12,18 @@ from contextlib import closing
 from pathlib import Path
 
 from nnuelab import artifacts
+from nnuelab.chess import notation
 from nnuelab.data.engines import find_engine
 from nnuelab.data.parallel import ordered
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 from nnuelab.selfplay import openings
+from nnuelab.selfplay.datagen import Source
 from nnuelab.selfplay.openings import balanced, candidate, usable
-from nnuelab.selfplay.uci import UciEngine
+from nnuelab.tournament.game import Seat
+from nnuelab.tournament.limits import Limit
 
-_engine: UciEngine  # of this worker process
+_seat: Seat  # of this worker process
 _seed: int
 _plies: int
 _max_score: int
@@ -28,25 +31,27 @@ _max_score: int
 CHUNK = 50  # candidates per task
 
 
-def _start_worker(path: str, limit: str, seed: int, plies: int, max_score: int) -> None:
-    global _engine, _seed, _plies, _max_score
-    _engine = UciEngine(path, limit)
+def _start_worker(source: Source, limit: Limit, seed: int, plies: int, max_score: int) -> None:
+    global _seat, _seed, _plies, _max_score
+    _seat = Seat(source.start(limit), limit)
     _seed, _plies, _max_score = seed, plies, max_score
 
 
 def _judge(chunk: int) -> list[str]:
     """The EPDs among the candidates of one chunk that are fit for a book."""
-    boards = (candidate(_seed, chunk, attempt, _plies) for attempt in range(CHUNK))
+    found = (candidate(_seed, chunk, attempt, _plies) for attempt in range(CHUNK))
     return [
-        board.epd() for board in boards if usable(board) and balanced(_engine, board, _max_score)
+        notation.to_fen(opening.position).rsplit(" ", 2)[0]
+        for opening in found
+        if usable(opening.position) and balanced(_seat, opening, _max_score)
     ]
 
 
 def book(
     output: Path,
-    engine: str,
+    source: Source,
     positions: int,
-    limit: str,
+    limit: Limit,
     random_plies: int,
     max_score: int,
     seed: int,
@@ -57,13 +62,13 @@ def book(
     Raises
     ------
     UserError
-        Without the engine, or when MAX_REJECTED candidates in a row are no new openings.
+        Without the engine or net, or when MAX_REJECTED candidates in a row are no new openings.
     """
-    path = find_engine(engine)
-    with UciEngine(path, limit) as probe:
-        name = probe.name
+    if source.engine is not None:
+        source = Source(find_engine(source.engine))
+    name = source.name()
     found: dict[str, None] = {}  # a set that keeps its order
-    arguments = (path, limit, seed, random_plies, max_score)
+    arguments = (source, limit, seed, random_plies, max_score)
     rejected = 0
     with (
         Progress(positions, "openings", "book") as progress,
@@ -87,13 +92,14 @@ def book(
         temporary.write_bytes(data)
     artifacts.provenance(
         output,
+        inputs=source.files(),
         parameters={
-            "limit": limit,
+            "limit": str(limit),
             "random_plies": random_plies,
             "max_score": max_score,
             "positions": positions,
         },
         seed=seed,
         module="selfplay.book",
-        engine=name,
+        player=name,
     )

@@ -7,236 +7,270 @@ run that was killed continues where it stopped and ends with the same file.
 from __future__ import annotations
 
 import itertools
+import time
+from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-import chess
-import chess.pgn
 import zstandard
 
-from nnuelab import artifacts
+from nnuelab import __version__, artifacts
+from nnuelab.chess import notation
+from nnuelab.chess.san import replay, sans
 from nnuelab.data.engines import find_engine
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import ordered
+from nnuelab.engine.search import DEFAULT_NET, load_net
 from nnuelab.errors import UserError
+from nnuelab.features import block_files
 from nnuelab.progress import Progress
-from nnuelab.selfplay.openings import DECISIVE, opening
+from nnuelab.selfplay.openings import START, opening
+from nnuelab.selfplay.pgn import kept, to_pgn
 from nnuelab.selfplay.uci import UciEngine
+from nnuelab.tournament.adjudication import Rules
+from nnuelab.tournament.game import Player, Seat
+from nnuelab.tournament.limits import Limit
+from nnuelab.tournament.play import play
+from nnuelab.tournament.players import NetEntrant
 
-COMPRESSION = 22  # zstd's highest level: the file is made once, and kept in git
 MAX_REPEATED = 1_000  # games in a row that were played for nothing: then openings have run out
-
-
-@dataclass(frozen=True)
-class Adjudication:
-    """When a game is stopped; scores in centipawns, as every engine tournament does it."""
-
-    win_score: int = 1000  # both sides agree on this much ...
-    win_plies: int = 4  # ... for so many plies in a row; a mate score counts as that much
-    draw_score: int = 10  # within this much of 0 ...
-    draw_plies: int = 16  # ... for so many plies (8 moves of each side) in a row,
-    draw_from_move: int = 40  # from this move on
-    max_plies: int = 300  # then it is a draw
-
-    def result(self, scores: list[int], move_number: int, plies: int) -> str | None:
-        """The verdict, or None to play on.
-
-        Parameters
-        ----------
-        scores : list of int
-            Scores of the positions so far from White's view, the last one being the present one.
-        move_number, plies : int
-            Number of the move to be played; plies played so far.
-        """
-        last = scores[-self.win_plies :]
-        if len(last) == self.win_plies:
-            if min(last) >= self.win_score:
-                return "1-0"
-            if max(last) <= -self.win_score:
-                return "0-1"
-        last = scores[-self.draw_plies :]
-        quiet = len(last) == self.draw_plies and max(map(abs, last)) <= self.draw_score
-        if (quiet and move_number >= self.draw_from_move) or plies >= self.max_plies:
-            return "1/2-1/2"
-        return None
+HASH_MB = 4  # cleared before every game and every judgement of an opening
+COMPRESSION = 12  # zstd's level: 16 MB/s; 22 makes files 15 % smaller, at 1 MB/s
+# A game that both sides see decided has nothing more to teach; half as long as in a tournament.
+RULES = Rules(resign_plies=4, max_plies=300)
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the games depend on, besides the engine itself."""
+    """What the games depend on, besides the player."""
 
-    limit: str  # nodes N or depth N, per move
+    limit: Limit  # nodes or depth, per move
     random_plies: int  # or one more
     max_opening_score: int  # centipawns
     seed: int
-    adjudication: Adjudication = Adjudication()
+    rules: Rules = RULES
 
 
 @dataclass(frozen=True)
-class Played:
-    """One game, as the journal keeps it."""
+class Source:
+    """Who plays: this engine with a net (None: the one that ships with the package), or another.
 
-    number: int
-    opening: str  # EPD: for "each opening once"
-    pgn: str
-
-
-def play(engine: UciEngine, start: chess.Board, rules: Adjudication) -> chess.pgn.Game:
-    """Plays a game from ``start`` to its end or adjudication.
-
-    The comment ``[%eval]`` of a move is the score of the position after it, found by the search
-    for the reply (as Lichess writes it: pawns from White's view, ``#n`` for mates).
+    Attributes
+    ----------
+    engine : str or None
+        Path of a UCI engine, which then plays instead.
+    net : path or None
     """
-    engine.new_game()
-    board = start.copy()
-    game = chess.pgn.Game.from_board(board)
-    node = game.end()
-    moves = [move.uci() for move in board.move_stack]
-    scores: list[int] = []
-    verdict = None
-    while not (ended := over(board)):
-        found = engine.search(moves, board.turn)
-        node.set_eval(found.score)
-        scores.append(found.score.white().score(mate_score=DECISIVE))
-        verdict = rules.result(scores, board.fullmove_number, board.ply())
-        if verdict:
-            break
-        board.push(found.move)
-        moves.append(found.move.uci())
-        node = node.add_variation(found.move)
-    game.headers["Result"] = verdict or ended
-    game.headers["Termination"] = "adjudication" if verdict else "normal"
-    return game
+
+    engine: str | None = None
+    net: Path | None = None
+
+    def start(self, limit: Limit) -> Player:
+        """The player, made in this process; UserError when it can't be."""
+        if self.engine is not None:
+            return UciEngine(self.engine, HASH_MB)
+        return NetEntrant(self.net, limit, HASH_MB).start()
+
+    def files(self) -> dict[str, Path]:
+        """What it plays with that is told by its content."""
+        return {} if self.engine is not None else {"net": self.net or DEFAULT_NET}
+
+    def name(self) -> str:
+        """The name of the player, with its version; UserError when it can't play."""
+        if self.engine is None:
+            self.start(Limit(nodes=1)).close()  # compiles the kernels once for all workers
+            return f"nnuelab {__version__} {load_net(self.net).feature_set}"
+        with UciEngine(self.engine) as probe:
+            return probe.name
+
+    def code(self, module: str) -> str:
+        """The code hash of a module that plays games, with the blocks of the net's features."""
+        blocks = [] if self.engine is not None else block_files(load_net(self.net).feature_set)
+        return artifacts.code_hash(module, blocks)
 
 
-def over(board: chess.Board) -> str:
-    """The result by the rules of chess, empty while the game goes on.
+@dataclass
+class Speed:
+    """What a run cost, and what it brought."""
 
-    A third repetition and the 50-move rule end a game: engines claim.
-    """
-    if board.is_repetition(3) or (board.halfmove_clock >= 100 and not board.is_checkmate()):
-        return "1/2-1/2"
-    outcome = board.outcome()
-    return outcome.result() if outcome else ""
+    searched: int = 0  # positions
+    kept: int = 0  # of them, by the filters that `sample` has by default
+    nodes: int = 0
+    thinking: float = 0.0  # CPU seconds in searches of games, where they are known
+    cpu: float = 0.0  # CPU seconds of all processes, but for their start
+    seconds: float = 0.0
+
+    def add(self, other: Speed) -> None:
+        """Counts what another has."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    def __str__(self) -> str:
+        """For people, in a line."""
+        seconds = max(self.seconds, 1e-9)
+        text = f"{self.searched:,} positions, {self.kept:,} kept, {self.kept / seconds:,.0f}/s"
+        if self.thinking:
+            per_core, share = self.nodes / self.cpu, self.thinking / self.cpu
+            text += f"; {per_core:,.0f} nodes/s per core, {share:.0%} of the CPU time in search"
+        return text
 
 
-_engine: UciEngine  # of this worker process
+_seat: Seat  # of this worker process
+_name: str
 _parameters: Parameters
 
 
-def _start_worker(path: str, parameters: Parameters) -> None:
-    global _engine, _parameters
-    _engine, _parameters = UciEngine(path, parameters.limit), parameters
+def _start_worker(source: Source, name: str, parameters: Parameters) -> None:
+    global _seat, _name, _parameters
+    _seat = Seat(source.start(parameters.limit), parameters.limit)
+    _name, _parameters = name, parameters
 
 
-def _play_number(number: int) -> Played:
+def _play_number(number: int) -> tuple[dict[str, Any], Speed]:
+    """A game as the journal keeps it, and what it cost."""
+    began = time.process_time()
     p = _parameters
-    start = opening(_engine, p.seed, number, p.random_plies, p.max_opening_score)
-    game = play(_engine, start, p.adjudication)
+    start = opening(_seat, p.seed, number, p.random_plies, p.max_opening_score)
+    game = play(_seat, _seat, notation.STARTING_FEN, p.rules, start.moves)
     tags = {
         "Event": f"nnuelab datagen: {p.limit} per move, seed {p.seed}",
         "Site": "?",
         "Date": "????.??.??",
         "Round": str(number),
-        "White": _engine.name,
-        "Black": _engine.name,
-        "Result": game.headers["Result"],
-        "Termination": game.headers["Termination"],
+        "White": _name,
+        "Black": _name,
+        "Result": game.result,
+        "Termination": game.termination,
     }
-    game.headers = chess.pgn.Headers(tags)
-    text = game.accept(chess.pgn.StringExporter(columns=None))
-    return Played(number, start.epd(), text)
+    before = sans(replay(START, start.moves), start.moves)
+    entry = {
+        "number": number,
+        # For "each opening once"; JSON has no integers of 64 bits everywhere.
+        "opening": f"{int(start.position['key']):016x}",
+        "result": game.result,
+        "pgn": to_pgn(game, before, tags),
+    }
+    speed = Speed(
+        searched=len(game.moves),
+        kept=kept(game, before),
+        nodes=sum(move.nodes or 0 for move in game.moves),
+        thinking=game.thinking or 0.0,
+        cpu=time.process_time() - began,
+    )
+    return entry, speed
 
 
 def datagen(
-    output: Path, engine: str, games: int, parameters: Parameters, workers: int = 0
-) -> dict[str, int]:
+    output: Path,
+    source: Source,
+    games: int,
+    parameters: Parameters,
+    *,
+    compression: int = COMPRESSION,
+    workers: int = 0,
+) -> tuple[dict[str, int], Speed]:
     """Plays ``games`` games into ``output`` (.pgn.zst); see the module's guarantees.
 
-    An unfinished run with another engine, parameters or code gives way.
+    An unfinished run with another player, other parameters or code gives way.
 
     Returns
     -------
     dict
         Number of games by result.
+    Speed
+        Of what was played in this run.
 
     Raises
     ------
     UserError
-        Without the engine, or when the parameters give no further opening.
+        Without the engine or net, or when the parameters give no further opening.
     """
-    path = find_engine(engine)
-    with UciEngine(path, parameters.limit) as probe:
-        name = probe.name
+    if source.engine is not None:
+        source = Source(find_engine(source.engine))
+    name = source.name()
     identity = {
-        "engine": name,
-        "code": artifacts.code_hash("selfplay.datagen"),
+        "player": name,
+        "files": {kind: artifacts.sha256(file) for kind, file in source.files().items()},
+        "code": source.code("selfplay.datagen"),
         **asdict(parameters),
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
-        played = list({entry["number"]: Played(**entry) for entry in journal}.values())
-        _play_on(played, games, journal, path, parameters, workers)
-        results = _finish(output, played[:games], name, parameters)
+        speed = _play_on(games, journal, source, name, parameters, workers)
+        told = _write(output, itertools.islice(journal, games), compression)
+        artifacts.provenance(
+            output,
+            inputs=source.files(),
+            parameters={**asdict(parameters), "limit": str(parameters.limit)},
+            seed=parameters.seed,
+            module="selfplay.datagen",
+            player=name,
+            **told,
+        )
         journal.remove()
-    return results
+    return told["results"], speed
 
 
 def _play_on(
-    played: list[Played],
     games: int,
     journal: Journal,
-    path: str,
+    source: Source,
+    name: str,
     parameters: Parameters,
     workers: int,
-) -> None:
+) -> Speed:
     """Plays until there are enough games, each of another opening."""
-    seen = {game.opening for game in played}
-    last = played[-1].number if played else 0
-    arguments = (path, parameters)
+    speed, began, own = Speed(), time.monotonic(), time.process_time()
+    seen, last = set(), 0
+    for entry in journal:
+        seen.add(entry["opening"])
+        last = entry["number"]
+    arguments = (source, name, parameters)
+    numbers = itertools.count(last + 1)
     with (
-        Progress(games, "games", "datagen", done=len(played)) as progress,
-        closing(
-            ordered(_play_number, itertools.count(last + 1), workers, _start_worker, arguments)
-        ) as results,
+        Progress(games, "games", "datagen", done=len(journal)) as progress,
+        closing(ordered(_play_number, numbers, workers, _start_worker, arguments)) as results,
     ):
-        while len(played) < games:
+        while len(journal) < games:
             # Judged here, in the order of the numbers, not in the workers: whose game comes
             # first must not depend on how many there are.
-            game = next(results)
-            if game.opening not in seen:
-                seen.add(game.opening)
-                played.append(game)
-                journal.append(asdict(game))
-                progress.advance()
-                last = game.number
-            elif game.number - last >= MAX_REPEATED:
+            entry, cost = next(results)
+            speed.add(cost)
+            if entry["opening"] not in seen:
+                seen.add(entry["opening"])
+                journal.append(entry)
+                rate = speed.kept / (time.monotonic() - began)
+                progress.advance(kept=f"{speed.kept:,} positions, {rate:,.0f}/s")
+                last = entry["number"]
+            elif entry["number"] - last >= MAX_REPEATED:
                 raise UserError(
                     f"{MAX_REPEATED:,} openings in a row have been played before, after "
-                    f"{len(played):,} of {games:,} games: ask for fewer --games, or give more "
+                    f"{len(journal):,} of {games:,} games: ask for fewer --games, or give more "
                     "--random-plies or a larger --max-opening-score"
                 )
+    speed.seconds = time.monotonic() - began
+    speed.cpu += time.process_time() - own
+    return speed
 
 
-def _finish(
-    output: Path, played: list[Played], name: str, parameters: Parameters
-) -> dict[str, int]:
-    text = "".join(game.pgn + "\n\n" for game in played).encode("ascii")
-    results: dict[str, int] = {}
-    for game in played:
-        result = game.pgn.rsplit(maxsplit=1)[1]
-        results[result] = results.get(result, 0) + 1
-    with artifacts.atomic(output) as temporary:
-        compressor = zstandard.ZstdCompressor(level=COMPRESSION, write_checksum=True)
-        temporary.write_bytes(compressor.compress(text))
-    artifacts.provenance(
-        output,
-        parameters=asdict(parameters),
-        seed=parameters.seed,
-        module="selfplay.datagen",
-        engine=name,
-        games=len(played),
-        results=dict(sorted(results.items())),
-        evaluations=text.count(b"[%eval "),
-    )
-    return results
+def _write(output: Path, entries: Any, level: int) -> dict[str, Any]:
+    """Writes the games, one after the other; returns what the provenance tells of them."""
+    results: Counter[str] = Counter()
+    evaluations = 0
+    compressor = zstandard.ZstdCompressor(level=level, write_checksum=True)
+    with (
+        artifacts.atomic(output) as temporary,
+        temporary.open("wb") as file,
+        compressor.stream_writer(file, closefd=False) as stream,
+    ):
+        for entry in entries:
+            text = entry["pgn"].encode("ascii", "replace")
+            stream.write(text)
+            results[entry["result"]] += 1
+            evaluations += text.count(b"[%eval ")
+    return {
+        "games": results.total(),
+        "results": dict(sorted(results.items())),
+        "evaluations": evaluations,
+    }

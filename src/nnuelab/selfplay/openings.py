@@ -1,49 +1,79 @@
-"""Random balanced openings: candidates by number, judged by an engine, each position once."""
+"""Random balanced openings: candidates by number, judged by a player, each position once."""
 
 from __future__ import annotations
 
-import random
+import hashlib
+from dataclasses import dataclass
+from math import inf
 
-import chess
+import numpy as np
 
+from nnuelab.chess import notation
+from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
+from nnuelab.chess.position import POSITION
 from nnuelab.errors import UserError
-from nnuelab.selfplay.uci import UciEngine
+from nnuelab.jit import at, jit
+from nnuelab.tournament.game import Line, Seat
+from nnuelab.tournament.limits import Turn
 
 MAX_REJECTED = 10_000  # candidates in a row: where fewer are fit, a set of openings has no end
-DECISIVE = 100_000  # centipawns that stand for a mate where scores are compared with bounds
+START = notation.from_fen(notation.STARTING_FEN)
 
 
-def candidate(seed: int, number: int, attempt: int, plies: int) -> chess.Board:
+@dataclass(frozen=True)
+class Opening:
+    """Moves from the initial position, and the position they lead to (a POSITION record)."""
+
+    moves: list[int]
+    position: np.void
+
+
+@jit
+def _play_random(state, positions, played):
+    """Fills both while there are legal moves, drawn uniformly; returns how many were played."""
+    moves = np.empty(MAX_MOVES, np.int64)
+    for ply in range(len(played)):
+        n = legal_moves(positions[at(ply)], moves)
+        if n == 0:
+            return ply
+        # splitmix64 (Steele, Lea, Flood 2014)
+        state += np.uint64(0x9E3779B97F4A7C15)
+        drawn = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        drawn = (drawn ^ (drawn >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        drawn ^= drawn >> np.uint64(31)
+        played[at(ply)] = moves[at(drawn % np.uint64(n))]
+        make(positions[at(ply)], positions[at(ply + 1)], played[at(ply)])
+    return len(played)
+
+
+def candidate(seed: int, number: int, attempt: int, plies: int) -> Opening:
     """The position after ``plies`` or ``plies + 1`` random legal moves, by seed and numbers alone.
 
-    Moves are drawn uniformly among the legal ones. A game may end on the way; the board then has
-    fewer moves and is over.
+    A game may end on the way; the opening then has fewer moves and is over.
     """
-    # random.Random hashes a string with SHA-512: the same on every platform and version.
-    generator = random.Random(f"{seed}/{number}/{attempt}")
-    board = chess.Board()
+    digest = hashlib.blake2b(f"{seed}/{number}/{attempt}".encode(), digest_size=9).digest()
     # Both colours shall move first as often, or the data would know one tempo parity only.
-    for _ in range(plies + generator.randrange(2)):
-        moves = sorted(board.legal_moves, key=chess.Move.uci)
-        if not moves:
-            break
-        board.push(generator.choice(moves))
-    return board
+    played = np.zeros(plies + digest[8] % 2, np.int64)
+    positions = np.zeros(len(played) + 1, POSITION)
+    positions[0] = START
+    n = _play_random(np.uint64(int.from_bytes(digest[:8], "little")), positions, played)
+    return Opening(played[:n].tolist(), positions[n])
 
 
-def usable(board: chess.Board) -> bool:
+def usable(position: np.void) -> bool:
     """Whether a game can begin here: not over, and the side to move isn't in check."""
-    return not board.is_check() and not board.is_game_over()
+    return not position["checkers"] and bool(notation.moves_of(position))
 
 
-def balanced(engine: UciEngine, board: chess.Board, max_score: int) -> bool:
-    """Whether the engine, its memory cleared, finds ``board`` within ``max_score`` centipawns."""
-    engine.new_game()
-    found = engine.search([move.uci() for move in board.move_stack], board.turn)
-    return abs(found.score.relative.score(mate_score=DECISIVE)) <= max_score
+def balanced(seat: Seat, opening: Opening, max_score: int) -> bool:
+    """Whether the player, its memory cleared, finds an opening within ``max_score`` centipawns."""
+    seat.player.new_game()
+    line = Line(notation.STARTING_FEN, 0, opening.moves)
+    found = seat.player.search(line, Turn(seat.limit, inf, inf, 0.0))
+    return found.score_cp is not None and abs(found.score_cp) <= max_score and not found.mate
 
 
-def opening(engine: UciEngine, seed: int, number: int, plies: int, max_score: int) -> chess.Board:
+def opening(seat: Seat, seed: int, number: int, plies: int, max_score: int) -> Opening:
     """The first usable and balanced candidate of opening ``number``.
 
     Raises
@@ -52,9 +82,9 @@ def opening(engine: UciEngine, seed: int, number: int, plies: int, max_score: in
         When MAX_REJECTED candidates aren't.
     """
     for attempt in range(MAX_REJECTED):
-        board = candidate(seed, number, attempt, plies)
-        if usable(board) and balanced(engine, board, max_score):
-            return board
+        found = candidate(seed, number, attempt, plies)
+        if usable(found.position) and balanced(seat, found, max_score):
+            return found
     raise UserError(
         f"none of {MAX_REJECTED:,} positions after {plies} or {plies + 1} random plies is within "
         f"{max_score} centipawns; give a larger --max-opening-score or fewer --random-plies"

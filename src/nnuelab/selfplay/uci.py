@@ -11,39 +11,34 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
-import chess
-from chess.engine import Cp, Mate, PovScore
-
+from nnuelab.chess import notation
 from nnuelab.data.engines import PATIENCE, find_engine
 from nnuelab.errors import UserError
-
-
-class Found(NamedTuple):
-    """What a search says: the move, and the score of the position it started from."""
-
-    move: chess.Move
-    score: PovScore
+from nnuelab.tournament.game import Answer, Line
+from nnuelab.tournament.limits import Turn
 
 
 class UciEngine:
-    """A UCI engine as a subprocess; a context manager.
+    """A UCI engine as a subprocess, a player under limits of nodes or depth; a context manager.
+
+    It never fails as a player does: what is wrong with it is a UserError, since its games are not
+    for winning.
 
     Parameters
     ----------
     path : str or Path
         The engine's program, looked for by `find_engine`.
-    limit : str
-        What follows ``go`` in every search: ``nodes 1000`` or ``depth 8``.
     hash_mb : int
         Transposition table; small, because it is cleared before every game.
     """
 
-    def __init__(self, path: str | Path, limit: str, hash_mb: int = 4) -> None:
-        self.path, self.limit = find_engine(path), limit
+    def __init__(self, path: str | Path, hash_mb: int = 4) -> None:
+        self.path = find_engine(path)
+        self._line: Line | None = None
+        self._moves: list[str] = []
         self._process = subprocess.Popen(
             [self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -51,7 +46,7 @@ class UciEngine:
         self.name = Path(self.path).name
         self._send("uci")
         options = set()
-        while (line := self._line()) != "uciok":
+        while (line := self._read()) != "uciok":
             if line.startswith("id name "):
                 self.name = line.removeprefix("id name ").strip()
             elif line.startswith("option name "):
@@ -78,23 +73,38 @@ class UciEngine:
     def new_game(self) -> None:
         """Forgets everything: what follows depends on nothing that was searched before."""
         self._send("ucinewgame\nisready")
-        while self._line() != "readyok":
+        while self._read() != "readyok":
             pass
 
-    def search(self, moves: Sequence[str], turn: chess.Color) -> Found:
-        """Searches the position after ``moves`` (UCI) from the start; ``turn`` is to move then."""
-        self._send(f"position startpos moves {' '.join(moves)}\ngo {self.limit}")
-        score: str | None = None
-        while not (line := self._line()).startswith("bestmove"):
+    def search(self, line: Line, turn: Turn) -> Answer:
+        """Asks the engine; UserError when it dies, hangs, or answers without score or move."""
+        if self._line is not line:
+            self._line, self._moves = line, []
+        self._moves += map(notation.move_to_uci, line.moves[len(self._moves) :])
+        kind = "depth" if turn.limit.nodes is None else "nodes"
+        moves = " ".join(self._moves)
+        self._send(f"position fen {line.fen} moves {moves}\ngo {kind} {getattr(turn.limit, kind)}")
+        told: str | None = None
+        while not (text := self._read()).startswith("bestmove"):
             # Bounds come from unfinished aspiration windows; the last exact score is meant.
-            if " score " in line and "bound " not in line:
-                score = line
-        move = line.split()[1]
-        if score is None:
-            raise UserError(f"the engine {self.name} gave a move without a score ({line!r})")
-        kind, value = score.split(" score ", 1)[1].split()[:2]
-        found = Mate(int(value)) if kind == "mate" else Cp(int(value))
-        return Found(chess.Move.from_uci(move), PovScore(found, turn))
+            if " score " in text and "bound " not in text:
+                told = text
+        if told is None:
+            raise UserError(f"the engine {self.name} gave a move without a score ({text!r})")
+        try:
+            move = notation.parse_uci(line.position, text.split()[1])
+        except (ValueError, IndexError) as error:
+            raise UserError(f"the engine {self.name}: {text!r}: {error}") from None
+        words = told.split()
+        score = words.index("score")
+        value, is_mate = int(words[score + 2]), words[score + 1] == "mate"
+        return Answer(
+            move=move,
+            score_cp=None if is_mate else value,
+            mate=value if is_mate else None,
+            depth=_number(words, "depth"),
+            nodes=_number(words, "nodes"),
+        )
 
     def _send(self, text: str) -> None:
         assert self._process.stdin is not None
@@ -104,7 +114,7 @@ class UciEngine:
         except BrokenPipeError:
             raise self._died() from None
 
-    def _line(self) -> str:
+    def _read(self) -> str:
         assert self._process.stdout is not None
         handle = self._process.stdout.fileno()
         deadline = time.monotonic() + PATIENCE
@@ -124,3 +134,7 @@ class UciEngine:
             f"the engine {self.path} ended by itself; start it by hand and type `uci`: "
             "it has to be a UCI engine for this machine"
         )
+
+
+def _number(words: list[str], name: str) -> int | None:
+    return int(words[words.index(name) + 1]) if name in words else None

@@ -135,11 +135,18 @@ def _play(
 
 
 class Table:
-    """In a worker: players, each made when it is first needed, who play a pair when called."""
+    """In a worker: players, each made when it is first needed, who play a pair when called.
+
+    Attributes
+    ----------
+    thinking : float
+        CPU seconds of searches so far, in games where they are known (`game.Game`).
+    """
 
     def __init__(self, players: Mapping[str, Entrant], settings: Settings) -> None:
         self._entrants, self._settings = players, settings
         self._players: dict[str, Player] = {}
+        self.thinking = 0.0
 
     def _seat(self, name: str) -> Seat:
         if name not in self._players:
@@ -166,6 +173,7 @@ class Table:
             is_time = any(limit.is_time for limit in limits)
             date = time.strftime("%Y.%m.%d") if is_time else "????.??.??"
             game = play(white, black, pair.fen, self._settings.rules)
+            self.thinking += game.thinking or 0.0
             games.append(game)
             texts.append(to_pgn(game, *sides, pair.fen, f"{pair.number + 1}.{i}", limits, date))
         return {

@@ -1,0 +1,103 @@
+"""What playing costs besides searching: datagen and tournaments, in CPU time of this process."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnuelab.chess import notation
+from nnuelab.data.journal import Journal
+from nnuelab.data.records import RECORD, pack
+from nnuelab.engine.bench import row
+from nnuelab.selfplay import datagen, openings
+from nnuelab.selfplay.quiet import quiet
+from nnuelab.tournament.limits import Limit
+from nnuelab.tournament.players import NetEntrant
+from nnuelab.tournament.runner import Table
+from nnuelab.tournament.schedule import Pair, Settings
+from nnuelab.tournament.summary import Summary
+
+GAMES = 16
+PAIRS, FAST_PAIRS = 16, 64  # openings at 1,000 and at 200 nodes
+QUIET = 20_000  # positions
+SHARE = 0.9  # of the CPU time is spent in search, at least
+FAST_GAMES = 50.0  # per CPU-second at 200 nodes a move: 100 a second on two cores
+
+
+def selfplay_rows() -> list[dict[str, Any]]:
+    """Rows for ``nnuelab bench selfplay``, with the shipped net: games as they are really made,
+    with PGN, journal and compression, but for the start of processes.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        return [
+            *_datagen_rows(Path(folder)),
+            *_tournament_rows(Path(folder)),
+            _quiet_row(),
+        ]
+
+
+def _datagen_rows(folder: Path) -> list[dict[str, Any]]:
+    parameters = datagen.Parameters(Limit(nodes=5000), 8, 100, seed=1)
+    datagen._start_worker(datagen.Source(), "this engine", parameters)
+    datagen._play_number(0)  # loads the kernels
+    speed = datagen.Speed()
+    with Journal(folder / "datagen.partial", {}) as journal:
+        for number in range(1, GAMES + 1):
+            entry, cost = datagen._play_number(number)
+            began = time.process_time()
+            journal.append(entry)
+            cost.cpu += time.process_time() - began
+            speed.add(cost)
+        began = time.process_time()
+        datagen._write(folder / "games.pgn.zst", iter(journal), datagen.COMPRESSION)
+        speed.cpu += time.process_time() - began
+    share = speed.thinking / speed.cpu
+    return [
+        row("datagen at 5,000 nodes: CPU time in search", share, 1.0, "share", SHARE, 1.0),
+        row("datagen: positions kept", speed.kept / speed.cpu, None, "1/CPU-s", None, None),
+        row("datagen: nodes", speed.nodes / speed.cpu, None, "1/CPU-s", None, None),
+    ]
+
+
+def _tournament_rows(folder: Path) -> list[dict[str, Any]]:
+    searching, _ = _tournament(folder, 1000, PAIRS)
+    _, fast = _tournament(folder, 200, FAST_PAIRS)
+    return [
+        row("tournament at 1,000 nodes: CPU time in search", searching, 1.0, "share", SHARE, 1.0),
+        row("tournament at 200 nodes", fast, FAST_GAMES, "games/CPU-s", 1.0, 2.0),
+    ]
+
+
+def _tournament(folder: Path, nodes: int, pairs: int) -> tuple[float, float]:
+    """Share of CPU time in search, and games per CPU-second, of a match of a net with itself."""
+    names = ("A", "B")
+    table = Table({name: NetEntrant(None, Limit(nodes=nodes)) for name in names}, Settings(2))
+    found = (openings.candidate(1, number, 0, 8) for number in itertools.count())
+    fens = (notation.to_fen(each.position) for each in found if openings.usable(each.position))
+    table(Pair(0, names[0], names[1], next(fens)))  # loads the kernels
+    began, thinking, summary = time.process_time(), table.thinking, Summary(list(names))
+    with Journal(folder / f"{nodes}.partial", {}) as journal:
+        for number in range(pairs):
+            entry = table(Pair(number, names[0], names[1], next(fens)))
+            journal.append(entry)
+            summary.add(entry["outcome"])
+            summary.progress()
+    cpu = time.process_time() - began
+    return (table.thinking - thinking) / cpu, 2 * pairs / cpu
+
+
+def _quiet_row() -> dict[str, Any]:
+    records = np.zeros(QUIET, RECORD)
+    for number, record in enumerate(records):
+        pack(openings.candidate(2, number, 0, number % 60).position, record)
+    quiet(records[:1])  # compiles
+    began = time.process_time()
+    quiet(records)
+    return row(
+        "quiet filter", QUIET / (time.process_time() - began), None, "positions/CPU-s", None, None
+    )

@@ -1,0 +1,71 @@
+"""The quiet filter: positions that are worth what a net says of them as they stand."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from nnuelab.data.records import RECORD, unpack
+from nnuelab.engine.accumulators import evaluate, outdate
+from nnuelab.engine.deepening import begin
+from nnuelab.engine.quiescence import quiesce
+from nnuelab.engine.search import Engine
+from nnuelab.engine.state import FOREVER, frame_at
+from nnuelab.engine.table import BUCKET, entries
+from nnuelab.jit import at, jit
+
+
+@jit
+def _mark(s, records, quiet):
+    root, table = frame_at(s, 0), entries(s)
+    position = root.position
+    root.reversible = 0
+    begin(s, np.int64(FOREVER))
+    for i in range(len(records)):
+        unpack(records[at(i)], position)
+        quiet[at(i)] = False
+        if position.checkers != 0:
+            continue
+        # What is said of a position must not depend on those before it.
+        for slot in range(BUCKET):
+            table[at(slot)].key = np.uint64(0)
+        outdate(root)
+        value = evaluate(s, np.int64(0))
+        # In this window the result is another one exactly when some move gains.
+        quiet[at(i)] = quiesce(s, value, value + 1, np.int64(0)) == value
+
+
+@lru_cache(maxsize=1)
+def _engine(net: Path | None) -> Engine:
+    engine = Engine(net, hash_mb=1)
+    engine.record["buckets"] = 1  # as much as has to be cleared for every position
+    return engine
+
+
+def quiet(records: np.ndarray, net: Path | None = None) -> np.ndarray:
+    """Whether the static evaluation of positions is the value of their quiescence search.
+
+    A position isn't quiet when a capture or a promotion improves it, nor in check, nor when it is a
+    draw by rule. What is said of one doesn't depend on the others.
+
+    Parameters
+    ----------
+    records : ndarray of RECORD [n]
+        Legal positions.
+    net : path, optional
+        The net that evaluates; None: the one that ships with the package.
+
+    Returns
+    -------
+    ndarray of bool [n]
+
+    Raises
+    ------
+    UserError
+        When the net can't be read.
+    """
+    found = np.zeros(len(records), bool)
+    _mark(_engine(net).record, np.ascontiguousarray(records, RECORD), found)
+    return found

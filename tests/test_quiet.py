@@ -1,0 +1,102 @@
+"""The quiet filter against its twin, and that no position has a say in another."""
+
+from __future__ import annotations
+
+import random
+
+import chess
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nnuelab.chess import notation
+from nnuelab.data.records import RECORD, from_fen
+from nnuelab.engine.search import Engine
+from nnuelab.errors import UserError
+from nnuelab.nnue.netfile import write_net
+from nnuelab.selfplay.quiet import quiet
+from tests.naive import engine as naive
+
+KNOWN = {
+    chess.STARTING_FEN: True,
+    "4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1": False,  # the queen hangs
+    "4k3/8/2p5/3p4/4P3/8/8/4K3 w - - 0 1": True,  # an exchange of pawns
+    "4k3/8/2p5/3p4/8/8/8/3RK3 w - - 0 1": True,  # a rook for two pawns
+    "4k3/P7/8/8/8/8/8/4K3 w - - 0 1": False,  # promotes
+    "4k3/P7/8/8/8/8/8/4K3 b - - 0 1": True,  # on White's turn only
+    "4k3/8/8/8/4q3/8/8/4K3 w - - 0 1": False,  # in check
+    "8/8/4k3/8/8/3nK3/8/8 w - - 0 1": False,  # a draw
+    "4k3/8/8/8/8/8/8/R3K3 w - - 120 90": False,
+    "r3k3/8/8/8/8/8/8/R3K3 w - - 0 1": False,  # the rook isn't defended
+    "rk6/8/8/8/8/8/8/R3K3 w - - 0 1": True,
+}
+
+
+def records(fens: list[str]) -> np.ndarray:
+    return np.array([from_fen(fen) for fen in fens], RECORD)
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory):
+    """A net that counts pieces, in which positions differ a little, as a file."""
+    path = tmp_path_factory.mktemp("net") / "material.nnue"
+    write_net(path, naive.material_net(noise=3))
+    return path
+
+
+def test_what_everyone_can_see(tmp_path) -> None:
+    material = tmp_path / "exact.nnue"
+    write_net(material, naive.material_net())
+    assert dict(zip(KNOWN, quiet(records(list(KNOWN)), material).tolist(), strict=True)) == KNOWN
+
+
+def random_fens(seed: int, n: int) -> list[str]:
+    choose, fens = random.Random(seed), []
+    while len(fens) < n:
+        board = chess.Board()
+        for _ in range(choose.randrange(4, 80)):
+            legal = list(board.legal_moves)
+            if not legal:
+                break
+            board.push(choose.choice(legal))
+        fens.append(board.fen())
+    return fens
+
+
+@given(st.integers(0, 10**9))
+@settings(max_examples=20, deadline=None)
+def test_the_filter_is_its_twin(material, seed: int) -> None:
+    engine = Engine(material, hash_mb=1)
+
+    def evaluate(board: chess.Board) -> int:
+        return engine.evaluate(notation.from_fen(board.fen()))
+
+    fens = random_fens(seed, 8)
+    for fen, ours in zip(fens, quiet(records(fens), material).tolist(), strict=True):
+        board = chess.Board(fen)
+        if board.is_check():
+            assert not ours
+            continue
+        value = evaluate(board)
+        try:
+            theirs = naive.quiescence(board, evaluate, value, value + 1) == value
+        except naive.Unsure:
+            continue
+        assert ours == theirs, fen
+
+
+def test_positions_have_no_say_in_each_other(material) -> None:
+    found = records(random_fens(1, 300))
+    mask = quiet(found, material)
+    assert 0.2 < mask.mean() < 0.9
+    order = np.random.default_rng(1).permutation(len(found))
+    assert (quiet(found[order], material) == mask[order]).all()
+    one_by_one = [bool(quiet(found[i : i + 1], material)[0]) for i in range(len(found))]
+    assert one_by_one == mask.tolist()
+    assert quiet(found[:0], material).tolist() == []
+
+
+def test_a_net_that_is_none_is_told(tmp_path) -> None:
+    with pytest.raises(UserError, match=r"no\.nnue"):
+        quiet(records([chess.STARTING_FEN]), tmp_path / "no.nnue")
