@@ -92,8 +92,7 @@ def tournament(
         "code": artifacts.code_hash("tournament.runner", blocks),
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
-        summary = _play(pairs, players, settings, journal, processes or cores())
-        places = {entry["pair"]: index for index, entry in enumerate(journal)}
+        summary, places = _play(pairs, players, settings, journal, processes or cores())
         with artifacts.atomic(output) as temporary, open(temporary, "w", newline="\n") as file:
             for pair in pairs:
                 file.writelines(journal[places[pair.number]]["games"])
@@ -115,23 +114,25 @@ def _play(
     settings: Settings,
     journal: Journal,
     processes: int,
-) -> Summary:
+) -> tuple[Summary, dict[int, int]]:
+    """Plays the pairs that are left; returns where in the journal each pair stands, too."""
     summary = Summary(list(players))
-    finished = set()
-    for entry in journal:
-        finished.add(entry["pair"])
+    places: dict[int, int] = {}
+    for index, entry in enumerate(journal):
+        places[entry["pair"]] = index
         summary.add(entry["outcome"])
-    left = [pair for pair in pairs if pair.number not in finished]
+    left = [pair for pair in pairs if pair.number not in places]
     if not left:
-        return summary
+        return summary, places
     prepare = partial(Table, dict(players), settings)
     done = 2 * (len(pairs) - len(left))
     with Progress(2 * len(pairs), "games", "tournament", done) as progress:
         for entry in workers.run(left, prepare, min(processes, len(left))):
+            places[entry["pair"]] = len(journal)
             journal.append(entry)
             summary.add(entry["outcome"])
             progress.advance(2, score=summary.progress())
-    return summary
+    return summary, places
 
 
 class Table:
