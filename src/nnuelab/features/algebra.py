@@ -57,7 +57,7 @@ class Product:
 
     @cached_property
     def max_active(self) -> int:
-        return math.prod(block.max_active for block in self.factors)
+        return min(math.prod(block.max_active for block in self.factors), self.size)
 
     def feature_name(self, index: int) -> str:
         values = np.unravel_index(index, self.shape)
@@ -199,7 +199,7 @@ class FeatureSet:
         for offset, term in zip(self.offsets, self.terms, strict=True):
             shared = term.factors[0].virtual() if len(term.factors) == 1 else None
             if shared is not None:
-                found[offset : offset + term.size] = start + shared
+                found[offset : offset + term.size] = np.where(shared >= 0, start + shared, -1)
                 start += int(shared.max()) + 1
         return found if start else None
 

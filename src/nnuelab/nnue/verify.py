@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from nnuelab import artifacts, data
 from nnuelab.chess.position import POSITION
 from nnuelab.data import records
 from nnuelab.errors import UserError
+from nnuelab.features import FeatureSet
 from nnuelab.jit import jit
 from nnuelab.nnue import checkpoint as checkpoints
-from nnuelab.nnue import inference, netfile
-from nnuelab.nnue.first_layer import Threads
+from nnuelab.nnue import inference, memory, netfile
+from nnuelab.nnue.first_layer import Batch, Threads
 from nnuelab.nnue.loader import extract
 
 CLOSE = 50  # centipawns; the study asks that most differences be within this
@@ -91,12 +93,9 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
 def float_outputs(checkpoint: checkpoints.Checkpoint, chosen: np.ndarray) -> np.ndarray:
     """Centipawns of the float net, float64 [n]."""
     feature_set = checkpoint.features
-    tables, network, threads = feature_set.tables(), checkpoint.network(), Threads(1)
+    network, threads = checkpoint.network(), Threads(1)
     with torch.no_grad():
-        parts = [
-            network(extract(tables, chosen[i : i + PART], feature_set.max_active), threads)
-            for i in range(0, len(chosen), PART)
-        ]
+        parts = [network(batch, threads) for batch in _batches(feature_set, chosen)]
     return torch.cat(parts).double().numpy()
 
 
@@ -105,12 +104,17 @@ def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> tuple[np.ndarray, i
     evaluator = inference.Evaluator(net)
     values = np.empty(len(chosen), np.int64)
     _evaluate(evaluator.record, chosen, values)
-    feature_set = net.features
-    saturated = 0
-    for i in range(0, len(chosen), PART):
-        batch = extract(feature_set.tables(), chosen[i : i + PART], feature_set.max_active)
-        saturated += _overflowing(net.w1, net.b1, batch.rows, batch.n)
+    saturated = sum(
+        _overflowing(net.w1, net.b1, batch.rows, batch.n)
+        for batch in _batches(net.features, chosen)
+    )
     return values, saturated
+
+
+def _batches(feature_set: FeatureSet, chosen: np.ndarray) -> Iterator[Batch]:
+    step = memory.positions_at_once(feature_set, PART)
+    for i in range(0, len(chosen), step):
+        yield extract(feature_set.tables(), chosen[i : i + step], feature_set.max_active)
 
 
 @jit
