@@ -202,9 +202,11 @@ def test_the_code_hash_covers_what_a_file_of_blocks_imports(monkeypatch):
     assert kernels - artifacts.sources("nnue.training")
     before = artifacts.code_hash("nnue.training", files)
     other = artifacts.code_hash("nnue.training", features.block_files("ALL"))
+    alone = artifacts.code_hash(None, files)
     read = Path.read_bytes
     for kernel in kernels - artifacts.sources("nnue.training"):
         edited = {kernel: b"# edited\n"}
         monkeypatch.setattr(Path, "read_bytes", lambda p, e=edited: read(p) + e.get(p, b""))
         assert artifacts.code_hash("nnue.training", files) != before
+        assert artifacts.code_hash(None, files) != alone
         assert artifacts.code_hash("nnue.training", features.block_files("ALL")) == other

@@ -79,6 +79,10 @@ def test_canonical_form(text, canonical):
         ("H+ALL+HV", "the term ALL occurs twice"),
         ("ALL*ALL*ALL", "452,984,832 features"),
         ("KB(16,2)", "2 parameters are given; write KB(n)"),
+        # In a parameter: the place in the whole text.
+        ("H+PHASE(4,)", "'H+PHASE(4,)': a block is missing before ')' at column 11"),
+        ("PHASE(2,PHASE(3,H*))", "PHASE(3,H*))': a block is missing before ')' at column 19"),
+        ("PHASE(4,H V)", "'PHASE(4,H V)': unexpected 'V' at column 11"),
         pytest.param("(" * 5000 + "ALL" + ")" * 5000, "nested too deeply", id="nested"),
     ],
 )
@@ -89,7 +93,16 @@ def test_what_is_not_an_expression_is_refused_with_the_place(text, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("wrong", "right"), [("PIECES", "PIECE"), ("al", "ALL"), ("D3", "D2")])
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("PIECES", "PIECE"),
+        ("al", "ALL"),
+        ("D3", "D2"),
+        ("HALF-KP", "HALFKP"),
+        ("KING-ALL", "KINGALL"),
+    ],
+)
 def test_unknown_block_names_the_nearest(wrong, right):
     with pytest.raises(UnknownBlock, match=f"{wrong}.*did you mean {right}"):
         parse(f"H+{wrong}")

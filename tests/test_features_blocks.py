@@ -74,10 +74,16 @@ def function(body: str, name: str = "MINE", concepts: str = "FILES, COLORS") -> 
         (function("return 0, 0", name="H"), "the name H is taken by the block H of"),
         (function("return 0, 0", name="HV"), "the name HV is taken by the block ALL of"),
         (function("return 0, 0", concepts=""), "name at least one concept"),
+        (function("raise ValueError('one\\ntwo')"), "own pawn on a1: one two"),
+        ("import sys\n\nsys.exit(3)\n", "mine.py, line 3: it ends the program"),
+        ("raise RuntimeError('one\\n  two')\n", "mine.py, line 1: RuntimeError: one two"),
+        ("x = 1\0\n", "null bytes"),
+        ("'\ud800'\n", "mine.py"),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_wrong(text, message, tmp_path):
-    path = write(tmp_path, text)
+    path = tmp_path / "mine.py"
+    path.write_bytes(text.encode(errors="surrogatepass"))
     with pytest.raises(UserError) as error:
         add_files([path])
     assert str(path) in str(error.value)
@@ -106,3 +112,19 @@ def test_a_missing_file_is_named(tmp_path):
 def test_two_files_may_not_define_one_name(tmp_path):
     with pytest.raises(UserError, match=r"other\.py: the name CENTRE is taken .*mine\.py"):
         add_files([write(tmp_path, GOOD), write(tmp_path, GOOD, "other.py")])
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("return {}[n]", r"mine\.py: OWN\(3\): own fails: KeyError: 3"),
+        ("return n", r"mine\.py: OWN\(3\): own returns no block: 3"),
+        ("raise ValueError('n is odd')", r"OWN\(n\): n is odd"),
+    ],
+)
+def test_a_family_that_fails_is_told_in_a_line(body, message, tmp_path):
+    text = "from nnuelab.features import *\n\n"
+    text += '@family("OWN", Number("n", range(9)), examples=())\n'
+    add_files([write(tmp_path, f"{text}def own(n):\n    {body}\n")])
+    with pytest.raises(UserError, match=message):
+        parse("ALL+OWN(3)")

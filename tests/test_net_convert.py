@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import nnuelab.cli.net  # noqa: F401  (registers the command)
+from nnuelab import artifacts
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
-from nnuelab.features import COLORS, FILES, RANKS, ROLES, SQUARES, Concept, registry
+from nnuelab.features import COLORS, FILES, RANKS, ROLES, SQUARES, Concept, parse, registry
 from nnuelab.nnue import bullet, study
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
@@ -151,7 +152,12 @@ def test_another_block_of_a_study_s_name_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "reason"), [("H*V", "no products as H[*]V"), ("RIM", "no such block as RIM")]
+    ("expression", "reason"),
+    [
+        ("H*V", "no products as H[*]V, they know .*; keep the net as .nnue"),
+        ("RIM", "no such block as RIM"),
+        ("PHASE(4,H+V)", r"no such block as PHASE\(4,H\+V\)"),
+    ],
 )
 def test_what_the_study_does_not_know_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str, reason: str
@@ -165,10 +171,12 @@ def test_what_the_study_does_not_know_is_refused(
         "    return color if square % 8 == 0 else None\n"
     )
     monkeypatch.setenv(registry.VARIABLE, str(blocks))
-    write_net(tmp_path / "net.nnue", random_net(expression, 8, 8))
+    # Another scale would not help: first of all the features are what the format can't hold.
     with pytest.raises(UserError, match=reason):
-        write_nn(tmp_path / "net.nn", read_net(tmp_path / "net.nnue"))
+        write_nn(tmp_path / "net.nn", random_net(expression, 8, 8, l1_shift=3))
     assert not (tmp_path / "net.nn").exists()
+    with pytest.raises(UserError, match=reason):
+        study.study_name(parse(expression))
 
 
 # bullet's layout ---------------------------------------------------------------------------------
@@ -292,3 +300,7 @@ def test_a_converted_net_says_where_it_comes_from(files: dict[str, Path]) -> Non
     told = json.loads(output.with_name("out.bin.json").read_text())
     assert told["parameters"] == {"feature_set": "ALL", "l1": 8, "l2": 8, **SCALES}
     assert list(told["inputs"]) == ["net"]
+    assert told["code"] == artifacts.code_hash("nnue.bullet")
+    assert convert(files["nnue"], output.with_name("out.nn")).exit_code == 0
+    told = json.loads(output.with_name("out.nn.json").read_text())
+    assert told["code"] == artifacts.code_hash("nnue.netfile")

@@ -35,6 +35,30 @@ def test_features_that_differ_only_in_the_bucket_share_weights():
     assert parse("ALL+KA").virtual() is None
 
 
+def test_phases_and_named_sums_share_the_weights_of_what_they_are_made_of(tmp_path, monkeypatch):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from nnuelab.features import named, parse\n"
+        'mine = named("MINE", parse("KB(4)+H"), "King buckets and files.")\n'
+    )
+    monkeypatch.setenv("NNUELAB_BLOCKS", str(path))
+    inner = parse("KB(4)+H").virtual()
+    assert inner is not None
+    np.testing.assert_array_equal(parse("MINE").virtual(), inner)
+    features = parse("V+PHASE(3,MINE)")
+    shared = features.virtual()
+    assert shared is not None
+    assert (shared[:96] == -1).all()
+    for index in (96, 96 + 500, 96 + len(inner) + 7):  # king buckets of the first and second phase
+        same = np.flatnonzero(shared == shared[index])
+        assert same.tolist() == [index + bucket * 768 for bucket in range(4)]
+    for phase in range(3):
+        start = 96 + phase * len(inner)
+        assert (shared[start + 4 * 768 : start + len(inner)] == -1).all()
+    assert sorted(set(shared.tolist())) == list(range(-1, 3 * 768))
+    assert parse("PHASE(3,H)").virtual() is None
+
+
 def test_a_row_is_its_own_and_the_shared_part():
     found = network()
     rows = found.rows()

@@ -21,6 +21,7 @@ from nnuelab import artifacts, features
 from nnuelab.data.records import NO_SCORE, RECORD, from_fen
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue import memory
 from nnuelab.nnue.first_layer import Batch, Threads, first_layer
 from nnuelab.nnue.loader import Labelled as LabelledBatch
 from nnuelab.nnue.losses import Objective
@@ -295,3 +296,28 @@ def test_the_network_learns(datasets: tuple[Path, Path], tmp_path: Path) -> None
     losses = pd.read_csv(tmp_path / "history.csv")["train_loss"]
     assert losses.iloc[-1] < 0.1 * losses.iloc[0]
     assert features.parse("ALL").size == checkpoints.read(tmp_path / "checkpoint.pt").sizes[0]
+
+
+def test_too_much_for_the_machine_is_told_before_it_is_taken(
+    datasets: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "installed", lambda: 24_000_000_000)
+    settings = replace(SETTINGS, feature_set="MB*AB*H", l1=512, batch_size=1024)
+    with pytest.raises(
+        UserError, match=r"MB\*AB\*H takes at least [\d,.]+ GB.* has 24\.0"
+    ) as error:
+        train(settings, *datasets, tmp_path / "c.pt", tmp_path / "h.csv")
+    assert "56,623,104 rows of 512 weights" in str(error.value)
+    assert "up to 11,596,928 active features" in str(error.value)
+    assert not list(tmp_path.iterdir())
+    # Half of it is the lists: what matters is their number, not the weights'.
+    with pytest.raises(UserError, match="up to 362,404 active features"):
+        memory.check_training(features.parse("MB*AB"), 8, 16384)
+    memory.check_training(features.parse("MB*AB"), 8, 1024)
+    memory.check_training(features.parse("KA+PHASE(4,KB(16))"), 512, 16384)
+
+
+def test_wide_sets_are_verified_in_smaller_parts() -> None:
+    assert memory.positions_at_once(features.parse("ALL"), 4096) == 4096
+    assert memory.positions_at_once(features.parse("MB*AB"), 4096) == (1 << 28) // (8 * 362_404)
+    assert memory.positions_at_once(features.parse("MB*AB*H"), 4096) == 2

@@ -184,18 +184,17 @@ def sources(module: str) -> set[Path]:
 
 
 def code_hash(module: str | None, files: Iterable[Path | str] = ()) -> str:
-    """A short content hash of what a job runs: a module and files, with what they import.
+    """A short content hash of what a job runs: a module, if any, and files, with their imports.
 
     Snakemake rules carry it as a parameter, so that an edit of the code that a job runs remakes
     what the job made, and an edit elsewhere doesn't. It depends on contents and on names below the
     package, not on where the project lies.
     """
     used = {Path(file).resolve() for file in files}
-    if module:
-        # A block's file brings the kernels of its kind, which no other module need name.
-        brought = {n for file in used if file.suffix == ".py" for n in _imported(file)}
-        names = {module, *(name.removeprefix("nnuelab.") for name in brought if _source(name))}
-        used = used.union(*map(sources, names))
+    # A block's file brings the kernels of its kind, which no other module need name.
+    brought = {n for file in used if file.suffix == ".py" for n in _imported(file)}
+    names = {name.removeprefix("nnuelab.") for name in brought if _source(name)}
+    used = used.union(*map(sources, names | ({module} if module else set())))
     # By content where two of the user's files have the same name in different folders.
     named = sorted(
         (

@@ -6,3 +6,8 @@ class UserError(Exception):
 
     The command line prints it as ``nnuelab: error: MESSAGE`` on stderr and exits with status 1.
     """
+
+
+def one_line(error: object) -> str:
+    """What an error of others says, in one line."""
+    return " ".join(str(error).split())

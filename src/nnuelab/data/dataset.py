@@ -18,7 +18,7 @@ import numpy as np
 
 from nnuelab import artifacts
 from nnuelab.data.records import RECORD
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,11 @@ def _mapped(path: Path) -> np.ndarray:
     except FileNotFoundError:
         raise UserError(f"there is no dataset {path}; make it with `nnuelab label`") from None
     except (ValueError, EOFError, OSError) as error:
-        raise UserError(f"{path} is no dataset, or cut off: {error}; make it again") from error
+        # Of what is no .npy at all, numpy says that it was pickled.
+        reason = "it is no .npy file" if "pickle" in str(error) else one_line(error)
+        raise UserError(
+            f"{path} is no dataset, or cut off: {reason}; give one that `nnuelab label` made"
+        ) from error
     if not isinstance(records, np.ndarray) or records.dtype != RECORD or records.ndim != 1:
         raise UserError(
             f"{path} is a numpy file, but not of this version's positions; make it again"

@@ -183,6 +183,10 @@ class Block(ABC):
         """Active features by the definition, each once, in any order; plain Python, slow."""
 
     @abstractmethod
+    def meaning(self) -> tuple[Any, ...]:
+        """What tells its features from others, for its fingerprint: tables, numbers, functions."""
+
+    @abstractmethod
     def kernels(self) -> Kernels:
         """The same for jitted code; called when a feature set is to be extracted or played."""
 
@@ -201,8 +205,8 @@ class Block(ABC):
     def virtual(self) -> np.ndarray | None:
         """int64[size]: features of one number share weights in training, besides their own.
 
-        Rare features learn from their like that way; None when there are none. The sums of both are
-        the weights of the net.
+        Numbers begin at 0, -1 is for features that share none. Rare features learn from their like
+        that way; None when there are none. The sums of both are the weights of the net.
         """
         return None
 

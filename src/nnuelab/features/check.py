@@ -180,6 +180,10 @@ def pack(positions: list[np.void]) -> np.ndarray:
 
 Property = Callable[[FeatureSet, list[Game]], None]
 PROPERTIES: dict[str, Property] = {}
+FOUNDATIONS = ("extraction = definition", "indices and bounds")
+"""Where one of these fails, those behind it would overwrite memory, or blame something else."""
+
+AT_ONCE = 1 << 26  # features, in lists as long as they can get: 256 MB
 
 
 def _property(name: str) -> Callable[[Property], Property]:
@@ -309,24 +313,29 @@ def incremental_over_many_moves(features: FeatureSet, games: list[Game]) -> None
 @_property("batch extraction = definition")
 def batch_is_definition(features: FeatureSet, games: list[Game]) -> None:
     """The extractor for training agrees with the definition, and pads with -1."""
+    width = features.max_active + 1  # a column more, to see the padding
+    step = max(AT_ONCE // (2 * width), 1)
     for game in games:
-        positions = game.positions
-        shape = len(positions), features.max_active + 1  # a column more, to see the padding
-        rows = [np.full(shape, -2, np.int32) for _ in range(2)]
-        counts = [np.zeros(len(positions), np.int64) for _ in range(2)]
-        kernels.batch(features.tables().record, pack(positions), *rows, *counts)
-        for i, position in enumerate(positions):
-            for side in range(2):
-                perspective = int(position["turn"]) ^ side
-                wanted = game.defined(features, i, perspective)
-                n = int(counts[side][i])
-                found = sorted(rows[side][i, :n].tolist())
-                if found != wanted:
-                    raise PropertyFailed(
-                        _difference(features, position, perspective, wanted, found)
-                    )
-                if (rows[side][i, n:] != -1).any():
-                    raise PropertyFailed(f"{_place(position, perspective)}: not padded with -1")
+        for start in range(0, len(game.positions), step):
+            _batch_is_definition(features, game, range(len(game.positions))[start : start + step])
+
+
+def _batch_is_definition(features: FeatureSet, game: Game, numbers: range) -> None:
+    positions = [game.positions[number] for number in numbers]
+    shape = len(positions), features.max_active + 1
+    rows = [np.full(shape, -2, np.int32) for _ in range(2)]
+    counts = [np.zeros(len(positions), np.int64) for _ in range(2)]
+    kernels.batch(features.tables().record, pack(positions), *rows, *counts)
+    for i, (number, position) in enumerate(zip(numbers, positions, strict=True)):
+        for side in range(2):
+            perspective = int(position["turn"]) ^ side
+            wanted = game.defined(features, number, perspective)
+            n = int(counts[side][i])
+            found = sorted(rows[side][i, :n].tolist())
+            if found != wanted:
+                raise PropertyFailed(_difference(features, position, perspective, wanted, found))
+            if (rows[side][i, n:] != -1).any():
+                raise PropertyFailed(f"{_place(position, perspective)}: not padded with -1")
 
 
 def _updated(

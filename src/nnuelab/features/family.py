@@ -10,12 +10,33 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
 from nnuelab.features.block import Block, check_definition, definition_of
 
+if TYPE_CHECKING:
+    from nnuelab.features.algebra import FeatureSet
+
 _PATH = re.compile(r"[A-Za-z0-9._/-]+")
+
+
+@dataclass(frozen=True)
+class Given:
+    """What stands in an expression for a parameter.
+
+    Attributes
+    ----------
+    text : str
+    files : dict
+        Contents that are taken for those of the files with these names.
+    parse : function
+        Takes nothing; returns the feature set that the text is.
+    """
+
+    text: str
+    files: Mapping[str, str]
+    parse: Callable[[], FeatureSet]
 
 
 @dataclass(frozen=True)
@@ -31,13 +52,8 @@ class Parameter(ABC):
     name: str
 
     @abstractmethod
-    def read(self, text: str, files: Mapping[str, str]) -> Any:
+    def read(self, given: Given) -> Any:
         """The value that a text stands for: hashable, equal for equal parameters.
-
-        Parameters
-        ----------
-        files : dict
-            Contents that are taken for those of the files with these names.
 
         Raises
         ------
@@ -56,7 +72,8 @@ class Number(Parameter):
 
     choices: range | tuple[int, ...]
 
-    def read(self, text: str, files: Mapping[str, str]) -> int:
+    def read(self, given: Given) -> int:
+        text = given.text
         if not text.isascii() or not text.isdigit() or int(text) not in self.choices:
             raise ValueError(f"{self.name} is {text!r}, should be {self._possible()}")
         return int(text)
@@ -73,20 +90,19 @@ class Word(Parameter):
 
     choices: tuple[str, ...]
 
-    def read(self, text: str, files: Mapping[str, str]) -> str:
-        if text.upper() not in self.choices:
-            raise ValueError(f"{self.name} is {text!r}, should be one of {', '.join(self.choices)}")
-        return text.upper()
+    def read(self, given: Given) -> str:
+        if given.text.upper() not in self.choices:
+            possible = ", ".join(self.choices)
+            raise ValueError(f"{self.name} is {given.text!r}, should be one of {possible}")
+        return given.text.upper()
 
 
 @dataclass(frozen=True)
 class Expression(Parameter):
     """A feature set."""
 
-    def read(self, text: str, files: Mapping[str, str]) -> Any:
-        from nnuelab.features.text import parse
-
-        return parse(text, files)
+    def read(self, given: Given) -> FeatureSet:
+        return given.parse()
 
 
 @dataclass(frozen=True)
@@ -108,14 +124,14 @@ class File(Parameter):
     Expressions are parts of paths, command lines and PGN tags: so not every path can be in one.
     """
 
-    def read(self, text: str, files: Mapping[str, str]) -> Listing:
-        if not _PATH.fullmatch(text):
+    def read(self, given: Given) -> Listing:
+        if not _PATH.fullmatch(given.text):
             raise ValueError(
-                f"{self.name} is {text!r}, should be a path of letters, digits and . _ - /"
+                f"{self.name} is {given.text!r}, should be a path of letters, digits and . _ - /"
             )
-        text = posixpath.normpath(text)
-        if text in files:
-            return Listing(text, files[text])
+        text = posixpath.normpath(given.text)
+        if text in given.files:
+            return Listing(text, given.files[text])
         try:
             return Listing(text, Path(text).read_text(), Path(text).resolve())
         except (OSError, UnicodeDecodeError) as error:
@@ -153,29 +169,45 @@ class Family:
         """``KB(n)``."""
         return f"{self.name}({', '.join(parameter.name for parameter in self.parameters)})"
 
-    def block(self, texts: list[str], files: Mapping[str, str]) -> Block:
+    def block(self, given: list[Given]) -> Block:
         """The block with these parameters.
 
         Raises
         ------
         ValueError
             When they are too many, too few or not possible.
+        UserError
+            When the function that makes the block fails.
         """
-        if len(texts) != len(self.parameters):
-            raise ValueError(f"{len(texts)} parameters are given; write {self.usage}")
+        if len(given) != len(self.parameters):
+            raise ValueError(f"{len(given)} parameters are given; write {self.usage}")
         values = tuple(
-            parameter.read(text, files)
-            for parameter, text in zip(self.parameters, texts, strict=True)
+            parameter.read(one) for parameter, one in zip(self.parameters, given, strict=True)
         )
         if values not in self._made:
             shown = ",".join(p.text(v) for p, v in zip(self.parameters, values, strict=True))
+            name = f"{self.name}({shown})"
             self._made[values] = dataclasses.replace(
-                self.make(*values),
-                name=f"{self.name}({shown})",
+                self._call(name, values),
+                name=name,
                 definition=self.definition,
                 file=self.file,
             )
         return self._made[values]
+
+    def _call(self, name: str, values: tuple[Any, ...]) -> Block:
+        try:
+            made = self.make(*values)
+        except (UserError, ValueError):
+            raise
+        except Exception as error:
+            raise UserError(
+                f"{self.file}: {name}: {self.make.__name__} fails: "
+                f"{type(error).__name__}: {one_line(error)}"
+            ) from error
+        if not isinstance(made, Block):
+            raise UserError(f"{self.file}: {name}: {self.make.__name__} returns no block: {made!r}")
+        return made
 
 
 def family(

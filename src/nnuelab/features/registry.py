@@ -12,7 +12,8 @@ from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
+from nnuelab.features import fingerprint
 from nnuelab.features.block import Block
 from nnuelab.features.family import Family
 
@@ -81,22 +82,27 @@ def _blocks_of(path: Path) -> list[Block | Family]:
     place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     name = f"nnuelab_blocks_{path.stem}_{place}"
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if spec is None:
         raise UserError(f"{path} is not a Python file; the name of a file of blocks ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # where numba looks for it when it loads what it has compiled
     try:
-        spec.loader.exec_module(module)
-    except UserError:
-        raise
+        # Not by the loader: its compiled files miss a second edit within one second.
+        code = compile(fingerprint.tree(path), str(path), "exec", dont_inherit=True)
+        exec(code, vars(module))
+    except UserError as error:
+        raise UserError(one_line(error)) from error
     except SyntaxError as error:
-        raise UserError(f"{error.filename}, line {error.lineno}: {error.msg}") from error
+        line = f", line {error.lineno}" if error.lineno else ""
+        raise UserError(f"{path}{line}: {one_line(error.msg)}") from error
+    except SystemExit as error:
+        raise UserError(
+            f"{_place(path, error)}: it ends the program; a file of blocks only defines them"
+        ) from error
     except Exception as error:
-        lines = [
-            f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)
-        ]
-        place = f"{path}, line {lines[-1]}" if lines else str(path)
-        raise UserError(f"{place}: {type(error).__name__}: {error}") from error
+        raise UserError(
+            f"{_place(path, error)}: {type(error).__name__}: {one_line(error)}"
+        ) from error
     blocks = [
         value
         for value in vars(module).values()
@@ -107,3 +113,10 @@ def _blocks_of(path: Path) -> list[Block | Family]:
     if not blocks:
         raise UserError(f"{path} defines no feature block: decorate a function with @piece_square")
     return list(dict.fromkeys(blocks))
+
+
+def _place(path: Path, error: BaseException) -> str:
+    """The file, and its line that led to an error, where one did."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return f"{path}, line {lines[-1]}" if lines else str(path)

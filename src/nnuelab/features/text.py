@@ -10,12 +10,14 @@ import difflib
 import re
 from collections.abc import Mapping
 
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
 from nnuelab.features import registry
 from nnuelab.features.algebra import FeatureSet
 from nnuelab.features.block import Block
+from nnuelab.features.family import Given
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_HYPHENATED = re.compile(r"(-[A-Za-z0-9_]+)*")
 
 
 class UnknownBlock(UserError):
@@ -48,12 +50,19 @@ def parse(text: str, files: Mapping[str, str] | None = None) -> FeatureSet:
 
 
 class _Parser:
-    """Recursive descent over sum = product {"+" product}, product = atom {"*" atom}."""
+    """Recursive descent over sum = product {"+" product}, product = atom {"*" atom}.
 
-    def __init__(self, text: str, files: Mapping[str, str]) -> None:
+    A parameter that is an expression is parsed where it stands, between ``start`` and ``end``: what
+    is wrong in it is told by its place in the whole text.
+    """
+
+    def __init__(
+        self, text: str, files: Mapping[str, str], start: int = 0, end: int | None = None
+    ) -> None:
         self.text = text.rstrip()
         self.files = files
-        self.position = 0
+        self.position = start
+        self.end = len(self.text) if end is None else end
 
     def error(self, message: str, position: int) -> UserError:
         return UserError(
@@ -64,9 +73,9 @@ class _Parser:
     @property
     def character(self) -> str:
         """The next one that is no space, "" at the end."""
-        while self.text[self.position : self.position + 1].isspace():
+        while self.position < self.end and self.text[self.position].isspace():
             self.position += 1
-        return self.text[self.position : self.position + 1]
+        return self.text[self.position] if self.position < self.end else ""
 
     def take(self, character: str) -> bool:
         found = self.character == character
@@ -80,7 +89,7 @@ class _Parser:
         return expression
 
     def unexpected(self) -> UserError:
-        name = _NAME.match(self.text, self.position)
+        name = _NAME.match(self.text, self.position, self.end)
         return self.error(f"unexpected {name[0] if name else self.character!r}", self.position)
 
     def sum(self) -> FeatureSet:
@@ -102,18 +111,22 @@ class _Parser:
                 raise self.error("a closing parenthesis is missing", self.position)
             return expression
         found = self.character
-        name = _NAME.match(self.text, self.position)
+        name = _NAME.match(self.text, self.position, self.end)
         if name is None:
             if found and found not in "+*)":
                 raise self.unexpected()
+            behind = self.text[self.position : self.position + 1]  # of the whole, for a parameter
             raise self.error(
-                f"a block is missing before {repr(found) if found else 'the end'}", self.position
+                f"a block is missing before {repr(behind) if behind else 'the end'}", self.position
             )
         self.position = name.end()
         return FeatureSet.of(self.block(name[0]))
 
     def block(self, name: str) -> Block:
         known = registry.load()
+        # Names have no hyphen, but some write HALF-KP: the nearest is sought for the whole word.
+        rest = _HYPHENATED.match(self.text, self.position, self.end)
+        name += rest[0] if rest else ""
         if name.upper() not in known:
             nearest = difflib.get_close_matches(name.upper(), known, n=1, cutoff=0.0)[0]
             names = ", ".join(
@@ -121,7 +134,7 @@ class _Parser:
             )
             raise UnknownBlock(
                 f"feature set {self.text!r}: there is no block {name!r}; did you mean {nearest}? "
-                f"(blocks: {names})"
+                f"(blocks: {names}; those of a file of your own with --blocks FILE)"
             )
         found = known[name.upper()]
         start = self.position
@@ -129,24 +142,30 @@ class _Parser:
             if self.take("("):
                 raise self.error(f"{found.name} has no parameters, unexpected '('", start)
             return found
-        parameters = self.parameters() if self.take("(") else []
+        given = self.parameters() if self.take("(") else []
         try:
-            return found.block(parameters, self.files)
+            return found.block(given)
         except ValueError as error:
-            raise UserError(f"feature set {self.text!r}: {found.usage}: {error}") from error
+            raise UserError(
+                f"feature set {self.text!r}: {found.usage}: {one_line(error)}"
+            ) from error
 
-    def parameters(self) -> list[str]:
-        """The texts between the parentheses, which may hold parentheses themselves."""
+    def parameters(self) -> list[Given]:
+        """What stands between the parentheses, which may hold parentheses themselves."""
         start, depth = self.position, 1
         commas = []
         while depth:
-            character = self.text[self.position : self.position + 1]
-            if not character:
+            if self.position >= self.end:
                 raise self.error("a closing parenthesis is missing", self.position)
+            character = self.text[self.position]
             depth += (character == "(") - (character == ")")
             if character == "," and depth == 1:
                 commas.append(self.position)
             self.position += 1
         ends = [*commas, self.position - 1]
         starts = [start, *(comma + 1 for comma in commas)]
-        return [self.text[a:b].strip() for a, b in zip(starts, ends, strict=True)]
+        return [self.given(a, b) for a, b in zip(starts, ends, strict=True)]
+
+    def given(self, start: int, end: int) -> Given:
+        inner = _Parser(self.text, self.files, start, end)
+        return Given(self.text[start:end].strip(), self.files, inner.parse)

@@ -29,6 +29,7 @@ import numpy as np
 
 from nnuelab import artifacts, features
 from nnuelab.errors import UserError
+from nnuelab.features import fingerprint
 from nnuelab.nnue import study
 from nnuelab.nnue.netfile import Net
 
@@ -135,7 +136,8 @@ def read(path: Path | str, l2: int | None, shifts: Mapping[str, int]) -> Net:
     w1[_order()] = arrays["w1"]
     try:
         fields: dict[str, Any] = {**arrays, **shifts, "w1": w1, "w2": arrays["w2"].T}
-        return Net("ALL", **fields, provenance={"format": "bullet"})
+        blocks = fingerprint.of_blocks(features.parse("ALL"))
+        return Net("ALL", **fields, provenance={"format": "bullet"}, blocks=blocks)
     except ValueError as error:
         raise UserError(f"{path} can't be a net of this project: {error}") from error
 

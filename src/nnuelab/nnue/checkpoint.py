@@ -12,7 +12,7 @@ import torch
 
 from nnuelab import artifacts
 from nnuelab.errors import UserError
-from nnuelab.features import FeatureSet, parse
+from nnuelab.features import FeatureSet, fingerprint, parse
 from nnuelab.nnue.network import Network
 
 FORMAT = 2
@@ -41,6 +41,8 @@ class Checkpoint:
         A row of history.csv per epoch.
     files : dict
         Content of the files that the feature set names, by name.
+    blocks : dict
+        Fingerprint of each block's definition, by name.
     """
 
     feature_set: str
@@ -52,6 +54,7 @@ class Checkpoint:
     generator: torch.Tensor
     history: list[dict[str, float]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, str] = field(default_factory=dict)
 
     @property
     def features(self) -> FeatureSet:
@@ -66,7 +69,8 @@ class Checkpoint:
 
     def network(self) -> Network:
         """The float net."""
-        network = Network(*self.sizes, torch.Generator(), virtual=self.features.virtual())
+        virtual = self.features.virtual() if "shared" in self.model else None
+        network = Network(*self.sizes, torch.Generator(), virtual=virtual)
         network.load_state_dict(self.model)
         return network
 
@@ -86,7 +90,24 @@ class Checkpoint:
 
 
 def read(path: Path | str) -> Checkpoint:
-    """Reads a checkpoint.
+    """Reads a checkpoint of a feature set whose blocks are still what they were.
+
+    Raises
+    ------
+    UserError
+        When there is none, the file is damaged or something else, or a block is not there or
+        defined otherwise now.
+    """
+    checkpoint = load(path)
+    try:
+        fingerprint.check(checkpoint.features, checkpoint.blocks)
+    except UserError as error:
+        raise type(error)(f"{path}: {error}") from error
+    return checkpoint
+
+
+def load(path: Path | str) -> Checkpoint:
+    """Reads a checkpoint, whatever has become of its blocks.
 
     Raises
     ------

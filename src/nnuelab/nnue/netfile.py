@@ -6,8 +6,9 @@ The project's file is, in order, all little-endian:
 magic                 8 bytes, ``NNUELAB\\0``
 version               uint32, the version of this layout (now 1)
 length                uint32, bytes of the header
-header                UTF-8 JSON: canonical feature set, sizes, activation, scales, shifts, the list
-                      of arrays (name, dtype, shape) and provenance
+header                UTF-8 JSON: canonical feature set, fingerprints of its blocks, sizes,
+                      activation, scales, shifts, the list of arrays (name, dtype, shape) and
+                      provenance
 arrays                one after another in the order of that list, C order, no padding
 sha256                32 bytes, over everything before
 ====================  =============================================================================
@@ -33,6 +34,7 @@ import numpy as np
 
 from nnuelab import artifacts, features
 from nnuelab.errors import UserError
+from nnuelab.features import fingerprint
 from nnuelab.nnue import study
 
 MAGIC = b"NNUELAB\0"
@@ -80,6 +82,8 @@ class Net:
     files : dict
         Content of the files that the feature set names (the list of a TOPK), by name: a net needs
         no file but itself.
+    blocks : dict
+        Fingerprint of each block's definition when the net was trained, by name.
     """
 
     feature_set: str
@@ -94,6 +98,7 @@ class Net:
     out_shift: int = 4
     provenance: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    blocks: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         n, m = self.w1.shape if self.w1.ndim == 2 else (0, 0)
@@ -158,7 +163,7 @@ def read_net(path: Path | str) -> Net:
     ------
     UserError
         When the file is missing, truncated, corrupt, of a newer version, or doesn't fit the feature
-        set that it names.
+        set that it names: the blocks are not there, or defined otherwise now.
     """
     path = Path(path)
     try:
@@ -169,6 +174,8 @@ def read_net(path: Path | str) -> Net:
         ) from error
     try:
         net = _parse(content) if content[: len(MAGIC)] == MAGIC else _parse_nn(content)
+        feature_set = net.features
+        fingerprint.check(feature_set, net.blocks)
     except (ValueError, KeyError, TypeError) as error:
         # A header that lies about its arrays shows as one of these three.
         reason = str(error) if isinstance(error, ValueError) else f"bad header ({error!r})"
@@ -177,7 +184,7 @@ def read_net(path: Path | str) -> Net:
         ) from error
     except UserError as error:
         raise type(error)(f"{path}: {error}") from error
-    size = net.features.size
+    size = feature_set.size
     if net.n_features != size:
         raise UserError(
             f"{path} has {net.n_features} first-layer rows, but its feature set "
@@ -210,6 +217,7 @@ def _parse(content: bytes) -> Net:
         raise ValueError(f"it has {len(content) - 32 - offset} bytes behind its arrays")
     fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in _SHIFT_LIMITS}
     fields |= {"provenance": header["provenance"], "files": header.get("files", {})}
+    fields["blocks"] = header.get("blocks", {})
     return Net(header["feature_set"], **arrays, **fields)
 
 
@@ -217,6 +225,7 @@ def write_net(path: Path | str, net: Net) -> None:
     """Writes the project's file, atomically. The same net gives the same bytes."""
     header = {
         "feature_set": net.feature_set,
+        "blocks": dict(net.blocks),
         "sizes": {"features": net.n_features, "l1": net.l1, "l2": net.l2},
         "activation": ACTIVATION,
         "scales": net.scales,
@@ -265,6 +274,7 @@ def _parse_nn(content: bytes) -> Net:
         raw = fields["w1"]
         fields["w1"] = np.empty_like(raw)
         fields["w1"][study.order(feature_set)] = raw
+    fields["blocks"] = fingerprint.of_blocks(feature_set)
     return Net(feature_set.name, **fields, provenance={"format": "nn", "name": name})
 
 
@@ -277,6 +287,11 @@ def write_nn(path: Path | str, net: Net) -> None:
         When the layout can't hold the net: it has other shifts, an output weight outside int8, or
         features that the study doesn't know.
     """
+    feature_set = net.features
+    try:
+        order = study.order(feature_set)
+    except UserError as error:
+        raise type(error)(f"{path}: {error}") from error
     reasons = [
         f"{name} is {getattr(net, name)}, the format has {value}"
         for name, value in STUDY_SHIFTS.items()
@@ -293,10 +308,6 @@ def write_nn(path: Path | str, net: Net) -> None:
             f"{path}: the .nn format can't hold this net: {'; '.join(reasons)}; "
             "quantize with --scheme study"
         )
-    try:
-        order = study.order(features.parse(net.feature_set))
-    except UserError as error:
-        raise type(error)(f"{path}: {error}") from error
     body = _nn_name(net).encode() + b"\0" + struct.pack("<III", net.n_features, net.l1, net.l2)
     for key, array in {**net.arrays(), "w1": net.w1[order]}.items():
         body += array.astype(_NN_ARRAYS[key]).tobytes()
@@ -311,4 +322,4 @@ def _nn_name(net: Net) -> str:
         with suppress(UserError):
             if features.parse(study.our_expression(read)).name == net.feature_set:
                 return read
-    return study.study_name(net.feature_set)
+    return study.study_name(net.features)

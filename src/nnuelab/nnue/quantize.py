@@ -111,6 +111,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
             "accumulators": [accumulators.low, accumulators.high],
         },
         files=checkpoint.files,
+        blocks=checkpoint.blocks,
     )
 
 

@@ -52,15 +52,15 @@ def our_expression(name: str) -> str:
     return "+".join(_OURS.get(term, term) for term in terms)
 
 
-def study_name(feature_set: str) -> str:
-    """The study's name of a canonical expression of ours.
+def study_name(feature_set: features.FeatureSet) -> str:
+    """The study's name of a feature set of ours.
 
     Raises
     ------
     UserError
         When the study has no such block, or the expression has a product.
     """
-    return "+".join(_known(term).name for term in feature_set.split("+"))
+    return "+".join(_known(term.name).name for term in feature_set.terms)
 
 
 def order(feature_set: features.FeatureSet) -> np.ndarray:
@@ -82,7 +82,8 @@ def _known(term: str) -> _Block:
     if term not in _BLOCKS:
         kind = "no products" if "*" in term else "no such block"
         raise UserError(
-            f"the study's files have {kind} as {term}; they know sums of {', '.join(_BLOCKS)}"
+            f"the study's files have {kind} as {term}, they know sums of {', '.join(_BLOCKS)}; "
+            "keep the net as .nnue"
         )
     return _BLOCKS[term]
 

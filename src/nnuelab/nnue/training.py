@@ -25,8 +25,9 @@ import torch
 
 from nnuelab import artifacts, features
 from nnuelab.errors import UserError
+from nnuelab.features import fingerprint
 from nnuelab.nnue import checkpoint as checkpoints
-from nnuelab.nnue import first_layer
+from nnuelab.nnue import first_layer, memory
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.first_layer import Threads
 from nnuelab.nnue.loader import Labelled, Loader
@@ -87,14 +88,14 @@ class Trainer:
         torch.set_num_threads(1)  # the pool splits the work; torch would split sums by threads
         self.settings, self.threads = settings, threads
         self.generator = torch.Generator().manual_seed(settings.seed)
-        feature_set = features.parse(settings.feature_set)
+        self.feature_set = features.parse(settings.feature_set)
         self.network = Network(
-            feature_set.size,
+            self.feature_set.size,
             settings.l1,
             settings.l2,
             self.generator,
             active,
-            feature_set.virtual(),
+            self.feature_set.virtual(),
         )
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=settings.learning_rate, fused=True
@@ -187,7 +188,8 @@ class Trainer:
             activations=self.mean_activations(loader),
             generator=self.generator.get_state(),
             history=history,
-            files=features.parse(self.settings.feature_set).contents,
+            files=self.feature_set.contents,
+            blocks=fingerprint.of_blocks(self.feature_set),
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -226,10 +228,11 @@ def train(
     Raises
     ------
     UserError
-        When there is too little data, a checkpoint of another run is in the way, or the loss is no
-        number any more.
+        When there is too little memory or data, a checkpoint of another run is in the way, or the
+        loss is no number any more.
     """
     feature_set = features.parse(settings.feature_set)
+    memory.check_training(feature_set, settings.l1, settings.batch_size)
     loader = Loader(train_path, feature_set, settings.objective, settings.batch_size)
     validation = Loader(validation_path, feature_set, settings.objective, settings.batch_size)
     if len(loader) < settings.batch_size:
@@ -320,7 +323,7 @@ def _earlier(partial: Path, finished: Path, described: dict[str, Any]) -> Checkp
     path = partial if partial.exists() else finished
     if not path.exists():
         return None
-    found = checkpoints.read(path)
+    found = checkpoints.load(path)
     different = [
         f"{key} {found.settings.get(key)!r} there, {value!r} here"
         for key, value in described.items()

@@ -12,7 +12,7 @@ from nnuelab.features import (
 )
 
 
-@king_piece("KA", KING_SQUARES, FILES, RANKS, ROLES, COLORS)
+@king_piece("KA", KING_SQUARES, FILES, RANKS, ROLES, COLORS, aliases=("KINGALL",))
 def king_all(king, square, role, color):
     """The own king stands on k, and a piece of role r and colour c on the square."""
     return king, file_of(square), rank_of(square), role, color

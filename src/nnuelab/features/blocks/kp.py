@@ -13,7 +13,7 @@ from nnuelab.features import (
 )
 
 
-@king_piece("KP", KING_SQUARES, FILES, RANKS, ROLES_BUT_KING, COLORS)
+@king_piece("KP", KING_SQUARES, FILES, RANKS, ROLES_BUT_KING, COLORS, aliases=("HALFKP",))
 def half_kp(king, square, role, color):
     """The own king stands on k, and a piece of role r (no king) and colour c on the square."""
     if role == KING:

@@ -205,6 +205,9 @@ class SquareSet(Block):
             for square in squares
         ]
 
+    def meaning(self) -> tuple[Any, ...]:
+        return (self.contribution,)
+
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import attacks_kernels as jitted
 
@@ -295,14 +298,14 @@ class SquareCount(Block):
 
     def values(self, index: int) -> tuple[int, ...]:
         """Count, role and colour, in whatever section."""
-        _, count, role, color = self._meaning(index)
+        _, count, role, color = self._parts_of(index)
         return count, role, color
 
     def feature_name(self, index: int) -> str:
-        section, count, role, color = self._meaning(index)
+        section, count, role, color = self._parts_of(index)
         return section.feature_name(role, color, count)
 
-    def _meaning(self, index: int) -> tuple[Section, int, int, int]:
+    def _parts_of(self, index: int) -> tuple[Section, int, int, int]:
         for first, section, role, color, most in self._first():
             count, rest = divmod(index - first, 2)
             if rest == 0 and 0 <= count <= most:
@@ -322,6 +325,9 @@ class SquareCount(Block):
             first + 2 * min(len(sets.get((i // 12, role, color), ())), most)
             for i, (first, _, role, color, most) in enumerate(self._first())
         ]
+
+    def meaning(self) -> tuple[Any, ...]:
+        return self.contribution, [section.most for section in self.sections]
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import attacks_kernels as jitted

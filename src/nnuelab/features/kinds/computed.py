@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from nnuelab.artifacts import PACKAGE
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
 from nnuelab.features.block import Block, Kernels, Seen, check_definition, definition_of
 from nnuelab.features.concepts import Concept
+from nnuelab.features.fingerprint import used_by
 
 GUARD = 64  # features more than announced that the checks still see, before memory is overwritten
 
@@ -53,15 +56,29 @@ class Computed(Block):
         except Exception as error:
             raise UserError(
                 f"{self.file}: block {self.name}: {self.function.__name__} fails when Python runs "
-                f"it: {type(error).__name__}: {error}"
+                f"it: {type(error).__name__}: {one_line(error)}{field_meant(str(error))}"
             ) from error
         return out[:n].tolist()
+
+    def meaning(self) -> tuple[Any, ...]:
+        return (self.function,)
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import computed_kernels
 
         data, changes = computed_kernels.compiled(self)
         return Kernels(computed_kernels.active, changes, data, state=True)
+
+
+def field_meant(message: str) -> str:
+    """What to say of an error about a field that a position doesn't have: the nearest it has."""
+    from nnuelab.chess.position import POSITION
+
+    found = re.search(r"(?:attribute |^KeyError\()'(\w+)'", message)  # Python's, numba's
+    if found is None or not POSITION.names or found[1] in POSITION.names:
+        return ""
+    nearest = difflib.get_close_matches(found[1], POSITION.names, n=1, cutoff=0.0)[0]
+    return f"; did you mean {nearest}? (a position has {', '.join(POSITION.names)})"
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,8 +113,7 @@ def _check_places(function: Callable[..., Any], file: Path, seen: set[Any]) -> N
             f"{file}: {function.__name__} comes from {place}, where no edit would be noticed; "
             "write it into the block's own file"
         )
-    for name in function.__code__.co_names:
-        called: Any = function.__globals__.get(name)
+    for called in used_by(function).values():
         if hasattr(called, "py_func"):
             _check_places(called, file, seen)
 

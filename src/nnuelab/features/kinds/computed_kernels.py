@@ -11,6 +11,7 @@ from numba.core.errors import NumbaError
 
 from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
 from nnuelab.errors import UserError
+from nnuelab.features.kinds.computed import field_meant
 from nnuelab.features.lists import pack
 from nnuelab.features.tables import FROM_SCRATCH
 from nnuelab.jit import (
@@ -69,7 +70,8 @@ def _entry(block: Computed, function: Any, *arguments: Any) -> int:
         place = next((line for line in told if line.startswith("File")), str(block.file))
         what = told[1] if isinstance(error, NumbaError) and len(told) > 1 else repr(error)
         raise UserError(
-            f"{place}: block {block.name}: numba can't compile {function.__name__}: {what}"
+            f"{place}: block {block.name}: numba can't compile {function.__name__}: "
+            f"{what}{field_meant(what)}"
         ) from error
 
 

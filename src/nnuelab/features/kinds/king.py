@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -116,6 +117,9 @@ class KingPiece(Block):
             for square, (role, color) in seen.pieces.items()
         )
         return list({feature for feature in found if feature >= 0})
+
+    def meaning(self) -> tuple[Any, ...]:
+        return self.rows, self.virtual()
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import king_kernels

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
 from nnuelab.features.block import (
     MOST_PIECES,
     PIECES,
@@ -128,6 +129,9 @@ class Neighbours(Block):
         )
         return list({feature for feature in found if feature >= 0})
 
+    def meaning(self) -> tuple[Any, ...]:
+        return self.along.name, self.rows
+
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import lines_kernels
         from nnuelab.jit import address
@@ -217,7 +221,7 @@ def neighbours(
             except Exception as error:
                 raise UserError(
                     f"{file}: block {name}, {_piece({first})} and {_piece({second})} on "
-                    f"{along.values[line]}: {error}"
+                    f"{along.values[line]}: {one_line(error)}"
                 ) from error
         return Neighbours(
             name=name,

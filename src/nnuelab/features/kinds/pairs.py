@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -84,6 +85,9 @@ class Pairs(Block):
         ]
         found = (self._numbers.get(frozenset(pair)) for pair in combinations(there, 2))
         return [number for number in found if number is not None]
+
+    def meaning(self) -> tuple[Any, ...]:
+        return (self.pairs,)
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import pairs_kernels

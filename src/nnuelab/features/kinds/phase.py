@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,9 @@ class Phase(Block):
         start = int(self.phases[len(seen.pieces)]) * self.inner.size
         return [start + feature for feature in self.inner.defined(seen)]
 
+    def meaning(self) -> tuple[Any, ...]:
+        return self.phases, self.inner.name
+
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import phase_kernels
         from nnuelab.features.tables import Tables
@@ -80,6 +84,14 @@ class Phase(Block):
 
     def alive(self) -> np.ndarray:
         return np.tile(self.inner.alive(), self.n)
+
+    def virtual(self) -> np.ndarray | None:
+        """Features share weights with their like of the same phase."""
+        inner = self.inner.virtual()
+        if inner is None:
+            return None
+        starts = np.arange(self.n)[:, None] * (inner.max() + 1)
+        return np.where(inner >= 0, starts + inner, -1).ravel()
 
     def classes(self) -> Classes:
         return self.inner.classes() & Classes(count=self.phases)

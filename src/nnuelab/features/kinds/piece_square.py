@@ -13,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
 from nnuelab.features.block import (
     MOST_PIECES,
     PIECES,
@@ -140,6 +141,9 @@ class PieceSquare(Block):
         rows = [self.rows[2 * role + color, s] for s, (role, color) in seen.pieces.items()]
         return list({int(row) for row in rows if row >= 0})
 
+    def meaning(self) -> tuple[Any, ...]:
+        return (self.rows,)
+
     def kernels(self) -> Kernels:
         raise AssertionError("piece-square blocks are tables of the feature set itself")
 
@@ -238,6 +242,6 @@ def rows_of(
                 except Exception as error:
                     piece = f"{COLOR_NAMES[color]} {ROLE_NAMES[role]}"
                     raise UserError(
-                        f"{what}, {piece} on {SQUARES.values[square]}: {error}"
+                        f"{what}, {piece} on {SQUARES.values[square]}: {one_line(error)}"
                     ) from error
     return rows

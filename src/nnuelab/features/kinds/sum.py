@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -47,11 +48,17 @@ class Sum(Block):
     def defined(self, seen: Seen) -> list[int]:
         return self.inner.defined(seen)
 
+    def meaning(self) -> tuple[Any, ...]:
+        return (self.inner.name,)
+
     def kernels(self) -> Kernels:
         raise AssertionError("a sum's parts are terms of the feature set itself")
 
     def alive(self) -> np.ndarray:
         return self.inner.alive()
+
+    def virtual(self) -> np.ndarray | None:
+        return self.inner.virtual()
 
     def classes(self) -> Classes:
         return self.inner.classes()

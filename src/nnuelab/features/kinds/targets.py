@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -136,6 +137,9 @@ class PieceTarget(Block):
                 if index is not None:
                     found.append(index)
         return found
+
+    def meaning(self) -> tuple[Any, ...]:
+        return self._values, self.targets
 
     def kernels(self) -> Kernels:
         from nnuelab.features.kinds import targets_kernels as jitted

@@ -1,0 +1,190 @@
+"""A net is refused where a block of its feature set means something else than in training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from nnuelab.errors import UserError
+from nnuelab.features import add_files, fingerprint, parse
+from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.netfile import read_net, write_net
+from nnuelab.nnue.network import Network
+from nnuelab.nnue.quantize import quantize
+from tests.nnue_nets import random_net
+
+PACKAGE = {
+    "AB": "88610075ace242d2",
+    "AC": "7d95436ddfd16c5f",
+    "ALL": "314f165c90db1607",
+    "D1": "95420c08ae4ef9e5",
+    "D2": "c0e0ddbe4bae07f5",
+    "H": "239d9972184decf3",
+    "HRK(HV)": "ced5a6e8c24e6451",
+    "KA": "5ab57d967feeedf4",
+    "KB(16)": "103c6acaabf80bd5",
+    "KP": "9b86741ad66c660f",
+    "MB": "748cbfad7a134386",
+    "MC": "3af9949a597f65e5",
+    "PD1": "6554e72bf8310080",
+    "PH": "38e43d8bc94a7a16",
+    "PHASE(4,ALL+H)": "0646d5f41471b7c8",
+    "PM": "cc53794d449824f5",
+    "PP": "e251703d0c7ccfb1",
+    "PV": "94eaa758dc820778",
+    "TH": "406b0be208e51ba9",
+    "V": "c2dbcd7b899f41a5",
+    "YACGE": "0fc6cd039c2745db",
+}
+"""A new fingerprint makes all nets of a block useless: let one change only with the features."""
+
+MINE = '''
+from nnuelab.features import *
+from nnuelab.jit import jit, popcount
+
+LEAST = 2
+HALVES = Concept("HALVES", ("the queen's side", "the king's side"))
+
+@piece_square("HALF", HALVES, ROLES, COLORS)
+def half(square, role, color):
+    """A piece of role r and colour c stands on a half of the board."""
+    return file_of(square) // 4, role, color
+
+@king_piece("LEFT", COLORS)
+def left(king, square, role, color):
+    """A piece of colour c stands left of the own king."""
+    return color if file_of(square) < file_of(king) else None
+
+@neighbours("NEXT", RANKS, COLORS, COLORS, along=RANKS)
+def next_to(line, role, color, other_role, other_color):
+    """On rank k, a piece of colour c stands left of one of colour d."""
+    return line, color, other_color
+
+@piece_pairs("TWO")
+def two():
+    """Two own rooks."""
+    return [((ROOK, OWN, 0), (ROOK, OWN, square)) for square in range(1, 8)]
+
+@jit
+def many(position, color):
+    return popcount(position.roles[BISHOP] & position.colors[color]) >= LEAST
+
+@computed("PAIR", COLORS, at_most=2)
+def bishop_pair(position, out):
+    """Colour c has two bishops."""
+    n = 0
+    for color in range(2):
+        if many(position, color):
+            out[n] = color
+            n += 1
+    return n
+
+@family("AT_LEAST", Number("n", range(1, 9)), examples=())
+def at_least(n):
+    """The own pawns are at least n."""
+    @computed("AT_LEAST", OWN_ONLY, at_most=1)
+    def pawns(position, out):
+        out[0] = 0
+        return 1 if popcount(position.roles[PAWN] & position.colors[OWN]) >= n else 0
+    return pawns
+
+OWN_ONLY = Concept("OWN", ("own",))
+both = named("BOTH", half + bishop_pair, "Halves and bishop pairs.")
+'''
+SETS = ["HALF", "LEFT", "NEXT", "TWO", "PAIR", "AT_LEAST(3)", "BOTH", "PHASE(3,PAIR)*HALF"]
+
+
+def prints(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> dict[str, str]:
+    """Fingerprints of all sets, from a file of its own: a process reads each once."""
+    path = folder / f"mine{len(list(folder.iterdir()))}.py"
+    path.write_text(text)
+    monkeypatch.setenv("NNUELAB_BLOCKS", "")
+    add_files([path])
+    found: dict[str, str] = {}
+    for name in SETS:
+        found |= fingerprint.of_blocks(parse(name))
+    return found
+
+
+def test_blocks_of_the_package_mean_what_they_meant():
+    assert {name: fingerprint.of(parse(name).blocks[0]) for name in PACKAGE} == PACKAGE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "changed"),
+    [
+        ("file_of(square) // 4, role", "file_of(square) % 2, role", {"HALF"}),
+        ("file_of(square) <", "file_of(square) <=", {"LEFT"}),
+        ("return line, color, other_color", "return line, other_color, color", {"NEXT"}),
+        ("range(1, 8)]", "range(7, 0, -1)]", {"TWO"}),
+        ("n = 0\n", "n = 1\n", {"PAIR"}),
+        (">= LEAST", "> LEAST", {"PAIR"}),  # in what it calls
+        ("LEAST = 2", "LEAST = 3", {"PAIR"}),  # a constant of that
+        (">= n else", "> n else", {"AT_LEAST(3)"}),
+        ("half + bishop_pair", "bishop_pair + half", {"BOTH"}),
+        # The same, written otherwise.
+        ("stands on a half", "is somewhere on a half", set()),
+        ("the queen's side", "the left", set()),
+        ("file_of(square) // 4, role", "int(square % 8 > 3), role", set()),
+        ("    n = 0\n", "    n   =  0  # none so far\n\n", set()),
+    ],
+)
+def test_an_edit_changes_the_fingerprints_of_what_it_changes(
+    old, new, changed, tmp_path, monkeypatch
+):
+    assert old in MINE
+    before = prints(tmp_path, monkeypatch, MINE)
+    after = prints(tmp_path, monkeypatch, MINE.replace(old, new, 1))
+    assert {name for name in before if before[name] != after[name]} == changed
+
+
+def test_a_net_is_refused_where_a_block_has_changed(tmp_path, monkeypatch):
+    before = prints(tmp_path, monkeypatch, MINE)
+    net = random_net("ALL+HALF", 8, 4)
+    blocks = fingerprint.of_blocks(parse("ALL+HALF"))
+    assert blocks == {"ALL": PACKAGE["ALL"], "HALF": before["HALF"]}
+    path = tmp_path / "net.nnue"
+    write_net(path, replace(net, blocks=blocks))
+    assert read_net(path).blocks == blocks
+    prints(tmp_path, monkeypatch, MINE.replace("// 4", "% 2"))
+    with pytest.raises(UserError) as error:
+        read_net(path)
+    told = str(error.value)
+    assert told.startswith(f"{path}: the block HALF of {tmp_path}/mine")
+    assert "train the net again" in told
+    assert "\n" not in told
+
+
+def test_a_package_s_block_is_compared_too(tmp_path):
+    path = tmp_path / "net.nnue"
+    write_net(path, replace(random_net("H+V", 8, 4), blocks={"H": PACKAGE["H"], "V": "0" * 16}))
+    with pytest.raises(UserError, match=r"net\.nnue: the block V of .*v\.py is defined otherwise"):
+        read_net(path)
+
+
+def test_a_net_that_does_not_say_is_trusted_for_the_package_s_blocks_alone(tmp_path, monkeypatch):
+    prints(tmp_path, monkeypatch, MINE)
+    write_net(tmp_path / "all.nnue", random_net("ALL", 8, 4))
+    assert read_net(tmp_path / "all.nnue").blocks == {}
+    write_net(tmp_path / "half.nnue", random_net("ALL+HALF", 8, 4))
+    with pytest.raises(UserError, match=r"half\.nnue: it doesn't say what the block HALF of .*was"):
+        read_net(tmp_path / "half.nnue")
+
+
+def test_a_checkpoint_is_refused_likewise_and_hands_its_fingerprints_on(tmp_path, monkeypatch):
+    prints(tmp_path, monkeypatch, MINE)
+    features = parse("BOTH")
+    network = Network(features.size, 8, 4, torch.Generator().manual_seed(1))
+    blocks = fingerprint.of_blocks(features)
+    state = dict(network.state_dict())
+    path = tmp_path / "checkpoint.pt"
+    Checkpoint("BOTH", {}, 1, state, {}, torch.rand(16), torch.zeros(1), blocks=blocks).write(path)
+    assert quantize(checkpoints.read(path)).blocks == blocks
+    prints(tmp_path, monkeypatch, MINE.replace("LEAST = 2", "LEAST = 3"))
+    with pytest.raises(UserError, match=r"checkpoint\.pt: the block PAIR of .*defined otherwise"):
+        checkpoints.read(path)
+    assert checkpoints.load(path).blocks == blocks
