@@ -20,7 +20,11 @@ rule table:
     conda:
         "environment.yaml"
     params:
-        code=code("report.table", files=[PACKAGE / "report/published.csv"]),
+        code=lambda w: code(
+            "report.table",
+            sets=settings.experiments[w.experiment].feature_sets,
+            files=[PACKAGE / "report/published.csv"],
+        ),
         anchor=lambda w: settings.experiments[w.experiment].anchor,
     message:
         "Table of experiment {wildcards.experiment}"

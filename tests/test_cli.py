@@ -10,10 +10,14 @@ import shlex
 import signal
 import subprocess
 import sys
+import typing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
+
+from nnuelab.cli.app import Blocks
 
 COMMAND = [sys.executable, "-m", "nnuelab.cli"]
 
@@ -45,20 +49,20 @@ def told(done: subprocess.CompletedProcess[str]) -> str:
     return line
 
 
-def registered() -> dict[str, str]:
-    """Docstring of every command, by what is typed to call it."""
+def registered() -> dict[str, Any]:
+    """The function of every command, by what is typed to call it."""
     import nnuelab.cli
     from nnuelab.cli.app import app
 
     for module in pkgutil.iter_modules(nnuelab.cli.__path__):
         importlib.import_module(f"nnuelab.cli.{module.name}")
 
-    def walk(application: typer.Typer, before: str) -> dict[str, str]:
-        found = {}
+    def walk(application: typer.Typer, before: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
         for command in application.registered_commands:
             assert command.callback is not None
             name = command.name or command.callback.__name__
-            found[f"{before} {name}"] = command.callback.__doc__ or ""
+            found[f"{before} {name}"] = command.callback
         for group in application.registered_groups:
             assert group.typer_instance is not None
             found |= walk(group.typer_instance, f"{before} {group.name}")
@@ -72,10 +76,21 @@ def test_help_shows_an_example_of_every_command() -> None:
     shown = " ".join(done.stdout.split("Examples:")[1].split())
     commands = registered()
     assert {"nnuelab perft", "nnuelab features active", "nnuelab params schema"} <= set(commands)
-    for name, text in commands.items():
-        (example,) = re.findall(r"(?s)\n    Example: (.*)\n", text)
+    for name, function in commands.items():
+        (example,) = re.findall(r"(?s)\n    Example: (.*)\n", function.__doc__ or "")
         assert example.startswith(name), example
         assert " ".join(example.split()) in shown
+
+
+def test_every_command_that_reads_a_net_or_an_expression_finds_blocks_of_ones_own() -> None:
+    named = {"net", "nets", "features", "expression", "checkpoint", "source", "players"}
+    found = set()
+    for name, function in registered().items():
+        annotations = typing.get_type_hints(function, include_extras=True)
+        if named & annotations.keys() and name != "nnuelab download":
+            assert annotations["blocks"] == Blocks, name
+            found.add(name)
+    assert {"nnuelab uci", "nnuelab train", "nnuelab tournament", "nnuelab net convert"} <= found
 
 
 @pytest.mark.parametrize("group", ["features", "params"])

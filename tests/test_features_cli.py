@@ -97,6 +97,18 @@ def pawns(position, out):
     out[0] = OWN
     return 1 if has_pawns(position) else 0
 
+@computed("FEW", SQUARES, at_most=1)
+def few(position, out):
+    """Four where one was announced: an update would overwrite what lies behind its lists."""
+    for i in range(4):
+        out[i] = i
+    return 4
+
+@computed("FIELD", COLORS, at_most=1)
+def field(position, out):
+    """A field that a position doesn't have."""
+    return 0 if position.colours[OWN] else 0
+
 @computed("MANY", COLORS, at_most=2)
 def many(position, out):
     """Writes far beyond its list."""
@@ -116,6 +128,27 @@ def test_check_of_a_function_takes_defaults_and_stops_before_memory_is_overwritt
     assert "Traceback" not in done.stderr
 
 
+def test_check_skips_what_builds_on_a_property_that_failed(tmp_path):
+    path = tmp_path / "computed.py"
+    path.write_text(COMPUTED)
+    done = call("check", "FEW", "--games", "1", "--blocks", path)
+    assert done.returncode == 1
+    verdicts = [line.split()[0] for line in done.stdout.splitlines()[2:]]
+    assert verdicts == ["ok", "ok", "FAILED", *["skipped"] * 5]
+    assert "4 features are active, more than max_active 1" in done.stdout
+    assert "skipped colour flip, for it builds on indices and bounds" in done.stdout
+
+
+def test_a_wrong_field_of_a_position_names_the_nearest(tmp_path):
+    path = tmp_path / "computed.py"
+    path.write_text(COMPUTED)
+    for command in (("check", "FIELD", "--games", "1"), ("active", "FIELD", "--fen", START)):
+        done = call(*command, "--blocks", path)
+        assert done.returncode == 1
+        (line,) = done.stderr.splitlines()
+        assert "did you mean colors? (a position has roles, colors, key" in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -124,6 +157,8 @@ def test_check_of_a_function_takes_defaults_and_stops_before_memory_is_overwritt
         (("active", "ALL"), 2, "--fen"),
         (("check", "ALL", "--games", "0"), 2, "--games"),
         (("list", "--blocks", "nowhere.py"), 1, "nowhere.py"),
+        (("topk", PAGE, "--output", "out.csv"), 1, "adding-a-feature-set.md is no dataset"),
+        (("topk", PAGE, "--output", "out.csv", "-k", "100001"), 2, "100000"),
     ],
 )
 def test_wrong_calls_say_what_is_wrong(arguments, status, message):

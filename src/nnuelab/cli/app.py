@@ -8,7 +8,8 @@ import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -112,3 +113,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _add_blocks(files: list[Path] | None) -> list[Path] | None:
+    if files:
+        from nnuelab.features import add_files
+
+        add_files(files)
+    return files
+
+
+Blocks = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--blocks",
+        metavar="FILE",
+        help="A file of your own blocks; may be repeated.",
+        callback=_add_blocks,
+    ),
+]
+"""The option of every command that reads an expression or a net; the files are read by then."""

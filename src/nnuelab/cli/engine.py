@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
 NetFile = Annotated[
@@ -18,7 +18,7 @@ NetFile = Annotated[
 
 
 @app.command()
-def uci(net: NetFile = None) -> None:
+def uci(net: NetFile = None, blocks: Blocks = None) -> None:
     """Play: speak UCI on stdin and stdout, for a GUI or a bridge.
 
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
@@ -42,6 +42,7 @@ def evaluate(
     fen: Annotated[
         str | None, typer.Option(help="Position; without it, FENs from stdin, one a line.")
     ] = None,
+    blocks: Blocks = None,
 ) -> None:
     """Print what the net says: centipawns for the side to move, one integer a line.
 

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.features import Blocks, Expression, features_app
+from nnuelab.cli.app import Blocks
+from nnuelab.cli.features import Expression, features_app
 from nnuelab.errors import UserError
 
 
@@ -33,13 +34,12 @@ def stats(
     from rich.console import Console
     from rich.table import Table
 
-    from nnuelab.features import add_files, parse
+    from nnuelab.features import parse
     from nnuelab.report import feature_statistics as statistics
 
-    add_files(blocks or [])
     features = parse(expression)
     outputs = [path for path in (csv, plot) if path is not None]
-    artifacts.check_apart([positions], outputs)
+    artifacts.check_apart([positions, *(blocks or [])], outputs)
     if plot is not None:
         statistics.check_plot(plot)
     if not positions.is_file():

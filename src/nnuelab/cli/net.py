@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import Commands, app
+from nnuelab.cli.app import Blocks, Commands, app
 from nnuelab.errors import UserError
 
 net_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Net files: convert them.")
@@ -30,6 +30,7 @@ def convert(
         str,
         typer.Option(metavar="L1,L2,OUT", help="What the integers of a .bin are scaled by."),
     ] = "0,6,4",
+    blocks: Blocks = None,
 ) -> None:
     """Convert a net between this project's file, the study's .nn and bullet's raw layout.
 
@@ -43,7 +44,7 @@ def convert(
         if path.suffix not in FORMATS:
             known = ", ".join(f"{suffix} ({whose})" for suffix, whose in FORMATS.items())
             raise UserError(f"{path}: the name of a net ends in {known}")
-    artifacts.check_apart([source], [output])
+    artifacts.check_apart([source, *(blocks or [])], [output])
     scales = _shifts(shifts)
     if source.suffix == ".bin":
         net = bullet.read(source, l2, scales)
@@ -59,7 +60,7 @@ def convert(
         output,
         inputs={"net": source},
         parameters={"feature_set": net.feature_set, **sizes, **scales},
-        module="nnue.bullet",
+        module="nnue.bullet" if ".bin" in (source.suffix, output.suffix) else "nnue.netfile",
     )
     told = ",".join(map(str, scales.values()))
     typer.echo(

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
 
@@ -63,13 +63,14 @@ def train(
         float, typer.Option(min=0, max=1, help="Lambda: 1 learns scores, 0 game results.")
     ] = 1,
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
+    blocks: Blocks = None,
 ) -> None:
     """Train a net; a run that was stopped continues.
 
     Example: nnuelab train --features ALL --train train.npy --validation validation.npy
     --checkpoint checkpoint.pt --history history.csv --epochs 5
     """
-    artifacts.check_apart([train, validation], [checkpoint, history])
+    artifacts.check_apart([train, validation, *(blocks or [])], [checkpoint, history])
     _need_torch()
     from nnuelab.features import parse
     from nnuelab.nnue import training
@@ -105,12 +106,13 @@ def quantize(
     scheme: Annotated[
         Scheme | None, typer.Option(help="Integers; by default study for nn, else fine.")
     ] = None,
+    blocks: Blocks = None,
 ) -> None:
     """Turn a trained net into integers.
 
     Example: nnuelab quantize checkpoint.pt --output net.nnue
     """
-    artifacts.check_apart([checkpoint], [output])
+    artifacts.check_apart([checkpoint, *(blocks or [])], [output])
     _need_torch()
     from nnuelab.nnue import checkpoint as checkpoints
     from nnuelab.nnue import netfile
@@ -145,13 +147,14 @@ def verify(
     min_share_within_50: Annotated[
         float, typer.Option(min=0, max=1, help="Share of differences within 50 cp, at least.")
     ] = 0.97,
+    blocks: Blocks = None,
 ) -> None:
     """Compare a quantized net with its float net; exit 1 when they differ too much.
 
     Example: nnuelab verify net.nnue --checkpoint checkpoint.pt --positions validation.npy
     --output verify.json --plot verify.png
     """
-    artifacts.check_apart([net, checkpoint, positions], [output, plot])
+    artifacts.check_apart([net, checkpoint, positions, *(blocks or [])], [output, plot])
     _need_torch()
     from nnuelab.nnue import verify as verification
 

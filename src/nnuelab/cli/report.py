@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nnuelab.cli.app import Commands, app
+from nnuelab.cli.app import Blocks, Commands, app
 
 params = typer.Typer(
     cls=Commands, help="Check params.yaml, or print its schema.", no_args_is_help=True
@@ -25,6 +25,7 @@ def table(
     csv: Annotated[Path, typer.Option(help="The table.")],
     markdown: Annotated[Path, typer.Option(help="The same for reading.")],
     anchor: Annotated[str, typer.Option(help="The feature set whose elo is 0.")] = "ALL",
+    blocks: Blocks = None,
 ) -> None:
     """Make the table of an experiment: one row per feature set.
 
@@ -35,7 +36,7 @@ def table(
     from nnuelab.report import table as tables
 
     beside = [net.with_name(name) for net in nets for name in ("history.csv", "verify.json")]
-    artifacts.check_apart([*nets, *beside, pgn], [csv, markdown])
+    artifacts.check_apart([*nets, *beside, pgn, *(blocks or [])], [csv, markdown])
     rows = tables.build(experiment, nets, pgn, anchor)
     for path, text in (
         (csv, tables.to_csv(rows)),
@@ -55,6 +56,7 @@ def table(
 def inspect(
     path: Annotated[Path, typer.Argument(help="Any file that a stage reads or makes.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    blocks: Blocks = None,
 ) -> None:
     """Tell what a file is, where it came from, and what is in it.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Blocks, app
 from nnuelab.tournament.words import Format, Model
 
 NODES = 1000  # per move, where no limit is given
@@ -59,12 +59,7 @@ def tournament(
     resign_score: Annotated[int, typer.Option(help="Lost is from this, centipawns.", min=1)] = 1000,
     resign_plies: Annotated[int, typer.Option(help="Lost moves in a row; 0: off.", min=0)] = 8,
     max_plies: Annotated[int, typer.Option(help="A draw after so many half-moves.")] = 400,
-    blocks: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--blocks", metavar="FILE", help="A file of your own blocks; may be repeated."
-        ),
-    ] = None,
+    blocks: Blocks = None,
 ) -> None:
     """Plays a tournament between nets and UCI engines, and writes its PGN.
 
@@ -76,7 +71,6 @@ def tournament(
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
     """
-    from nnuelab.features.registry import add_files
     from nnuelab.tournament.adjudication import Rules
     from nnuelab.tournament.roster import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
@@ -90,7 +84,6 @@ def tournament(
     given = [Path(word.partition("=")[2]) for word in names or [] if "=" in word]
     given += [book, *([players] if players is not None else []), *(blocks or [])]
     artifacts.check_apart(given, [output])
-    add_files(blocks or [])
     defaults = Defaults({**limit, "margin": margin}, hash, patience)
     entrants = read_players(players, names or [], defaults)
     files = [file for entrant in entrants.values() for file in entrant.files().values()]
@@ -189,6 +182,7 @@ def ablate(
     games: Annotated[int, typer.Option(help="For each term, at most.", min=2)] = 4000,
     nodes: Annotated[int, typer.Option(help="Nodes per move.", min=1)] = 1000,
     workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    blocks: Blocks = None,
 ) -> None:
     """Plays the engine against itself without a term of its search: what is the term worth?
 
