@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +20,7 @@ BLOCKS = feature_sets.blocks()
 SMALL = [name for name in BLOCKS if "TOPK" in name or parse(name).size <= feature_sets.LARGEST]
 SUMS = feature_sets.sums(SMALL, 30)
 PAIRS = ["+".join(pair) for pair in combinations(SMALL, 2)]
+DRAWN = 5  # positions of a game
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,6 +54,17 @@ def two_thousand_games(shared):
     return real + check.random_games(2000 - len(real), seed=9)
 
 
+@pytest.fixture(scope="module")
+def drawn_positions(two_thousand_games):
+    """Some positions of each of them: a definition in plain Python takes milliseconds."""
+    rng = random.Random(10)
+    return [
+        check.Game([position], [])
+        for game in two_thousand_games
+        for position in rng.sample(game.positions, min(DRAWN, len(game.positions)))
+    ]
+
+
 def test_random_games_have_every_special_move(games, fifty_games):
     for played in (games, fifty_games):
         counts = check.census(played)
@@ -80,19 +93,28 @@ def test_sum(expression, fifty_games):
     holds(expression, fifty_games)
 
 
-INCREMENTAL = [name for name in check.PROPERTIES if name.startswith("incremental")]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("expression", PAIRS)
-def test_every_pair_of_blocks(expression, games):
-    holds(expression, games)
+def test_every_pair_of_blocks(expression, fifty_games):
+    holds(expression, fifty_games)
+
+
+BY_DEFINITION = [name for name in check.PROPERTIES if "definition" in name or "bounds" in name]
+KERNELS_ALONE = [
+    name for name in check.PROPERTIES if "incremental" in name or name == "colour flip"
+]
+
+
+def test_two_thousand_games_try_every_property():
+    """But the names, in which games have no part."""
+    assert set(check.PROPERTIES) == {"names are unique", *BY_DEFINITION, *KERNELS_ALONE}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("expression", [*BLOCKS, *feature_sets.PRODUCTS])
-def test_two_thousand_games(expression, two_thousand_games):
-    holds(expression, two_thousand_games, INCREMENTAL)
+def test_two_thousand_games(expression, two_thousand_games, drawn_positions):
+    holds(expression, two_thousand_games, KERNELS_ALONE)
+    holds(expression, drawn_positions, BY_DEFINITION)
 
 
 LEAVES = st.sampled_from(["ALL", "H", "V", "KING", "PH", "PD1", "KB(2)", "PP", "YACGE"])
