@@ -16,6 +16,7 @@ include: "rules/data.smk"
 include: "rules/nets.smk"
 include: "rules/tournament.smk"
 include: "rules/table.smk"
+include: "rules/report.smk"
 
 
 wildcard_constraints:

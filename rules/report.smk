@@ -1,0 +1,68 @@
+"""From everything that was made to one page to look at.
+
+Needs the tables, nets and games of the experiments that were made in this folder; on a fresh clone
+it makes the first one. Makes results/report.html, and results/statistics/{name}.csv: how many
+features of a set are active, what a move changes, and what that costs.
+"""
+
+MADE = [
+    name
+    for name in settings.experiments
+    if Path(f"results/tournament/{name}_ratings.csv").exists()
+] or list(settings.experiments)[:1]
+REPORTED = sorted({name for e in MADE for name in settings.experiments[e].feature_sets})
+
+
+rule statistics:
+    input:
+        expand(
+            "results/statistics/{name}.csv",
+            name=[folder_of(name) for name in REPORTED],
+        ),
+
+
+rule count:
+    input:
+        positions="results/data/validation.npy",
+    output:
+        table="results/statistics/{name}.csv",
+    log:
+        "logs/count/{name}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=lambda w: code("report.feature_statistics", sets=[EXPRESSIONS[w.name]]),
+        features=lambda w: EXPRESSIONS[w.name],
+        l1=settings.train.l1,
+    message:
+        "Statistics of the features of {params.features}"
+    shell:
+        "nnuelab features stats {params.features:q} {input.positions} --l1 {params.l1}"
+        " --positions 5000 --csv {output.table} > {log} 2>&1"
+
+
+rule report:
+    input:
+        tables=expand("results/{experiment}_table.csv", experiment=MADE),
+        ratings=expand("results/tournament/{experiment}_ratings.csv", experiment=MADE),
+        games=expand("results/tournament/{experiment}.pgn", experiment=MADE),
+        nets=[of_nets(experiment, "net.nnue") for experiment in MADE],
+        histories=[of_nets(experiment, "history.csv") for experiment in MADE],
+        errors=[of_nets(experiment, "verify.json") for experiment in MADE],
+        statistics=rules.statistics.input,
+        positions="results/data/validation.npy",
+    output:
+        page="results/report.html",
+    log:
+        "logs/report.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code(
+            "report.page", sets=REPORTED, files=(PACKAGE / "report/page").glob("*.*")
+        ),
+        experiments=list(settings.experiments),
+    message:
+        "Page of all results"
+    shell:
+        "nnuelab report {params.experiments:q} --output {output.page} 2> {log}"

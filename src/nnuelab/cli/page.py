@@ -1,0 +1,50 @@
+"""Commands of the page to look at: report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab.cli.app import app
+from nnuelab.errors import UserError
+
+ResultsFolder = Annotated[
+    Path, typer.Option("--results", metavar="FOLDER", help="Where the workflow put its files.")
+]
+
+
+@app.command()
+def report(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(help="What to show, in order; default: every experiment with a table."),
+    ] = None,
+    results: ResultsFolder = Path("results"),
+    output: Annotated[Path, typer.Option(help="The page.")] = Path("results/report.html"),
+) -> None:
+    """Make one HTML file of all results; what is missing is said in its place.
+
+    Example: nnuelab report axis pairwise --output results/report.html
+    """
+    from nnuelab import artifacts
+    from nnuelab.report import page
+    from nnuelab.report import results as found
+
+    if not results.is_dir():
+        raise UserError(f"there is no folder {results}; make some results: snakemake")
+    gathered = found.gather(results, experiments or [])
+    artifacts.check_apart(gathered.files, [output])
+    html = page.build(gathered)
+    with artifacts.atomic(output) as temporary:
+        temporary.write_text(html)
+    artifacts.provenance(
+        output,
+        inputs={str(path): path for path in gathered.files},
+        parameters={"experiments": [experiment.name for experiment in gathered.experiments]},
+        module="report.page",
+    )
+    missing = [e.name for e in gathered.experiments if not e.rows]
+    said = f"; not made yet: {', '.join(missing)}" if missing else ""
+    typer.echo(f"{output}: {len(html.encode()) / 1e6:.1f} MB{said}", err=True)

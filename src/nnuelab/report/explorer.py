@@ -1,0 +1,65 @@
+"""Positions with their active features by name and what every net says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from nnuelab import features
+from nnuelab.data.records import RECORD, from_fen
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.report.results import NetFiles
+
+KNOWN = {
+    "the initial position": "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "an open game": "r1bqk2r/pppp1ppp/2n2n2/2b1p3/2B1P3/2N2N2/PPPP1PPP/R1BQK2R w KQkq - 6 5",
+    "a blocked centre": "r1bq1rk1/ppp1npbp/3p1np1/3Pp3/2P1P3/2N2N2/PP2BPPP/R1BQ1RK1 w - - 1 9",
+    "a rook ending": "8/5pk1/6p1/R7/1P5P/6P1/r4PK1/8 b - - 0 40",
+    "Black is a queen up": "4k3/8/8/8/8/8/3q4/7K w - - 0 1",
+}
+
+
+def explore(positions: dict[str, str], nets: Sequence[NetFiles]) -> dict[str, Any]:
+    """Everything as JSON: by position, and by term of the nets' feature sets.
+
+    Parameters
+    ----------
+    positions : dict of str to str
+        Legal FENs by what they are.
+    """
+    records = np.zeros(len(positions), RECORD)
+    for i, fen in enumerate(positions.values()):
+        records[i] = from_fen(fen)
+    sets = {net.net.feature_set: net.net.features for net in reversed(nets)}
+    terms: dict[str, list[list[list[str]]]] = {}
+    for feature_set in sets.values():
+        terms |= active(feature_set, records)
+    fens = list(positions.values())
+    return {
+        "positions": [{"name": name, "fen": fen} for name, fen in positions.items()],
+        "sets": {name: [term.name for term in found.terms] for name, found in sets.items()},
+        "terms": terms,
+        "evaluations": {net.player: Evaluator(net.net).evaluate_fens(fens) for net in nets},
+    }
+
+
+def active(
+    feature_set: features.FeatureSet, records: np.ndarray
+) -> dict[str, list[list[list[str]]]]:
+    """Names of the active features by term, position and side (to move, other), by index."""
+    shape = (2, len(records), feature_set.max_active)
+    rows, counts = np.empty(shape, np.int32), np.empty((2, len(records)), np.int64)
+    features.batch(feature_set.tables(), records, rows[0], rows[1], counts[0], counts[1])
+    found: dict[str, list[list[list[str]]]] = {}
+    for term, offset in zip(feature_set.terms, feature_set.offsets, strict=True):
+        found[term.name] = [
+            [_names(term, rows[side, p, : counts[side, p]] - offset) for side in range(2)]
+            for p in range(len(records))
+        ]
+    return found
+
+
+def _names(term: features.Product, indices: Iterable[int]) -> list[str]:
+    return [term.feature_name(int(i)) for i in sorted(indices) if 0 <= i < term.size]

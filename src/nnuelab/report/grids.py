@@ -1,0 +1,209 @@
+"""The report's sortable tables: what stands in their cells, and where each number comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nnuelab.report import table
+from nnuelab.report.games import CrossTable
+from nnuelab.report.neurons import Activity
+from nnuelab.report.results import Experiment, NetFiles, Results
+
+Row = Mapping[str, str]
+
+TITLES = {
+    "feature_set": "feature set",
+    "elo": "Elo",
+    "elo_error_games": "\u00b1 games",
+    "elo_error_seeds": "\u00b1 seeds",
+    "elo_time": "Elo at fixed time",
+    "elo_time_error_games": "\u00b1 games, fixed time",
+    "elo_time_error_seeds": "\u00b1 seeds, fixed time",
+    "nps_ratio": "nodes/s ratio",
+    "puzzle_accuracy": "puzzles solved",
+    "val_loss_mean": "validation loss",
+    "val_loss_sd": "its sd",
+    "quant_mean_cp": "integer error, mean cp",
+    "quant_rms_cp": "rms cp",
+    "quant_max_cp": "max cp",
+    "train_seconds": "training s",
+    "n_features": "features",
+    "seeds": "seeds",
+    "l1": "L1",
+    "l2": "L2",
+    "published_val_loss": "published loss",
+    "published_elo": "published Elo",
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text.
+
+    Attributes
+    ----------
+    name : str
+        Part of its id on the page.
+    caption : str
+    columns : list of (str, str)
+        Name, and title to read.
+    rows : list of list of str
+        The first cell is the row's name.
+    sources : list of dict
+        By row: files that the numbers come from, by column; under "" those of all others.
+    """
+
+    name: str
+    caption: str
+    columns: list[tuple[str, str]]
+    rows: list[list[str]]
+    sources: list[dict[str, list[str]]] = field(default_factory=list)
+
+
+def results(found: Results, experiment: Experiment) -> Grid:
+    """The experiment's table, cell by cell as its CSV has it; columns not measured left out."""
+    shown = [name for name in TITLES if name in table.COLUMNS]
+    shown += [name for name in table.COLUMNS if name not in shown]
+    shown = [name for name in shown if any(row[name] for row in experiment.rows)]
+    return Grid(
+        f"{experiment.name}-table",
+        f"Results of the experiment {experiment.name}, relative to {experiment.anchor}",
+        [(name, TITLES.get(name, name.replace("_", " "))) for name in shown],
+        [[row[name] for name in shown] for row in experiment.rows],
+        [_sources(found, experiment, row["feature_set"]) for row in experiment.rows],
+    )
+
+
+def _sources(found: Results, experiment: Experiment, feature_set: str) -> dict[str, list[str]]:
+    nets = [net.path for net in experiment.nets if net.net.feature_set == feature_set]
+    made = found.label(found.folder / f"{experiment.name}_table.csv")
+    pgn = [found.label(experiment.pgn)] if experiment.pgn else []
+
+    def beside(name: str) -> list[str]:
+        return [made, *(found.label(path.with_name(name)) for path in nets)]
+
+    kinds: dict[str, Callable[[], list[str]]] = {
+        "val_loss": lambda: beside("history.csv"),
+        "train_seconds": lambda: beside("history.csv"),
+        "quant": lambda: beside("verify.json"),
+        "published": lambda: ["M. E. Lombardo, UBA 2024 (nnuelab/report/published.csv)"],
+        "elo": lambda: [made, *pgn],
+        "": lambda: [made, *(found.label(path) for path in nets)],
+    }
+    return {
+        name: next(files() for kind, files in kinds.items() if name.startswith(kind))
+        for name in table.COLUMNS
+    }
+
+
+def ratings(found: Results, experiment: Experiment, rows: Sequence[Row]) -> Grid:
+    """The rating of every net."""
+    label = f"{found.folder.name}/tournament/{experiment.name}_ratings.csv"
+    titles = {"name": "net", "elo": "rating", "error": "\u00b1 games"}
+    columns = [(name, titles.get(name, name)) for name in rows[0]]
+    return Grid(
+        f"{experiment.name}-ratings",
+        "Rating of every net, relative to the mean of all (fixed nodes)",
+        columns,
+        [[row[name] for name, _ in columns] for row in rows],
+        [{"": [label]}] * len(rows),
+    )
+
+
+def cross(found: Results, experiment: Experiment, scores: CrossTable) -> Grid:
+    """Score of each set against each other, in percent."""
+    assert experiment.pgn is not None
+    label = found.label(experiment.pgn)
+
+    def cell(i: int, j: int) -> str:
+        games = scores.games[i, j]
+        return f"{100 * scores.points[i, j] / games:.1f}" if games else ""
+
+    count = len(scores.names)
+    played = int(scores.games.sum()) // 2
+    return Grid(
+        f"{experiment.name}-cross",
+        f"Cross table: percent of the points, row against column ({played:,} games)",
+        [("name", "feature set"), *((name, name) for name in scores.names)],
+        [[name, *(cell(i, j) for j in range(count))] for i, name in enumerate(scores.names)],
+        [{"": [label]}] * count,
+    )
+
+
+def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
+    """Means of both perspectives, the published figures beside them.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        See `feature_statistics.COLUMNS`, as text.
+    labels : dict of str to str
+        The file that a feature set's row comes from.
+    """
+    shown = {
+        "feature_set": "feature set",
+        "features": "features",
+        "dead": "dead",
+        "active": "active",
+        "published_active": "published active",
+        "added": "added",
+        "published_added": "published added",
+        "removed": "removed",
+        "published_removed": "published removed",
+        "refreshes_per_game": "refreshes a game",
+        "measured_ns": "ns an update",
+        "predicted_ns": "of which rows",
+    }
+    both = [row for row in rows if row["perspective"] == "both"]
+    return Grid(
+        "statistics",
+        "Features of a position and what a legal move changes, for one accumulator",
+        list(shown.items()),
+        [[_short(row[name]) for name in shown] for row in both],
+        [{"": [labels[row["feature_set"]]]} for row in both],
+    )
+
+
+def _short(text: str) -> str:
+    return f"{float(text):.2f}" if "." in text or "e" in text else text
+
+
+def nets(found: Results, chosen: Sequence[tuple[NetFiles, Activity]]) -> Grid:
+    """Active and dead neurons, and the error of every net."""
+    columns = {
+        "net": "net",
+        "neurons": "neurons",
+        "dead": "dead",
+        "constant": "always at the limit",
+        "active": "mean active %",
+        "influence": "largest influence cp",
+        "bytes": "bytes",
+    }
+    rows, sources = [], []
+    for net, activity in chosen:
+        values: list[Any] = [
+            net.player,
+            net.net.l1,
+            int(activity.dead.sum()),
+            int(activity.constant.sum()),
+            f"{100 * activity.active.mean():.1f}",
+            f"{activity.influence.max():.1f}",
+            net.path.stat().st_size,
+        ]
+        rows.append([str(value) for value in values])
+        sources.append({"": [found.label(net.path), f"{found.folder.name}/data/validation.npy"]})
+    caption = "Neurons of the first layer on positions of the validation set"
+    return Grid("nets", caption, list(columns.items()), rows, sources)
+
+
+def files(found: Results) -> Grid:
+    """Every file with what made it."""
+    rows = [
+        [path, record["sha256"][:16], str(record.get("code") or ""), record.get("command", "")]
+        for path, record in sorted(found.records.items())
+    ]
+    columns = [("file", "file"), ("sha256", "sha256"), ("code", "code"), ("command", "command")]
+    sources = [{"": [row[0]]} for row in rows]
+    return Grid("files", "Every file, and the command that makes it again", columns, rows, sources)

@@ -1,0 +1,100 @@
+"""What the neurons of the first layer do on real positions: how often, and how much it counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nnuelab import features
+from nnuelab.nnue.netfile import LEVELS, Net
+
+POSITIONS = 1000  # evenly spaced in the dataset
+_CHUNK = 256  # positions at once; a sum of rows takes 2 * chunk * active * M * 4 bytes
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Per neuron of the first layer, over both views of some positions.
+
+    Attributes
+    ----------
+    active, saturated : float64[M]
+        Share of the views in which its output is above 0, and at its limit.
+    influence : float64[M]
+        Centipawns, root of the mean square: how much the evaluation changes when the neuron is held
+        at its mean output. That is how neurons are ranked.
+    """
+
+    active: np.ndarray
+    saturated: np.ndarray
+    influence: np.ndarray
+
+    @property
+    def dead(self) -> np.ndarray:
+        """bool[M]: no position makes it active."""
+        return self.active == 0
+
+    @property
+    def constant(self) -> np.ndarray:
+        """bool[M]: always at its limit, so no more than a bias."""
+        return self.saturated == 1
+
+    @property
+    def order(self) -> np.ndarray:
+        """int64[M]: neurons by influence, the largest first."""
+        return np.argsort(-self.influence, kind="stable")
+
+
+def inputs(net: Net, records: np.ndarray) -> np.ndarray:
+    """int64[P, 2M]: what the second layer gets, 0..127, side to move first."""
+    feature_set = net.features
+    shape = (len(records), feature_set.max_active)
+    rows, counts = np.empty((2, *shape), np.int32), np.empty((2, len(records)), np.int64)
+    features.batch(feature_set.tables(), records, rows[0], rows[1], counts[0], counts[1])
+    found = np.empty((len(records), 2, net.l1), np.int64)
+    # A row of zeros stands for "no feature", index -1.
+    weights = np.concatenate([net.w1, np.zeros((1, net.l1), net.w1.dtype)])
+    for side in range(2):
+        for start in range(0, len(records), _CHUNK):
+            part = rows[side, start : start + _CHUNK]
+            part = part[:, : max(int(counts[side, start : start + _CHUNK].max()), 1)]
+            found[start : start + _CHUNK, side] = weights[part].sum(axis=1, dtype=np.int64)
+    accumulators = (found + net.b1).reshape(len(records), 2 * net.l1)
+    return np.clip(accumulators >> net.l1_shift, 0, LEVELS)
+
+
+def evaluations(net: Net, x: np.ndarray) -> np.ndarray:
+    """Centipawns for the side to move, of what `inputs` gave: [..., 2M] to [...], int64."""
+    sums = x @ net.w2.T.astype(np.int64) + net.b2
+    return _output(net, sums) >> net.out_shift
+
+
+def _output(net: Net, sums: np.ndarray) -> np.ndarray:
+    y = np.clip(sums >> net.l2_shift, 0, LEVELS)
+    return np.asarray(y @ net.w3.astype(np.int64) + net.b3[0])
+
+
+def activity(net: Net, records: np.ndarray) -> Activity:
+    """Measures the neurons on positions (RECORD [P])."""
+    x = inputs(net, records)
+    views = x.reshape(-1, net.l1)
+    w2 = net.w2.T.astype(np.int64)
+    sums = x @ w2 + net.b2
+    value = _output(net, sums)
+    mean = np.rint(views.mean(axis=0)).astype(np.int64)
+    influence = np.empty(net.l1)
+    for j in range(net.l1):
+        own = np.outer(mean[j] - x[:, j], w2[j])
+        other = np.outer(mean[j] - x[:, net.l1 + j], w2[net.l1 + j])
+        change = _output(net, sums + own + other) - value
+        influence[j] = np.sqrt(np.mean(change.astype(np.float64) ** 2)) / 2.0**net.out_shift
+    return Activity((views > 0).mean(axis=0), (views == LEVELS).mean(axis=0), influence)
+
+
+def strongest(net: Net, neuron: int, count: int) -> list[tuple[str, float]]:
+    """The features with the largest weights of a neuron, by name, weights as in the float net."""
+    column = net.w1[:, neuron].astype(np.int64)
+    order = np.argsort(-np.abs(column), kind="stable")[:count]
+    scale = net.scales["w1"]
+    return [(net.features.feature_name(int(i)), float(column[i] / scale)) for i in order]

@@ -1,0 +1,306 @@
+"""report.html: one file with everything in it, that asks nothing of a network."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nnuelab import __version__, data
+from nnuelab.errors import UserError
+from nnuelab.report import explorer, games, grids, plots, results, weights, words
+from nnuelab.report.grids import Grid
+from nnuelab.report.neurons import POSITIONS, Activity, activity
+from nnuelab.report.plots import Figure
+from nnuelab.report.results import Experiment, NetFiles, Results
+from nnuelab.report.words import Row
+from nnuelab.tournament.headers import read_results
+
+PAGE = Path(__file__).parent / "page"
+FILES = sorted(PAGE.iterdir())
+SCRIPTS = ("base.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js")
+EXPLORED = 6  # positions of the validation set
+
+
+@dataclass
+class Section:
+    """What the page says of an experiment.
+
+    Attributes
+    ----------
+    said : list of str
+        The summary in words.
+    figures, grids : list
+    problems : list of str
+        What is missing, and the remedy.
+    games : bool
+        Whether there are games to look at.
+    """
+
+    name: str
+    said: list[str] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    games: bool = False
+
+
+@contextmanager
+def _told(problems: list[str]) -> Iterator[None]:
+    """What is missing or damaged costs its own place of the page, and is said there."""
+    try:
+        yield
+    except UserError as error:
+        problems.append(str(error))
+
+
+def build(found: Results) -> str:
+    """The page as HTML, of what `results.gather` found."""
+    return _Builder(found).page()
+
+
+class _Builder:
+    def __init__(self, found: Results) -> None:
+        self.found = found
+        self.blobs: dict[str, Any] = {"games": {}}
+        self.problems = list(found.problems)
+
+    @cached_property
+    def nets(self) -> list[NetFiles]:
+        """The nets of all experiments, each once."""
+        by_path = {net.path: net for e in self.found.experiments for net in e.nets}
+        return list(by_path.values())
+
+    def page(self) -> str:
+        """The page; the parts that others rely on come first."""
+        import jinja2
+
+        sections = [self._section(experiment) for experiment in self.found.experiments]
+        statistics = self._statistics()
+        nets = self._nets()
+        environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(PAGE),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            undefined=jinja2.StrictUndefined,
+        )
+        environment.tests["number"] = _is_number
+        provenance = {
+            "records": self.found.records,
+            "outdated": results.outdated(self.found.records),
+        }
+        self.blobs["provenance"] = provenance
+        files = grids.files(self.found)
+        every = [*sections, statistics, nets]
+        return environment.get_template("page.html").render(
+            version=__version__,
+            sections=sections,
+            statistics=statistics,
+            nets=nets,
+            files=files,
+            outdated=provenance["outdated"],
+            problems=self.problems,
+            specs={
+                f"{section.name}-{figure.name}": figure.spec
+                for section in every
+                for figure in section.figures
+            },
+            sources=_sources([g for section in every for g in section.grids] + [files]),
+            blobs={name: _packed(value) for name, value in self.blobs.items()},
+            explorer="explorer" in self.blobs,
+            pieces=_pieces(),
+            style=(PAGE / "page.css").read_text(),
+            scripts=[(PAGE / name).read_text() for name in SCRIPTS],
+            vega=_vega(),
+        )
+
+    def _section(self, experiment: Experiment) -> Section:
+        section = Section(experiment.name, problems=list(experiment.problems))
+        rows, anchor, nets = experiment.rows, experiment.anchor, experiment.nets
+        if not rows:
+            return section
+        section.said = words.summary(rows, anchor)
+        section.grids.append(grids.results(self.found, experiment))
+        sets = [row["feature_set"] for row in rows]
+        drawn: list[Figure | None] = [plots.elo(rows, anchor), self._pareto(rows)]
+        drawn += [plots.grid(rows, "elo", "Elo"), plots.grid(rows, "val_loss_mean", "Loss")]
+        drawn.append(plots.loss_and_elo(rows))
+        for make in (plots.losses, plots.errors):
+            with _told(section.problems):
+                drawn.append(make(nets, sets))
+        section.figures = [figure for figure in drawn if figure is not None]
+        if not any(row["nps_ratio"] for row in rows):
+            section.problems.append(
+                "The nodes per second of these nets were not measured; a plot of Elo against cost "
+                "shows the updates of an accumulator instead, where those were."
+            )
+        with _told(section.problems):
+            self._tournament(experiment, section)
+        return section
+
+    def _pareto(self, rows: Sequence[Row]) -> Figure | None:
+        """Elo against nodes per second, or where those aren't known against the updates."""
+        quality = "Up: what a set knows, at fixed nodes. "
+        sets = [row["feature_set"] for row in rows]
+        unbeaten = "No other set beats those on the dashed line in both."
+        measured = [
+            (row["feature_set"], float(row["nps_ratio"]), float(row["elo"]))
+            for row in rows
+            if row["nps_ratio"] and row["elo"]
+        ]
+        if measured:
+            caption = f"{quality}To the right: how fast an engine searches with it. {unbeaten}"
+            return plots.pareto(measured, sets, "nodes per second relative to the anchor", caption)
+        counted = {
+            row["feature_set"]: 1000 / float(row["measured_ns"])
+            for row in self.found.statistics
+            if row["perspective"] == "both" and row["measured_ns"]
+        }
+        known = [
+            (row["feature_set"], counted[row["feature_set"]], float(row["elo"]))
+            for row in rows
+            if row["feature_set"] in counted and row["elo"]
+        ]
+        caption = f"{quality}To the right: how fast one accumulator follows a move. {unbeaten}"
+        return plots.pareto(known, sets, "updates of an accumulator per microsecond", caption)
+
+    def _tournament(self, experiment: Experiment, section: Section) -> None:
+        if experiment.pgn is None:
+            return
+        path = self.found.folder / "tournament" / f"{experiment.name}_ratings.csv"
+        ratings: list[dict[str, str]] = []
+        with _told(section.problems):
+            ratings = results.read_csv(path)
+            section.grids.append(grids.ratings(self.found, experiment, ratings))
+        order = sorted(experiment.rows, key=lambda row: -float(row["elo"] or "-inf"))
+        scores = games.cross_table(
+            read_results([experiment.pgn]), [row["feature_set"] for row in order], by_set=True
+        )
+        section.grids.append(grids.cross(self.found, experiment, scores))
+        best: dict[str, str] = {}
+        for row in ratings:  # descending
+            best.setdefault(games.set_of(row["name"]), row["name"])
+        if len(best) > 1:
+            hero, *others = best.values()
+            chosen = games.samples(experiment.pgn, hero, others)
+            self.blobs["games"][experiment.name] = chosen
+            section.games = bool(chosen)
+
+    def _statistics(self) -> Section:
+        section = Section("statistics")
+        if not self.found.statistics:
+            section.problems.append(
+                "The feature sets were not counted yet; count them: snakemake statistics"
+            )
+            return section
+        labels: dict[str, str] = {}
+        for path in sorted(self.found.folder.glob("statistics/*.csv")):
+            with _told([]):
+                labels |= {r["feature_set"]: self.found.label(path) for r in results.read_csv(path)}
+        rows = list(
+            {(r["feature_set"], r["perspective"]): r for r in self.found.statistics}.values()
+        )
+        rows.sort(key=lambda row: (row["feature_set"].count("+"), int(row["features"])))
+        section.grids.append(grids.statistics(rows, labels))
+        figure = plots.updates(rows)
+        section.figures = [figure] if figure else []
+        return section
+
+    def _nets(self) -> Section:
+        section = Section("nets")
+        if not self.nets:
+            section.problems.append("There is no net here yet; train some: snakemake nets")
+            return section
+        path = self.found.folder / "data" / "validation.npy"
+        try:
+            records = data.open(path).records
+            if not len(records):
+                raise UserError(f"{path} has no positions; label again")
+        except UserError as error:
+            section.problems.append(str(error))
+            return section
+        places = np.unique(np.linspace(0, len(records) - 1, POSITIONS).astype(int))
+        sample = np.array(records[places])
+        measured = [(net, activity(net.net, sample)) for net in self.nets]
+        section.grids.append(grids.nets(self.found, measured))
+        sets = list(dict.fromkeys(net.net.feature_set for net in self.nets))
+        shares = {net.player: found.active.tolist() for net, found in measured}
+        figure = plots.neurons(shares, sets)
+        section.figures = [figure] if figure else []
+        self.blobs["weights"] = _weights(measured)
+        self.blobs["explorer"] = explorer.explore(self._positions(sample), self.nets)
+        return section
+
+    def _positions(self, sample: np.ndarray) -> dict[str, str]:
+        from nnuelab.data.records import to_fen
+
+        found = dict(explorer.KNOWN)
+        for place in np.linspace(0, len(sample) - 1, EXPLORED).astype(int):
+            record = sample[place]
+            found[f"game {record['game']} of the validation set, ply {record['ply']}"] = to_fen(
+                record
+            )
+        for net in self.nets[:1]:
+            with _told([]):
+                for worst in net.verification.get("worst", [])[:1]:
+                    found[f"the largest error of the integers of {net.player}"] = worst["fen"]
+        return found
+
+
+def _weights(measured: Sequence[tuple[NetFiles, Activity]]) -> dict[str, Any]:
+    said: dict[str, Any] = {"sets": {}, "nets": {}}
+    kept: dict[str, np.ndarray] = {}
+    for net, found in measured:
+        shown = weights.neurons_shown(net.net, found)
+        name = net.net.feature_set
+        if name not in kept:
+            layout = weights.layout(net.net.features, net.net.w1[:, shown])
+            said["sets"][name], kept[name] = layout
+        said["nets"][net.player] = weights.numbers(net.net, found, kept[name], shown.tolist())
+    return said
+
+
+def _sources(found: Sequence[Grid]) -> dict[str, list[dict[str, list[str]]]]:
+    return {grid.name: grid.sources for grid in found if grid.sources}
+
+
+def _packed(value: Any) -> str:
+    """JSON that the page unpacks when it is looked at; the same value gives the same text."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode()
+
+
+def _pieces() -> str:
+    """SVG of the twelve pieces, to be used by id: python-chess has them."""
+    import chess.svg
+
+    return "".join(chess.svg.PIECES.values())
+
+
+@cache
+def _vega() -> str:
+    """Vega, Vega-Lite and vega-embed as one script."""
+    import altair as alt
+    import vl_convert
+
+    major, minor, *_ = alt.SCHEMA_VERSION.removeprefix("v").split(".")
+    shared = "window.vegaEmbed = vegaEmbed;"
+    bundle: str = vl_convert.javascript_bundle(shared, vl_version=f"{major}.{minor}")
+    return bundle.replace("</script", "<\\/script")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return not text
+    return True

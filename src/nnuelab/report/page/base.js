@@ -1,0 +1,166 @@
+"use strict";
+const byId = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element with attributes and children; text is never taken for markup. */
+function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+function draw(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** What Python packed under a name; unpacked when it is first asked for. */
+const unpacked = {};
+function unpack(name) {
+  unpacked[name] ??= (async () => {
+    const bytes = Uint8Array.from(atob(byId(`blob-${name}`).textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).json();
+  })();
+  return unpacked[name];
+}
+
+/** Runs a function once, when an element comes near the window. */
+function whenSeen(element, run) {
+  new IntersectionObserver((entries, observer) => {
+    if (entries.some((entry) => entry.isIntersecting)) {
+      observer.disconnect();
+      run();
+    }
+  }, { rootMargin: "600px" }).observe(element);
+}
+
+function options(select, values) {
+  select.replaceChildren(...values.map(([value, text]) => make("option", { value }, text)));
+}
+
+// Light and dark
+
+const root = document.documentElement;
+function isDark() {
+  const chosen = root.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+function told() {
+  byId("theme").setAttribute("aria-pressed", String(isDark()));
+  document.dispatchEvent(new Event("theme"));
+}
+byId("theme").addEventListener("click", () => {
+  root.dataset.theme = isDark() ? "light" : "dark";
+  told();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", told);
+told();
+
+// Tables
+
+function valueOf(row, column) {
+  const text = row.cells[column].textContent.trim();
+  const number = Number(text);
+  return text === "" ? null : Number.isNaN(number) ? text : number;
+}
+/** Numbers before words, what is not there last in either direction. */
+function compare(a, b, direction) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+  return direction * (typeof a === "number" ? a - b : a.localeCompare(b));
+}
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button.sort");
+  if (!button) return;
+  const head = button.closest("th");
+  const body = head.closest("table").tBodies[0];
+  const rows = [...body.rows];
+  const numeric = rows.some((row) => typeof valueOf(row, head.cellIndex) === "number");
+  const before = head.getAttribute("aria-sort");
+  const descending = before ? before === "ascending" : numeric;
+  for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  const keyed = rows.map((row) => [valueOf(row, head.cellIndex), row]);
+  keyed.sort(([a], [b]) => compare(a, b, descending ? -1 : 1));
+  body.append(...keyed.map(([, row]) => row));
+});
+
+// Where a number comes from
+
+const SOURCES = JSON.parse(byId("sources").textContent);
+const dialog = byId("record");
+let trail = [];
+function show(entry) {
+  trail.push(entry);
+  shown();
+}
+async function shown() {
+  const { title, note, files } = trail.at(-1);
+  const { records } = await unpack("provenance");
+  byId("record-title").textContent = title;
+  byId("record-back").hidden = trail.length < 2;
+  const body = byId("record-body");
+  body.replaceChildren(...(note ? [make("p", {}, note)] : []));
+  const single = files.length === 1 && records[files[0]];
+  if (single) body.append(...record(files[0], single));
+  else body.append(make("p", {}, "It comes from:"), links(files, records));
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+}
+function links(files, records) {
+  return make("ul", {}, ...files.map((file) => make("li", {},
+    records[file]
+      ? make("button", { type: "button", class: "source", click: () => show({ title: file, files: [file] }) }, file)
+      : file)));
+}
+function record(file, found) {
+  const entries = [
+    ["file", file],
+    ["sha256", make("code", {}, found.sha256)],
+    ["made by", make("pre", {}, found.command ?? "")],
+    ["code", make("code", {}, found.code ?? "")],
+    ["seed", found.seed === null || found.seed === undefined ? null : String(found.seed)],
+    ["versions", Object.entries(found.versions ?? {}).map((pair) => pair.join(" ")).join(", ")],
+    ["parameters", make("pre", {}, JSON.stringify(found.parameters ?? {}, null, 1))],
+  ];
+  const list = make("dl", {});
+  for (const [name, value] of entries) if (value !== null) list.append(make("dt", {}, name), make("dd", {}, value));
+  const inputs = make("dd", {});
+  const inner = make("ul", {});
+  unpack("provenance").then(({ records }) => {
+    for (const { path, sha256 } of Object.values(found.inputs ?? {})) {
+      const now = records[path]?.sha256;
+      inner.append(make("li", {},
+        now ? make("button", { type: "button", class: "source", click: () => show({ title: path, files: [path] }) }, path) : path,
+        " ", make("code", {}, sha256.slice(0, 16)),
+        now && now !== sha256 ? " (has changed since)" : ""));
+    }
+  });
+  inputs.append(inner);
+  list.append(make("dt", {}, "inputs"), inputs);
+  return [list];
+}
+document.addEventListener("click", (event) => {
+  const row = event.target.closest("tr[data-row]");
+  if (!row || dialog.contains(row)) return;
+  const table = row.closest("table");
+  const cell = event.target.closest("td, button.source");
+  const sources = SOURCES[table.id]?.[row.dataset.row];
+  if (!cell || !sources) return;
+  const name = row.cells[0].textContent.trim();
+  if (cell.tagName === "BUTTON") {
+    show({ title: name, files: [...new Set(Object.values(sources).flat())] });
+    return;
+  }
+  const head = table.tHead.rows[0].cells[cell.cellIndex];
+  const files = sources[head.dataset.column] ?? sources[""];
+  show({ title: `${name}: ${head.textContent.trim()}`, note: cell.textContent, files });
+});
+byId("record-back").addEventListener("click", () => { trail.pop(); shown(); });
+byId("record-close").addEventListener("click", () => dialog.close());
+dialog.addEventListener("close", () => { trail = []; });

@@ -1,0 +1,31 @@
+const ROLES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
+const SIZE = 45; // of a square; the pieces are drawn for it
+
+/** A board of the first field of a FEN; `move` (e2e4) is marked. */
+function board(placement, { flipped = false, move = "", label = "" } = {}) {
+  const picture = draw("svg", { viewBox: `-10 0 ${8 * SIZE + 10} ${8 * SIZE + 10}`, role: "img", "aria-label": label });
+  const marked = [move.slice(0, 2), move.slice(2, 4)];
+  const rows = placement.split("/").map((row) => row.replace(/\d/g, (n) => " ".repeat(Number(n))));
+  for (let rank = 0; rank < 8; rank++) {
+    for (let file = 0; file < 8; file++) {
+      const x = SIZE * (flipped ? 7 - file : file);
+      const y = SIZE * (flipped ? 7 - rank : rank);
+      const square = "abcdefgh"[file] + (8 - rank);
+      const shade = (rank + file) % 2 ? "black-square" : "white-square";
+      picture.append(draw("rect", { x, y, width: SIZE, height: SIZE, class: shade }));
+      if (marked.includes(square)) picture.append(draw("rect", { x, y, width: SIZE, height: SIZE, class: "last-move" }));
+      const piece = rows[rank][file];
+      if (piece !== " ") {
+        const color = piece === piece.toUpperCase() ? "white" : "black";
+        picture.append(draw("use", { href: `#${color}-${ROLES[piece.toLowerCase()]}`, x, y }));
+      }
+    }
+  }
+  for (let i = 0; i < 8; i++) {
+    const file = "abcdefgh"[flipped ? 7 - i : i];
+    const rank = flipped ? i + 1 : 8 - i;
+    picture.append(draw("text", { x: SIZE * (i + 0.5), y: 8 * SIZE + 8, "text-anchor": "middle", style: "font-size: 9px" }, file));
+    picture.append(draw("text", { x: -9, y: SIZE * (i + 0.5) + 3, style: "font-size: 9px" }, String(rank)));
+  }
+  return picture;
+}

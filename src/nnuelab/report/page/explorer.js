@@ -1,0 +1,30 @@
+function explore({ positions, sets, terms, evaluations }) {
+  const place = byId("explore-position");
+  const set = byId("explore-set");
+  options(place, positions.map((position, i) => [i, position.name]));
+  options(set, Object.keys(sets).map((name) => [name, name]));
+  function redraw() {
+    const { fen, name } = positions[place.value];
+    const [placement, turn] = fen.split(" ");
+    byId("explore-fen").textContent = fen;
+    byId("explore-board").replaceChildren(board(placement, { label: `Position: ${name}`, flipped: turn === "b" }));
+    const rows = Object.entries(evaluations).map(([net, values]) => [net, values[place.value]]);
+    byId("explore-evaluations").replaceChildren(make("table", {},
+      make("caption", {}, `Centipawns for ${turn === "w" ? "White" : "Black"}, to move`),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "net"), make("th", { scope: "col" }, "cp"))),
+      make("tbody", {}, ...rows.map(([net, value]) => make("tr", {},
+        make("th", { scope: "row" }, net), make("td", { class: "number" }, String(value)))))));
+    const lists = sets[set.value].flatMap((term) => {
+      const [own, other] = terms[term][place.value];
+      return [
+        make("h3", {}, `${term}: ${own.length} active for the side to move`), names(own),
+        make("h3", {}, `${term}: ${other.length} for the other side`), names(other),
+      ];
+    });
+    byId("explore-features").replaceChildren(...lists);
+  }
+  const names = (list) => make("ul", {}, ...list.map((name) => make("li", {}, name)));
+  for (const select of [place, set]) select.addEventListener("change", redraw);
+  redraw();
+}
+if (byId("explorer")) whenSeen(byId("explorer"), async () => explore(await unpack("explorer")));

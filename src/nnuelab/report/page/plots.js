@@ -1,0 +1,67 @@
+/** Vega's style in the page's colours, which are those of light or dark. */
+function style() {
+  const { color, fontFamily } = getComputedStyle(document.body);
+  const line = isDark() ? "#4a545e" : "#c3cbd3";
+  const text = { labelColor: color, titleColor: color, labelFont: fontFamily, titleFont: fontFamily, labelFontSize: 12, titleFontSize: 12 };
+  return {
+    background: "transparent",
+    axis: { ...text, gridColor: line, gridOpacity: 0.6, domainColor: line, tickColor: line, labelLimit: 160, titleFontWeight: "normal" },
+    legend: {
+      ...text, orient: "bottom", columns: 3, labelLimit: 200,
+      layout: { bottom: { direction: "vertical", anchor: "start" } },
+      symbolBaseStrokeColor: color, symbolBaseFillColor: color,
+    },
+    text: { color, font: fontFamily, fontSize: 12 },
+    rule: { color },
+    view: { stroke: line },
+    range: { category: { scheme: isDark() ? "set2" : "dark2" } },
+  };
+}
+const SPECS = JSON.parse(byId("specs").textContent);
+const views = new Map();
+async function plot(figure) {
+  const spec = SPECS[figure.dataset.spec];
+  const narrow = figure.clientWidth < 500;
+  const config = style();
+  if (narrow) {
+    config.legend.columns = 2;
+    config.axis.labelFontSize = 10;
+  }
+  const { view } = await vegaEmbed(figure.querySelector(".canvas"), spec, {
+    actions: false, renderer: "svg", config, tooltip: { theme: "custom" },
+  });
+  views.set(figure, view);
+  figure.dataset.drawn = "true";
+}
+const figures = [...document.querySelectorAll("figure.plot")];
+for (const figure of figures) whenSeen(figure, () => plot(figure));
+document.addEventListener("theme", () => {
+  for (const figure of views.keys()) plot(figure);
+});
+
+/** The signals that hold the shown part of each axis, by channel. */
+function ranges(view, spec) {
+  const signals = view.getState({ signals: (name) => name?.startsWith("zoom_") }).signals;
+  const units = spec.layer ?? [spec];
+  const found = [];
+  for (const channel of ["x", "y"]) {
+    const fields = units.map((unit) => unit.encoding?.[channel]?.field);
+    const field = fields.find((name) => name && `zoom_${name}` in signals);
+    if (field) found.push([channel, `zoom_${field}`]);
+  }
+  return found;
+}
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[data-zoom]");
+  const figure = button?.closest("figure.plot");
+  const view = views.get(figure);
+  if (!view) return;
+  const factor = Number(button.dataset.zoom);
+  for (const [channel, signal] of ranges(view, SPECS[figure.dataset.spec])) {
+    const [low, high] = view.scale(channel).domain();
+    const middle = (low + high) / 2;
+    const half = ((high - low) / 2) * factor;
+    view.signal(signal, factor ? [middle - half, middle + half] : null);
+  }
+  view.runAsync();
+});

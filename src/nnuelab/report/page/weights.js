@@ -1,0 +1,110 @@
+const PIECE_ROLES = ["pawn", "knight", "bishop", "rook", "queen", "king"];
+
+/** A picture with the weights of a neuron; the strongest colour is `most`. */
+function heat(picture, weights, scale, most) {
+  const rows = picture.rows ?? [..."87654321"];
+  const columns = picture.columns ?? [..."abcdefgh"];
+  const side = 10;
+  const left = picture.rows ? 2 : 6;
+  const svg = draw("svg", {
+    viewBox: `${-left} 0 ${columns.length * side + left} ${rows.length * side + (picture.columns ? 1 : 7)}`,
+    role: "img", "aria-label": `Weights of ${picture.title || "these features"}`,
+  });
+  rows.forEach((row, r) => columns.forEach((column, c) => {
+    const feature = picture.cells[r * columns.length + c];
+    const place = { x: c * side, y: r * side, width: side, height: side };
+    if (feature < 0) {
+      svg.append(draw("rect", { ...place, class: "cell none" }));
+      return;
+    }
+    const weight = weights[feature];
+    const shade = `rgb(${weight > 0 ? "30 100 235" : "220 38 38"} / ${(Math.abs(weight) / most).toFixed(3)})`;
+    const where = picture.rows ? `${row}, ${column}` : column + row;
+    svg.append(
+      draw("rect", { ...place, class: "cell" }),
+      draw("rect", { ...place, fill: shade }, draw("title", {}, `${where}: ${(weight / scale).toFixed(3)}`)));
+  }));
+  if (!picture.rows) {
+    rows.forEach((row, r) => svg.append(draw("text", { x: -5, y: r * side + 7 }, row)));
+    columns.forEach((column, c) => svg.append(draw("text", { x: c * side + 3.5, y: rows.length * side + 6 }, column)));
+  }
+  return svg;
+}
+
+function browser({ sets, nets }) {
+  const [net, neuron, term, group, role] = ["net", "neuron", "term", "group", "role"].map((n) => byId(`weight-${n}`));
+  const current = () => nets[net.value];
+  const layout = () => sets[current().set].terms;
+  options(net, Object.keys(nets).map((name) => [name, name]));
+
+  const largest = (weights) => weights.reduce((most, w) => Math.max(most, Math.abs(w)), 1);
+  function chooseNet() {
+    const found = current().neurons;
+    options(neuron, found.map((n, i) => [i, `${i + 1}. neuron ${n.neuron} (${n.influence} cp)`]));
+    options(term, layout().map((t, i) => [i, t.name]));
+    chooseTerm();
+    gallery();
+  }
+  function chooseTerm() {
+    const { groups } = layout()[term.value];
+    options(group, groups.map((g, i) => [i, g.label || "all"]));
+    group.parentElement.hidden = groups.length < 2;
+    const titles = groups.flatMap((g) => g.pictures.map((p) => p.title));
+    const roles = PIECE_ROLES.filter((name) => titles.some((title) => title.includes(name)));
+    options(role, [["", "all"], ...roles.map((name) => [name, name])]);
+    role.parentElement.hidden = roles.length < 2;
+    redraw();
+  }
+  function redraw() {
+    const { scale, neurons } = current();
+    const chosen = neurons[neuron.value];
+    const { groups, all } = layout()[term.value];
+    const shown = groups[group.value].pictures.filter((p) => p.title.includes(role.value));
+    const most = largest(chosen.weights);
+    byId("weight-facts").textContent =
+      `Neuron ${chosen.neuron}: influence ${chosen.influence} cp, active in ${(100 * chosen.active).toFixed(1)} % of the views, ` +
+      `at its limit in ${(100 * chosen.saturated).toFixed(1)} %; bias ${(chosen.bias / scale).toFixed(3)}. ` +
+      `The strongest colour is a weight of ${(most / scale).toFixed(3)}.`;
+    byId("weight-hint").textContent = groups.length < all
+      ? `Shown are the ${groups.length} of ${all} groups of pictures with the largest weights.` : "";
+    byId("weight-pictures").classList.toggle("wide", shown.some((p) => p.rows));
+    byId("weight-pictures").replaceChildren(...shown.map((picture) => make("figure", { class: "picture" },
+      make("figcaption", {}, picture.title || layout()[term.value].name),
+      heat(picture, chosen.weights, scale, most))));
+    byId("weight-strongest").replaceChildren(...chosen.strongest.map(([name, weight]) =>
+      make("li", {}, `${name}: ${weight > 0 ? "+" : ""}${weight.toFixed(3)}`)));
+  }
+  function gallery() {
+    const { scale, neurons } = current();
+    const all = layout().flatMap((t, i) => t.groups.flatMap((g, j) => g.pictures.map((p) => [p, i, j, t.name, g.label])));
+    byId("weight-gallery").replaceChildren(...neurons.slice(0, 12).map((found, i) => {
+      const strength = ([p]) => p.cells.reduce((most, f) => (f < 0 ? most : Math.max(most, Math.abs(found.weights[f]))), 0);
+      const best = all.reduce((a, b) => (strength(b) > strength(a) ? b : a));
+      const [picture, inTerm, inGroup, name, label] = best;
+      const words = [picture.title, label].filter(Boolean).join(", ") || name;
+      return make("button", {
+        type: "button",
+        click: () => {
+          neuron.value = i;
+          term.value = inTerm;
+          chooseTerm();
+          group.value = inGroup;
+          redraw();
+          byId("weight-browser").scrollIntoView();
+        },
+      }, `Neuron ${found.neuron}, ${found.influence} cp: ${name}, ${words}`,
+      make("span", { class: "picture" }, heat(picture, found.weights, scale, largest(found.weights))));
+    }));
+  }
+  net.addEventListener("change", chooseNet);
+  term.addEventListener("change", chooseTerm);
+  for (const select of [neuron, group, role]) select.addEventListener("change", redraw);
+  byId("weight-browser").addEventListener("click", (event) => {
+    const step = Number(event.target.closest("button[data-step]")?.dataset.step);
+    if (!step) return;
+    neuron.selectedIndex = (neuron.selectedIndex + step + neuron.length) % neuron.length;
+    redraw();
+  });
+  chooseNet();
+}
+if (byId("weights")) whenSeen(byId("weights"), async () => browser(await unpack("weights")));

@@ -1,0 +1,230 @@
+"""What a folder of results holds: experiments with their nets and games, and what is missing."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from nnuelab.errors import UserError
+from nnuelab.nnue.netfile import Net, read_net
+from nnuelab.report import table
+
+
+@dataclass(frozen=True)
+class NetFiles:
+    """A net and what the stages left beside it.
+
+    Attributes
+    ----------
+    path : Path
+        ``nets/SET/SEED/net.nnue``.
+    net : Net
+    """
+
+    path: Path
+    net: Net
+
+    @property
+    def player(self) -> str:
+        """Its name in the tournament: ``FEATURE_SET#SEED``."""
+        return f"{self.net.feature_set}#{self.path.parent.name}"
+
+    @cached_property
+    def history(self) -> list[dict[str, float]]:
+        """Rows of history.csv; raises UserError."""
+        path = self.path.with_name("history.csv")
+        try:
+            rows = read_csv(path)
+            return [{k: float(v) for k, v in row.items() if v} for row in rows]
+        except ValueError as error:
+            raise UserError(f"{path} is damaged ({error}); train again") from error
+
+    @cached_property
+    def verification(self) -> dict[str, Any]:
+        """Content of verify.json; raises UserError."""
+        return read_json(self.path.with_name("verify.json"), "rms_cp")
+
+
+@dataclass
+class Experiment:
+    """An experiment as far as it is there.
+
+    Attributes
+    ----------
+    name : str
+    rows : list of dict
+        The table, every cell as text; empty when it is missing.
+    anchor : str
+        The feature set whose elo is 0.
+    nets : list of NetFiles
+    problems : list of str
+        What is missing or damaged, each with the remedy.
+    """
+
+    name: str
+    rows: list[dict[str, str]] = field(default_factory=list)
+    anchor: str = ""
+    nets: list[NetFiles] = field(default_factory=list)
+    pgn: Path | None = None
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Results:
+    """Everything below a folder.
+
+    Attributes
+    ----------
+    folder : Path
+    experiments : list of Experiment
+    records : dict of str to dict
+        Provenance by path, relative to the folder's parent as the workflow names its files.
+    statistics : list of dict
+        Rows of all statistics/*.csv, see `feature_statistics.COLUMNS`, as text.
+    problems : list of str
+    """
+
+    folder: Path
+    experiments: list[Experiment] = field(default_factory=list)
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    statistics: list[dict[str, str]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def label(self, path: Path) -> str:
+        """How the workflow calls a file: ``results/axis_table.csv``."""
+        return (Path(self.folder.name) / path.relative_to(self.folder)).as_posix()
+
+    @property
+    def files(self) -> list[Path]:
+        """All that the report is made of."""
+        found = {self.folder / f"{e.name}_table.csv" for e in self.experiments if e.rows}
+        for experiment in self.experiments:
+            found |= {experiment.pgn} if experiment.pgn else set()
+            for net in experiment.nets:
+                beside = (net.path.with_name(n) for n in ("history.csv", "verify.json"))
+                found |= {net.path, *(path for path in beside if path.is_file())}
+        found |= set(self.folder.glob("statistics/*.csv"))
+        validation = self.folder / "data" / "validation.npy"
+        return sorted(found | ({validation} if validation.is_file() else set()))
+
+
+def gather(folder: Path, names: Sequence[str]) -> Results:
+    """Reads what there is; what isn't, or is damaged, becomes a problem of its experiment.
+
+    Parameters
+    ----------
+    folder : path
+        ``results``.
+    names : sequence of str
+        The experiments to report, in order; none: those whose tables are there.
+    """
+    found = Results(folder)
+    if not names:
+        names = sorted(p.name.removesuffix("_table.csv") for p in folder.glob("*_table.csv"))
+    for path in sorted(folder.rglob("*.json")):
+        made = path.with_suffix("")
+        if made.is_file() and made.suffix not in ("", ".html"):  # no page tells of itself
+            try:
+                found.records[found.label(made)] = read_json(path, "sha256")
+            except UserError as error:
+                found.problems.append(str(error))
+    found.experiments = [_experiment(folder, name, found.records) for name in names]
+    for path in sorted(folder.glob("statistics/*.csv")):
+        try:
+            found.statistics += read_csv(path)
+        except UserError as error:
+            found.problems.append(str(error))
+    return found
+
+
+def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> Experiment:
+    found = Experiment(name)
+    path = folder / f"{name}_table.csv"
+    label = f"{folder.name}/{path.name}"
+    try:
+        found.rows = read_csv(path)
+        if tuple(found.rows[0]) != table.COLUMNS:
+            found.rows = []
+            raise UserError(f"{label} isn't of this version; make it again: snakemake {label}")
+    except UserError as error:
+        missing = not path.exists()
+        made = f"{label} isn't there; make it: snakemake {label}"
+        found.problems.append(made if missing else str(error))
+        found.problems += _last_words(folder.parent / "logs", name)
+    record = records.get(label, {})
+    found.anchor = record.get("parameters", {}).get("anchor", "")
+    if not found.anchor and found.rows:
+        found.anchor = next((r["feature_set"] for r in found.rows if r["elo"] == "0.0"), "")
+    sets = {row["feature_set"] for row in found.rows}
+    named = [folder.parent / i["path"] for i in record.get("inputs", {}).values()]
+    paths = [p for p in named if p.name == "net.nnue"] or sorted(folder.glob("nets/*/*/net.nnue"))
+    for place in paths if found.rows else ():
+        try:
+            net = read_net(place)
+        except UserError as error:
+            found.problems.append(str(error))
+            continue
+        if net.feature_set in sets:
+            found.nets.append(NetFiles(place, net))
+    pgn = folder / "tournament" / f"{name}.pgn"
+    if pgn.is_file() and pgn.stat().st_size:
+        found.pgn = pgn
+    elif found.rows or pgn.is_file():
+        state = "is empty" if pgn.is_file() else "isn't there"
+        place = f"{folder.name}/tournament/{name}.pgn"
+        found.problems.append(f"{place} {state}; play the games: snakemake {place}")
+    return found
+
+
+def _last_words(logs: Path, name: str) -> list[str]:
+    """What the jobs of an experiment said last, where it left no table."""
+    said = []
+    for stage in ("tournament", "rate", "table"):
+        log = logs / stage / f"{name}.log"
+        lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+        if words := [line.strip() for line in lines if line.strip()]:
+            said.append(f"logs/{stage}/{name}.log ends with: {words[-1][:300]}")
+    return said[-1:]
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """The rows of a table, cells as text; raises UserError when it is missing, empty or cut off."""
+    try:
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path} is damaged ({error}); make it again") from error
+    if not rows or any(None in row or None in row.values() for row in rows):
+        raise UserError(f"{path} is cut off or has no rows; make it again")
+    return rows
+
+
+def read_json(path: Path, key: str) -> dict[str, Any]:
+    """A JSON object that has ``key``; raises UserError when it isn't."""
+    try:
+        value = json.loads(path.read_text())
+    except OSError as error:
+        raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
+    except ValueError as error:
+        raise UserError(f"{path} is damaged ({error}); make it again") from error
+    if not isinstance(value, dict) or key not in value:
+        raise UserError(f"{path} is damaged (it has no {key}); make it again")
+    return value
+
+
+def outdated(records: dict[str, dict[str, Any]]) -> list[str]:
+    """Files that were made from other versions of their inputs than those that are there now."""
+    found = []
+    for path, record in records.items():
+        for source in record.get("inputs", {}).values():
+            now = records.get(source["path"], {}).get("sha256")
+            if now is not None and now != source["sha256"]:
+                found.append(f"{path} was made from another {source['path']} than is there now")
+    return found

@@ -1,0 +1,133 @@
+"""A folder of results as the stages leave it, small: four nets, their games, and a dataset."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import chess
+import chess.pgn
+import numpy as np
+
+from nnuelab import artifacts, data, features
+from nnuelab.data.records import RECORD, from_fen, pack_move
+from nnuelab.nnue.netfile import Net, write_net
+from nnuelab.params import folder_of
+from nnuelab.report import feature_statistics, table
+from nnuelab.tournament import ratings
+
+SETS = ("ALL", "H+PH+MC")
+SEEDS = (1, 2)
+
+
+def make(root: Path) -> Path:
+    """Fills ``root/results`` and returns it; paths in provenance are relative to ``root``."""
+    folder = root / "results"
+    rng = np.random.default_rng(8)
+    _dataset(folder / "data" / "validation.npy", random.Random(8))
+    nets = []
+    for name in SETS:
+        for seed in SEEDS:
+            nets.append(_net(folder / "nets" / folder_of(name) / str(seed), name, seed, rng))
+    pgn = folder / "tournament" / "axis.pgn"
+    _games(pgn, [f"{name}#{seed}" for name in SETS for seed in SEEDS], random.Random(9))
+    rated = pgn.with_name("axis_ratings.csv")
+    rated.write_text(ratings.to_csv(ratings.rate(pgn)))
+    _record(rated, root, [pgn], {})
+    csv = folder / "axis_table.csv"
+    csv.write_text(table.to_csv(table.build("axis", nets, pgn, "ALL")))
+    _record(csv, root, [pgn, *nets], {"experiment": "axis", "anchor": "ALL"})
+    positions = feature_statistics.load(folder / "data" / "validation.npy", 20)
+    for name in SETS:
+        path = folder / "statistics" / f"{folder_of(name)}.csv"
+        rows = feature_statistics.rows(features.parse(name), positions, 8)
+        feature_statistics.write_csv(path, rows)
+        _record(path, root, [folder / "data" / "validation.npy"], {"feature_set": name})
+    return folder
+
+
+def _record(path: Path, root: Path, inputs: list[Path], parameters: dict) -> None:
+    record = artifacts.provenance(
+        path, inputs={str(p): p for p in inputs}, parameters=parameters, module="report.table"
+    )
+    record["inputs"] = {
+        str(Path(name).relative_to(root)): {**value, "path": str(Path(name).relative_to(root))}
+        for name, value in record["inputs"].items()
+    }
+    artifacts.write_json(path.with_name(path.name + ".json"), record)
+
+
+def _net(folder: Path, name: str, seed: int, rng: np.random.Generator) -> Path:
+    folder.mkdir(parents=True)
+    net = Net(
+        name,
+        rng.integers(-40, 40, (features.parse(name).size, 16)).astype("<i2"),
+        np.full(16, 60, "<i2"),
+        rng.integers(-60, 60, (8, 32)).astype("<i1"),
+        np.zeros(8, "<i4"),
+        rng.integers(-90, 90, 8).astype("<i2"),
+        np.zeros(1, "<i4"),
+    )
+    net.w1[:, 3], net.b1[3] = -1, -500  # a dead neuron
+    net.w1[:, 4], net.b1[4] = 1, 500  # one that is always at its limit
+    write_net(folder / "net.nnue", net)
+    (folder / "history.csv").write_text(
+        "epoch,train_loss,validation_loss,seconds\n"
+        + "".join(
+            f"{e},{0.02 / e},{(0.01 + 0.001 * seed + len(name) / 1e4) / e},1.5\n" for e in (1, 2, 3)
+        )
+    )
+    error = {"n": 100, "mean_cp": 0.1 * seed, "rms_cp": 2.0, "max_cp": 9.5, "worst": []}
+    error["worst"] = [{"fen": chess.STARTING_FEN, "float_cp": 1.5, "int_cp": 11}]
+    error["histogram"] = {"edges_cp": [-4, -2, 0, 2, 4], "counts": [10, 40, 40, 10]}
+    (folder / "verify.json").write_text(json.dumps(error))
+    root = folder.parents[3]
+    for path in sorted(folder.iterdir()):
+        _record(path, root, [root / "results" / "data" / "validation.npy"], {"seed": seed})
+    return folder / "net.nnue"
+
+
+def _dataset(path: Path, rng: random.Random) -> None:
+    records = np.zeros(60, RECORD)
+    for game in range(6):
+        board = chess.Board()
+        for ply in range(30):
+            if ply >= 20:
+                record = from_fen(board.fen())
+                record["game"], record["score"], record["result"] = game, rng.randint(-300, 300), 0
+            move = rng.choice(list(board.legal_moves))
+            if ply >= 20:
+                record["move"] = pack_move(board, move)
+                records[10 * game + ply - 20] = record
+            board.push(move)
+    with data.dataset.writing(path) as writer:
+        writer.append(records)
+    artifacts.provenance(path, module="data.labels")
+
+
+def _games(path: Path, players: list[str], rng: random.Random) -> None:
+    path.parent.mkdir(parents=True)
+    with open(path, "w") as file:
+        for number in range(72):
+            white, black = rng.sample(players, 2)
+            game = chess.pgn.Game()
+            game.setup(_opening(rng))
+            node: chess.pgn.GameNode = game
+            for ply in range(12):
+                node = node.add_variation(rng.choice(list(node.board().legal_moves)))
+                node.comment = f"{rng.choice('+-')}{rng.random() * 3:.2f}/{ply + 1}, n=400"
+            result = rng.choice(("1-0", "0-1", "1/2-1/2"))
+            tags = {"White": white, "Black": black, "Result": result, "Round": f"{number + 1}.1"}
+            for name, value in tags.items():
+                game.headers[name] = value
+            file.write(f"{game}\n\n")
+    artifacts.provenance(path, module="tournament.runner")
+
+
+def _opening(rng: random.Random) -> chess.Board:
+    board = chess.Board()
+    for _ in range(6):
+        board.push(rng.choice(list(board.legal_moves)))
+    board.clear_stack()
+    return board

@@ -1,0 +1,331 @@
+"""The page in a browser: it draws, sorts, answers, asks nothing of a network, says the truth."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
+from nnuelab.cli.app import app
+from nnuelab.report import results
+from tests import report_results
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return report_results.make(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="module")
+def report(folder):
+    path = folder / "report.html"
+    command = ["report", "axis", "pairwise", "--results", str(folder), "--output", str(path)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("chromium isn't installed (Debian: apt install chromium)")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module", params=[(1280, "light"), (390, "dark")], ids=["desktop", "phone"])
+def page(request, browser, report):
+    """The page, all of it drawn; after all tests nothing may have gone wrong in it."""
+    width, scheme = request.param
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+    )
+    opened = context.new_page()
+    opened.set_default_timeout(60_000)
+    wrong = []
+    opened.on("console", lambda message: wrong.append(message.text))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("request", lambda request: wrong.append(request.url))
+    opened.goto(report.as_uri())
+    for figure in opened.locator("figure.plot").all():
+        figure.scroll_into_view_if_needed()
+        opened.wait_for_function("f => f.dataset.drawn", arg=figure.element_handle())
+    for place in (".viewer", "#weights", "#explorer"):
+        opened.locator(place).scroll_into_view_if_needed()
+    opened.locator("#explore-features li").first.wait_for()
+    opened.locator("#weight-pictures svg").first.wait_for()
+    opened.locator(".moves button").first.wait_for()
+    yield opened
+    context.close()
+    assert [
+        line for line in wrong if line != report.as_uri() and not line.startswith("data:")
+    ] == []
+
+
+def test_every_plot_draws_its_marks(page):
+    figures = page.locator("figure.plot")
+    assert figures.count() == 7
+    for figure in figures.all():
+        marks = figure.locator(".mark-symbol path, .mark-line path, .mark-rect path")
+        assert marks.count() > 0
+        box = figure.locator("svg").first.bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 100
+        assert box["x"] + box["width"] <= page.viewport_size["width"]
+
+
+def test_plots_zoom_and_come_back(page):
+    for figure in page.locator("figure.plot").all():
+        axes = lambda f=figure: sorted(f.locator(".role-axis-label text").all_text_contents())  # noqa: E731
+        before = axes()
+        figure.get_by_role("button", name="Zoom into").click()
+        page.wait_for_timeout(200)
+        assert axes() != before
+        figure.get_by_role("button", name="Reset").click()
+        page.wait_for_timeout(200)
+        assert axes() == before
+
+
+def test_every_table_sorts_by_every_column_both_ways(page):
+    tables = page.locator("table.grid")
+    assert tables.count() >= 6
+    for grid in tables.all():
+        before = sorted(grid.locator("tbody tr").all_inner_texts())
+        for column in range(grid.locator("thead th").count()):
+            head = grid.locator("thead th").nth(column)
+            for _ in range(2):
+                head.get_by_role("button").click()
+                found = grid.locator(f"tbody tr > :nth-child({column + 1})").all_inner_texts()
+                found = [cell.strip() for cell in found if cell.strip()]
+                keys = [float(c) for c in found] if all(map(_is_number, found)) else None
+                falling = head.get_attribute("aria-sort") == "descending"
+                if keys is not None:
+                    assert keys == sorted(keys, reverse=falling)
+                else:
+                    ends = found[0].lower(), found[-1].lower()
+                    assert (ends[0] >= ends[1]) if falling else (ends[0] <= ends[1])
+            assert grid.locator("[aria-sort]").count() == 1
+        assert sorted(grid.locator("tbody tr").all_inner_texts()) == before
+
+
+def _is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_numbers_equal_those_of_the_files(page, folder):
+    files = {
+        "axis-table": folder / "axis_table.csv",
+        "axis-ratings": folder / "tournament" / "axis_ratings.csv",
+    }
+    for name, path in files.items():
+        with open(path, newline="") as file:
+            expected = {row[next(iter(row))]: row for row in csv.DictReader(file)}
+        grid = page.locator(f"#{name}")
+        columns = [h.get_attribute("data-column") for h in grid.locator("thead th").all()]
+        assert {c for row in expected.values() for c, v in row.items() if v} <= set(columns)
+        shown = grid.locator("tbody tr").all()
+        assert len(shown) == len(expected)
+        for row in shown:
+            cells = [text.strip() for text in row.locator("th, td").all_inner_texts()]
+            assert cells == [expected[cells[0]][column] for column in columns]
+
+
+def test_plots_hold_the_numbers_of_the_table(page, folder):
+    with open(folder / "axis_table.csv", newline="") as file:
+        expected = {row["feature_set"]: float(row["elo"]) for row in csv.DictReader(file)}
+    values = page.evaluate(
+        "SPECS['axis-elo'].layer.find((l) => l.encoding.x?.field === 'elo').data.values"
+    )
+    assert {value["set"]: value["elo"] for value in values} == expected
+    final = page.evaluate("SPECS['axis-loss'].data.values.filter((v) => v.epoch === 3).length")
+    assert final == len(report_results.SETS) * len(report_results.SEEDS)
+
+
+def test_a_number_tells_where_it_comes_from(page):
+    page.locator("#axis-table tbody td").first.click()
+    dialog = page.locator("dialog")
+    dialog.get_by_role("heading").wait_for()
+    assert "results/axis_table.csv" in dialog.inner_text()
+    dialog.get_by_role("button", name="results/axis_table.csv").click()
+    text = dialog.inner_text()
+    assert "sha256" in text
+    assert '"anchor": "ALL"' in text
+    dialog.get_by_role("button", name="results/tournament/axis.pgn").click()
+    assert dialog.get_by_role("heading").inner_text() == "results/tournament/axis.pgn"
+    dialog.get_by_role("button", name="back").click()
+    assert dialog.get_by_role("heading").inner_text() == "results/axis_table.csv"
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+
+
+def test_games_are_played_by_buttons_keys_and_the_graph(page):
+    viewer = page.locator(".viewer")
+    state = viewer.locator(".state")
+    board = viewer.locator(".board svg")
+    assert "Opening position" in state.inner_text()
+    viewer.get_by_role("button", name="Next move").click()
+    first = board.get_attribute("aria-label")
+    assert first != "Position after Opening position"
+    assert viewer.locator(".last-move").count() == 2
+    page.keyboard.press("ArrowRight")
+    assert board.get_attribute("aria-label") != first
+    page.keyboard.press("End")
+    assert (
+        viewer.locator(".moves [aria-current]").inner_text()
+        == viewer.locator(".moves button").last.inner_text()
+    )
+    viewer.locator(".graph svg").click()
+    assert 1 < int(viewer.locator(".moves [aria-current]").get_attribute("data-ply")) < 12
+    points = viewer.locator("polyline").evaluate_all("l => l.map((p) => p.points.numberOfItems)")
+    assert sum(points) == 12
+
+
+def test_weights_of_any_set_are_pictures(page):
+    def choose(what, label):
+        page.locator(f"#weight-{what}").select_option(label=label)
+
+    assert page.locator("#weight-pictures svg").count() == 12
+    choose("net", "H+PH+MC#1")
+    assert page.locator("#weight-pictures rect.cell").count() == 12 * 64
+    choose("role", "rook")
+    assert page.locator("#weight-pictures figure").count() == 2
+    choose("term", "PH")
+    assert page.locator("#weight-pictures rect.cell").count() == 144
+    choose("group", "on rank 4")
+    before = page.locator("#weight-facts").inner_text()
+    page.get_by_role("button", name="next", exact=True).click()
+    assert page.locator("#weight-facts").inner_text() != before
+    assert page.locator("#weight-strongest li").count() == 8
+    page.locator("#weight-gallery button").nth(2).click()
+    assert page.locator("#weight-neuron").input_value() == "2"
+
+
+def test_positions_show_features_and_evaluations(page):
+    assert page.locator("#explore-evaluations tbody tr").count() == 4
+    page.locator("#explore-set").select_option("H+PH+MC")
+    page.locator("#explore-position").select_option(index=3)
+    text = page.locator("#explore-features").inner_text()
+    assert "rook on file" in text
+    assert "can move to" in text
+
+
+def test_what_is_missing_is_said_in_its_place(page):
+    said = page.locator("#experiment-pairwise .missing").inner_text()
+    assert "results/pairwise_table.csv isn't there" in said
+    assert "snakemake" in said
+
+
+def test_no_serious_accessibility_fault(page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for _ in range(2):  # in light and in dark
+        found = axe.run(page).response["violations"]
+        serious = [v for v in found if v["impact"] in ("serious", "critical")]
+        assert [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in serious] == []
+        page.locator("#theme").click()
+        page.wait_for_timeout(500)
+
+
+def test_nothing_is_wider_than_the_window(page):
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= page.viewport_size["width"]
+
+
+def test_first_paint_is_quick(page):
+    paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert paint < 2000
+
+
+# Without a browser
+
+
+def test_the_same_results_give_the_same_page(folder, report, tmp_path):
+    again = tmp_path / "again.html"
+    command = ["report", "axis", "pairwise", "--results", str(folder), "--output", str(again)]
+    CliRunner().invoke(app, command, catch_exceptions=False)
+    assert again.read_bytes() == report.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda f: (f / "axis_table.csv").unlink(), "axis_table.csv isn&#39;t there"),
+        (
+            lambda f: (f / "axis_table.csv").write_text("feature_set,elo\n"),
+            "cut off or has no rows",
+        ),
+        (lambda f: (f / "tournament/axis.pgn").write_text(""), "axis.pgn is empty"),
+        (lambda f: (f / "tournament/axis.pgn").unlink(), "axis.pgn isn&#39;t there"),
+        (lambda f: (f / "tournament/axis.pgn").write_text('[White "a"]\n'), "no Black tag"),
+        (lambda f: (f / "nets/ALL/1/net.nnue").write_bytes(b"NNUELAB\0"), "not a usable net"),
+        (lambda f: (f / "nets/ALL/1/net.nnue").unlink(), "can&#39;t read the net"),
+        (lambda f: (f / "nets/ALL/1/history.csv").unlink(), "history.csv"),
+        (lambda f: (f / "nets/ALL/1/verify.json").write_text("{"), "verify.json is damaged"),
+        (lambda f: (f / "data/validation.npy").unlink(), "there is no dataset"),
+        (lambda f: shutil.rmtree(f / "statistics"), "were not counted yet"),
+        (lambda f: (f / "nets/ALL/1/net.nnue.json").write_text("["), "net.nnue.json is damaged"),
+        (lambda f: shutil.rmtree(f / "nets"), "There is no net here yet"),
+    ],
+)
+def test_a_damaged_input_costs_its_own_place_only(folder, tmp_path, damage, words):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("report.html*"))
+    damage(copy)
+    page = tmp_path / "report.html"
+    command = ["report", "axis", "--results", str(copy), "--output", str(page)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert words in page.read_text()
+
+
+def test_a_failed_job_is_quoted(folder, tmp_path):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy)
+    (copy / "axis_table.csv").unlink()
+    log = tmp_path / "logs" / "tournament" / "axis.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("playing\nnnuelab: error: the book is too small\n\n")
+    found = results.gather(copy, ["axis"])
+    assert "logs/tournament/axis.log ends with: nnuelab: error: the book is too small" in (
+        found.experiments[0].problems
+    )
+
+
+def test_an_input_that_changed_is_told(folder, tmp_path):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy)
+    assert results.outdated(results.gather(copy, []).records) == []
+    record = copy / "tournament" / "axis.pgn.json"
+    record.write_text(record.read_text().replace('"sha256": "', '"sha256": "0', 1))
+    told = results.outdated(results.gather(copy, []).records)
+    assert told == [
+        f"results/{made} was made from another results/tournament/axis.pgn than is there now"
+        for made in ("axis_table.csv", "tournament/axis_ratings.csv")
+    ]
+
+
+def test_a_missing_folder_is_one_line():
+    done = CliRunner().invoke(app, ["report", "--results", "nowhere"])
+    assert done.exit_code == 1
+
+
+def test_the_template_and_its_parts_come_with_the_package():
+    import nnuelab.report.page as module
+
+    assert {p.name for p in Path(module.__file__).with_name("page").iterdir()} >= {
+        "page.html",
+        "page.css",
+        *module.SCRIPTS,
+    }
