@@ -104,6 +104,14 @@ more = named("MORE", half_kp + both, "Half-KP, files and ranks.")
     assert parse("MORE").size == parse("KP+H+V").size
 
 
+def test_a_mistake_in_a_file_that_is_imported_is_told_with_that_file(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    write(tmp_path, "def broken(:\n", "my_helpers.py")
+    with pytest.raises(UserError, match=r"my_helpers\.py, line 1: ") as error:
+        add_files([write(tmp_path, "import my_helpers\n" + GOOD)])
+    assert "mine.py" not in str(error.value)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(UserError, match=r"no file of feature blocks .*nowhere\.py"):
         add_files([tmp_path / "nowhere.py"])

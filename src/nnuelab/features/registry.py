@@ -94,7 +94,7 @@ def _blocks_of(path: Path) -> list[Block | Family]:
         raise UserError(one_line(error)) from error
     except SyntaxError as error:
         line = f", line {error.lineno}" if error.lineno else ""
-        raise UserError(f"{path}{line}: {one_line(error.msg)}") from error
+        raise UserError(f"{error.filename or path}{line}: {one_line(error.msg)}") from error
     except SystemExit as error:
         raise UserError(
             f"{_place(path, error)}: it ends the program; a file of blocks only defines them"
