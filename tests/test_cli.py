@@ -83,14 +83,21 @@ def test_help_shows_an_example_of_every_command() -> None:
 
 
 def test_every_command_that_reads_a_net_or_an_expression_finds_blocks_of_ones_own() -> None:
-    named = {"net", "nets", "features", "expression", "checkpoint", "source", "players"}
+    named = {"net", "nets", "features", "expression", "checkpoint", "players"}
+    others = {"nnuelab net convert", "nnuelab inspect", "nnuelab report"}
     found = set()
     for name, function in registered().items():
         annotations = typing.get_type_hints(function, include_extras=True)
-        if named & annotations.keys() and name != "nnuelab download":
+        if named & annotations.keys() or name in others:
             assert annotations["blocks"] == Blocks, name
             found.add(name)
-    assert {"nnuelab uci", "nnuelab train", "nnuelab tournament", "nnuelab net convert"} <= found
+    assert {
+        "nnuelab uci",
+        "nnuelab train",
+        "nnuelab tournament",
+        "nnuelab datagen",
+        *others,
+    } <= found
 
 
 @pytest.mark.parametrize("group", ["features", "params"])

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
@@ -67,6 +67,7 @@ def datagen(
         int, typer.Option(min=1, max=22, help="zstd's level; 22 is 15 % smaller, and slow.")
     ] = 12,
     workers: Workers = 0,
+    blocks: Blocks = None,
 ) -> None:
     """Play games of the engine against itself, with evaluations, as training data.
 
@@ -77,7 +78,7 @@ def datagen(
     from nnuelab.selfplay.datagen import Parameters
     from nnuelab.selfplay.datagen import datagen as play_games
 
-    source = _source(net, engine, output)
+    source = _source(net, engine, blocks, output)
     limit = _limit(nodes, depth, 5000)
     parameters = Parameters(limit, random_plies, max_opening_score, seed)
     results, speed = play_games(
@@ -102,6 +103,7 @@ def book(
     max_score: Annotated[int, typer.Option(min=1, help="Balance, centipawns.")] = 50,
     seed: Seed = 2,
     workers: Workers = 0,
+    blocks: Blocks = None,
 ) -> None:
     """Make an opening book of random balanced positions.
 
@@ -109,19 +111,20 @@ def book(
     """
     from nnuelab.selfplay.book import book as make_book
 
-    source = _source(net, engine, output)
+    source = _source(net, engine, blocks, output)
     limit = _limit(nodes, depth, 5000)
     make_book(output, source, positions, limit, random_plies, max_score, seed, workers)
     typer.echo(f"{output}: {positions:,} openings", err=True)
 
 
-def _source(net: Path | None, engine: str | None, output: Path) -> Any:
+def _source(net: Path | None, engine: str | None, blocks: list[Path] | None, output: Path) -> Any:
     """Who plays, and not into one of its own files."""
     from nnuelab.selfplay.datagen import Source
 
     if net is not None and engine is not None:
         raise typer.BadParameter("give --net or --engine, not both: a net is for this engine")
-    artifacts.check_apart([file for file in (net, engine) if file is not None], [output])
+    given = [file for file in (net, engine, *(blocks or [])) if file is not None]
+    artifacts.check_apart(given, [output])
     return Source(engine, net)
 
 

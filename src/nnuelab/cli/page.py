@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
 ResultsFolder = Annotated[
@@ -23,6 +23,7 @@ def report(
     ] = None,
     results: ResultsFolder = Path("results"),
     output: Annotated[Path, typer.Option(help="The page.")] = Path("results/report.html"),
+    blocks: Blocks = None,
 ) -> None:
     """Make one HTML file of all results; what is missing is said in its place.
 
@@ -35,7 +36,7 @@ def report(
     if not results.is_dir():
         raise UserError(f"there is no folder {results}; make some results: snakemake")
     gathered = found.gather(results, experiments or [])
-    artifacts.check_apart(gathered.files, [output])
+    artifacts.check_apart([*gathered.files, *(blocks or [])], [output])
     html = page.build(gathered)
     with artifacts.atomic(output) as temporary:
         temporary.write_text(html)
