@@ -6,6 +6,7 @@ import bz2
 import errno
 import gzip
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from nnuelab import data
 from nnuelab.artifacts import sha256
 from nnuelab.data import pgn, sampling
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, captures
-from nnuelab.data.sampling import Sampling, sample, sample_game
+from nnuelab.data.sampling import Sampling, sample
 from nnuelab.errors import UserError
 from tests.naive import data as naive
 
@@ -29,13 +30,24 @@ MOVES = (
     b"2... Nc6 { [%eval 0.1,12] } 3. Bb5 $1 a6 {no word} 4. Ba4 Nf6 1-0\n"
 )
 GAME = TAGS + b"\n" + MOVES
-ANY = Sampling(min_ply=0, skip_check=False, skip_captures=False)
+ANY = Sampling(
+    min_ply=0,
+    skip_check=False,
+    skip_captures=False,
+    skip_promotions=False,
+    max_unreadable=1,
+)
 
 
 def take(path: Path, tmp_path: Path, options: Sampling = ANY, **more) -> tuple[np.ndarray, Counter]:
     output = tmp_path / "sampled.npy"
-    counts = sample([path], output, options, workers=more.pop("workers", 1), **more)
-    return np.load(output), counts
+    found = sample([path], output, options, workers=more.pop("workers", 1), **more)
+    return np.load(output), found.counts
+
+
+def of_game(text: bytes, options: Sampling = ANY) -> np.ndarray:
+    """The samples of one game."""
+    return sampling.Worker(options)((Path("game.pgn"), text)).records
 
 
 @pytest.mark.parametrize("skip_check", [True, False])
@@ -46,37 +58,38 @@ def test_samples_are_those_of_the_game_tree(
     path = shared / "data/games/fixture_evals_200.pgn"
     texts = [text.decode() for text in pgn.texts(path)]
     assert len(texts) == 200
-    options = Sampling(16, skip_check=skip_check, skip_captures=skip_captures)
-    for number, text in enumerate(texts[:40]):
-        found = sample_game(text.encode(), number, options, Counter())
+    options = Sampling(
+        16, skip_check=skip_check, skip_captures=skip_captures, skip_promotions=skip_captures
+    )
+    for text in texts[:40]:
+        found = of_game(text.encode(), options)
         expected = naive.samples(text, 16, skip_check, skip_captures)
         frame = data.Dataset(path, (found,)).to_pandas()
         assert frame["fen"].tolist() == [fen for fen, *_ in expected]
         assert frame["move"].tolist() == [move for *_, move in expected]
         scores = [NO_SCORE if score is None else score for _, score, _ in expected]
         assert frame["score"].tolist() == scores
-        assert (frame["game"] == number).all()
 
 
 def test_captures_of_records_are_those_of_python_chess(shared) -> None:
     text = next(pgn.texts(shared / "data/games/fixture_evals_200.pgn"))
     for game in (text, TAGS + b"\n1. e4 a6 2. e5 d5 3. exd6 a5 4. dxc7 a4 5. cxb8=Q a3 *\n"):
-        everything = sample_game(game, 0, ANY, Counter())
-        quiet = sample_game(game, 0, replace(ANY, skip_captures=True), Counter())
+        everything = of_game(game)
+        quiet = of_game(game, replace(ANY, skip_captures=True, skip_promotions=True))
         assert 0 < len(quiet) < len(everything)
         kept = everything[~captures(everything, everything["move"])]
         assert np.array_equal(kept, quiet)
 
 
 def test_result_is_that_of_the_side_to_move() -> None:
-    white_wins = sample_game(GAME, 0, ANY, Counter())
+    white_wins = of_game(GAME)
     assert white_wins["result"].tolist() == [1, -1] * 4
-    unknown = sample_game(GAME.replace(b"1-0", b"*"), 0, ANY, Counter())
+    unknown = of_game(GAME.replace(b"1-0", b"*"))
     assert (unknown["result"] == UNKNOWN_RESULT).all()
 
 
 def test_evaluations_of_variations_and_missing_ones_are_no_scores() -> None:
-    found = sample_game(GAME, 0, ANY, Counter())
+    found = of_game(GAME)
     assert found["score"].tolist() == [NO_SCORE, -30, 25, 31_996, 10] + [NO_SCORE] * 3
 
 
@@ -96,7 +109,7 @@ def test_dialects_give_the_same_samples(tmp_path, text: bytes) -> None:
     path.write_bytes(text + b"\n\n" + GAME)
     found, counts = take(path, tmp_path)
     assert counts["games"] == 2
-    plain = sample_game(GAME, 0, ANY, Counter())
+    plain = of_game(GAME)
     first = found[found["game"] == 0]
     assert np.array_equal(first, plain)
 
@@ -129,10 +142,12 @@ def test_real_odd_games_are_read_to_the_end(shared, tmp_path) -> None:
             while chess.pgn.read_headers(file) is not None:
                 expected += 1
         try:
-            _, counts = take(path, tmp_path, Sampling())
+            _, counts = take(path, tmp_path, Sampling(max_unreadable=1))
             assert counts["games"] == expected, path
-        except UserError as error:
-            assert "passes the filters" in str(error)  # noqa: PT017 (files without any moves)
+        except UserError as error:  # files without any moves
+            assert re.search(  # noqa: PT017
+                rf"{path.name}, game \d+, line \d+: (no moves|illegal move)", str(error)
+            )
 
 
 def test_compressed_files_in_several_frames_are_one_file(tmp_path) -> None:
@@ -232,13 +247,12 @@ def test_the_output_tells_files_of_one_name_apart(tmp_path) -> None:
     assert hashes == expected
 
 
-def test_games_without_evaluations_can_be_left_out_unparsed() -> None:
-    counts: Counter[str] = Counter()
-    bare = GAME.replace(b"[%eval", b"[%clk")
-    options = Sampling(min_ply=0, only_evaluated=True)
-    assert len(sample_game(bare, 0, options, counts)) == 0
+def test_games_without_evaluations_can_be_left_out(tmp_path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_bytes(GAME.replace(b"[%eval", b"[%clk") + b"\n" + GAME)
+    found, counts = take(path, tmp_path, replace(ANY, only_evaluated=True))
     assert counts["skipped: no evaluation"] == 1
-    assert len(sample_game(GAME, 0, options, counts)) > 0
+    assert set(found["game"]) == {1}
 
 
 def test_the_output_tells_what_was_left_out(tmp_path) -> None:

@@ -283,6 +283,20 @@ def view(address, shape, dtype):  # type: ignore[no-untyped-def]
     return numba.carray(_pointer(np.uint64(address)), shape, dtype)
 
 
+@intrinsic
+def word_at(typing_context: Any, text: Any, place: Any) -> Any:
+    """Eight bytes of an array of bytes from any place on as one uint64, the first one lowest."""
+    if text.dtype != types.uint8:
+        raise numba.TypingError(f"word_at takes an array of uint8, not {text}")
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        start = builder.gep(array.data, [args[1]])
+        return builder.load(builder.bitcast(start, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(text, place), generate
+
+
 @inline
 def at(index):  # type: ignore[no-untyped-def]
     """An index (int64) that is never negative: LLVM leaves out the test for counting from the end.

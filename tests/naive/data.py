@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
 import chess
 import chess.pgn
@@ -16,6 +17,22 @@ def packed_board(board: chess.Board) -> tuple[int, int, int]:
     ]
     nibbles = sum(code << (4 * i) for i, code in enumerate(codes))
     return int(board.occupied), nibbles % 2**64, nibbles >> 64
+
+
+def played(game: chess.pgn.Game) -> Iterator[tuple[chess.Board, chess.Move, int | None]]:
+    """(board, move played, score for the side to move) of each position of the first moves."""
+    board = game.board()
+    for node in game.mainline():
+        before = node.parent
+        score = before.eval() if before.parent else None
+        yield board, node.move, None if score is None else score.relative.score(mate_score=32000)
+        board.push(node.move)
+
+
+def material(board: chess.Board) -> int:
+    """Pieces of both sides in pawns: 1, 3, 3, 5, 9."""
+    values = (1, 3, 3, 5, 9, 0)
+    return sum(values[piece.piece_type - 1] for piece in board.piece_map().values())
 
 
 def samples(

@@ -40,7 +40,7 @@ LAST_RANKS = np.uint64(0xFF000000000000FF)
 _ONE, _SEVEN, _EIGHT, _NINE = np.uint64(1), np.uint64(7), np.uint64(8), np.uint64(9)
 _ALL = ~np.uint64(0)
 # Squares that must be empty, by castling right: White's O-O and O-O-O, Black's
-_CASTLING_EMPTY = np.array([0x60, 0x0E, 0x60 << 56, 0x0E << 56], np.uint64)
+CASTLING_EMPTY = np.array([0x60, 0x0E, 0x60 << 56, 0x0E << 56], np.uint64)
 
 
 @inline
@@ -202,7 +202,7 @@ def _piece_moves(position, out, n, counting, allowed, occupied, king):
 def _castling_moves(position, out, n, us, king, safe_steps, occupied):
     for side in range(2):  # 0 short, 1 long
         right = 2 * us + side
-        if position.castling & (1 << right) and not occupied & _CASTLING_EMPTY[right]:
+        if position.castling & (1 << right) and not occupied & CASTLING_EMPTY[right]:
             step = -1 if side else 1
             passes = safe_steps & bit(king + step)
             if passes and not is_attacked(position, king + 2 * step, occupied, us):
@@ -360,7 +360,7 @@ def _castling_kept() -> np.ndarray:
     return kept
 
 
-_KEPT = _castling_kept()
+CASTLING_KEPT = _castling_kept()
 
 
 @inline
@@ -407,7 +407,7 @@ def make(old, new, move):
         new.board[beside] = rook
         key ^= _toggle(new, rook, corner) ^ _toggle(new, rook, beside)
     if castling:
-        kept = castling & np.int64(_KEPT[start] & _KEPT[square])
+        kept = castling & np.int64(CASTLING_KEPT[start] & CASTLING_KEPT[square])
         if kept != castling:
             key ^= castling_key(castling) ^ castling_key(kept)
             new.castling = kept

@@ -54,6 +54,10 @@ class FenError(UserError, ValueError):
     """A FEN that describes no position that can be played from."""
 
 
+class Chess960Error(FenError):
+    """Castling rights of a start position of Chess960."""
+
+
 def square_name(square: int) -> str:
     """``e4`` for 28."""
     return "abcdefgh"[square % 8] + str(square // 8 + 1)
@@ -121,13 +125,13 @@ def _set_castling(position: np.void, text: str) -> None:
                 position["board"][king] != 2 * KING + color
                 or position["board"][rook] != 2 * ROOK + color
             ):
-                raise FenError(
+                raise Chess960Error(
                     f"castling right {letter!r} needs king and rook on their home squares; "
                     "Chess960 castling is not supported"
                 )
             position["castling"] |= right
         elif letter.lower() in "abcdefgh":
-            raise FenError(f"castling right {letter!r}: Chess960 castling is not supported")
+            raise Chess960Error(f"castling right {letter!r}: Chess960 castling is not supported")
         else:
             raise FenError(f"{letter!r} is no castling right")
 
@@ -201,7 +205,7 @@ def from_fen(fen: str) -> np.void:
         if legal_moves(position, np.zeros(2 * MAX_MOVES, np.int64)) > MAX_MOVES:
             raise FenError(f"more than {MAX_MOVES} legal moves")
     except FenError as error:
-        raise FenError(f"broken FEN {fen!r}: {error}") from None
+        raise type(error)(f"broken FEN {fen!r}: {error}") from None
     return position
 
 

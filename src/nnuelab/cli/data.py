@@ -1,4 +1,4 @@
-"""Commands of games and datasets: datagen, book, download, sample, label."""
+"""Commands of games and datasets: datagen, book, download, label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks, app
-from nnuelab.errors import UserError
 
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
@@ -157,40 +156,6 @@ def download(
     else:
         downloads.lichess(part, output, mirror or downloads.LICHESS)
     typer.echo(f"{output}: {output.stat().st_size:,} bytes", err=True)
-
-
-@app.command()
-def sample(
-    pgn: Annotated[list[Path], typer.Argument(help="Games: .pgn, .pgn.zst, .gz, .bz2.")],
-    output: Annotated[Path, typer.Option(help="Samples, .npy.")],
-    min_ply: Annotated[int, typer.Option(min=0, help="Half-moves played before, at least.")] = 16,
-    per_game: Annotated[int, typer.Option(min=0, help="Drawn from each game; 0: all.")] = 0,
-    skip_check: Annotated[bool, typer.Option(help="Leave out positions in check.")] = True,
-    skip_captures: Annotated[
-        bool, typer.Option(help="Leave out positions before a capture or a promotion.")
-    ] = True,
-    only_evaluated: Annotated[
-        bool, typer.Option(help="Skip games without any evaluation, unparsed.")
-    ] = False,
-    max_positions: Annotated[int, typer.Option(min=0, help="Stop after so many; 0: never.")] = 0,
-    seed: Seed = 1,
-    workers: Workers = 0,
-) -> None:
-    """Take positions out of games.
-
-    Example: nnuelab sample games.pgn.zst --output sampled.npy
-    """
-    from nnuelab.data.sampling import Sampling
-    from nnuelab.data.sampling import sample as take
-
-    artifacts.check_apart(pgn, [output])
-    if (path := artifacts.first_repeated(pgn)) is not None:
-        # Under two numbers its games would train and validate.
-        raise UserError(f"{path} stands there twice; name it once")
-    options = Sampling(min_ply, per_game, skip_check, skip_captures, only_evaluated, seed)
-    counts = take(pgn, output, options, max_positions, workers)
-    for name, count in sorted(counts.items()):
-        typer.echo(f"{name}: {count:,}", err=True)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Worker processes whose results come back in the order of their inputs.
+"""Workers, processes or threads, whose results come back in the order of their inputs.
 
 Order is what makes an output independent of the number of workers: stages write results as they
 arrive here, so one worker and sixteen make the same file.
@@ -11,7 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
@@ -69,6 +69,32 @@ def ordered(
         ) from error
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def in_threads(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int = 0
+) -> Generator[Result, None, None]:
+    """``map(function, items)`` by ``workers`` threads (0: one per core), lazily and in order.
+
+    For functions that spend their time in kernels: those release the GIL, start at once and share
+    their memory. One worker is the thread that asks.
+    """
+    workers = workers or cores()
+    if workers == 1:
+        yield from map(function, items)
+        return
+    pending: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(workers) as executor:
+        try:
+            for item in items:
+                pending.append(executor.submit(function, item))
+                if len(pending) > workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()
 
 
 def _start(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:

@@ -176,43 +176,6 @@ def unpack(record, position):
     position.key = compute_key(position)
 
 
-@jit
-def pack_bitboards(bitboards, records):
-    """Packs boards that come as bitboards, many at once (python-chess keeps them so).
-
-    Parameters
-    ----------
-    bitboards : uint64 [n, 7]
-        Occupied by pawns, knights, bishops, rooks, queens, kings (both colours), and by Black.
-    records : RECORD [n], written
-        The board only.
-    """
-    for i in range(len(records)):
-        row = bitboards[i]
-        occupied = row[0] | row[1] | row[2] | row[3] | row[4] | row[5]
-        low = np.uint64(0)
-        high = np.uint64(0)
-        shift = np.uint64(0)
-        left = occupied
-        while left:
-            mask = left & (~left + np.uint64(1))
-            left ^= mask
-            nibble = np.uint64(0)
-            for role in range(6):
-                if row[role] & mask:
-                    nibble = np.uint64(2 * role)
-            if row[6] & mask:
-                nibble |= np.uint64(1)
-            if shift < np.uint64(64):
-                low |= nibble << shift
-            else:
-                high |= nibble << (shift - np.uint64(64))
-            shift += np.uint64(4)
-        records[i].occupied = occupied
-        records[i].pieces_low = low
-        records[i].pieces_high = high
-
-
 def from_fen(fen: str) -> np.void:
     """A record of a FEN, without score, result, game and move; raises FenError."""
     position = notation.from_fen(fen)

@@ -1,151 +1,182 @@
 """Which positions of the games become samples.
 
 Guarantees: the output depends on the files, the options and the seed alone, neither on the number
-of workers nor on the other games (but for `max_positions`, which cuts the end off).
+of workers nor on where the text was cut for them. Each game is judged by itself, but for
+`skip_duplicates`, which looks back, and `max_positions`, which cuts the end off.
 """
 
 from __future__ import annotations
 
-import random
+import queue
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
+from typing import Any
 
-import chess
 import numpy as np
 
 from nnuelab import artifacts
-from nnuelab.data import pgn
+from nnuelab.data import pgn, pgn_state
 from nnuelab.data.dataset import writing
-from nnuelab.data.parallel import ordered
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, pack_bitboards, pack_move
+from nnuelab.data.drawing import draw
+from nnuelab.data.duplicates import Duplicates
+from nnuelab.data.parallel import in_threads
+from nnuelab.data.reader import RATINGS, Fault, Games, Reader, kernel_options
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
-_RESULTS = {"1-0": 1, "0-1": -1, "1/2-1/2": 0}  # from White's view
-_SCORE_LIMIT = 32_700  # [%eval 999.99] of a foreign tool has to fit int16 too
+QuietFilter = Callable[[np.ndarray], np.ndarray]
+"""Which of some records (RECORD [n]) are quiet: bool [n]. Called by several threads at once."""
+
+JUDGED = 1000  # games before which a high share of bad ones doesn't stop the work
+EXAMPLES = 3  # of games that were left out, by reason
+UNREADABLE = {pgn_state.REASONS[i] for i in pgn_state.UNREADABLE}
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """The options of a sample, each of which counts what it leaves out."""
+    """The options of a sample, each of which counts what it leaves out. 0 is no limit."""
 
     min_ply: int = 16  # half-moves played before; opening theory says little about evaluation
     per_game: int = 0  # positions drawn uniformly from a game; 0: all of them
     skip_check: bool = True  # positions in check
-    skip_captures: bool = True  # those where the move played next is a capture or a promotion
-    only_evaluated: bool = False  # skip games without any [%eval] before they are parsed
+    skip_captures: bool = True  # those where the move played next is a capture
+    skip_promotions: bool = True  # or a promotion
+    skip_duplicates: bool = False  # those that stood in a game before
+    min_pieces: int = 2  # on the board, kings included
+    max_pieces: int = 32
+    max_score: int = 0  # |score| of [%eval] in centipawns
+    only_evaluated: bool = False  # skip games without any [%eval]
+    start_positions: bool = True  # games from other start positions than the usual one, too
+    min_rating: int = 0  # Elo of both players; without a rating, a game is below
+    max_rating: int = 0  # and above, where there is a limit
+    min_seconds: int = 0  # that a player has for 40 moves: base time + 40 increments
+    max_seconds: int = 0
+    terminations: tuple[str, ...] = ()  # values of the tag Termination; (): any
+    max_unreadable: float = 0.1  # share of games with mistakes that is put up with
     seed: int = 1
 
 
-class _Sampler(pgn.Visitor):
-    def __init__(self, options: Sampling, counts: Counter[str]) -> None:
-        self.options, self.counts = options, counts
-        self.taken: list[tuple[int, ...]] = []
-        self.seen: Counter[str] = Counter()
+@dataclass
+class Sample:
+    """What was seen: the report of a sample.
 
-    def position(self, board: chess.Board, move: chess.Move) -> None:
-        self.seen["positions"] += 1
-        if board.ply() < self.options.min_ply:
-            self.seen["filtered: too early"] += 1
-        elif self.options.skip_check and board.is_check():
-            self.seen["filtered: in check"] += 1
-        elif self.options.skip_captures and (move.promotion or board.is_capture(move)):
-            self.seen["filtered: capture or promotion next"] += 1
-        else:
-            self.taken.append(_row(board, move))
-
-
-def _row(board: chess.Board, move: chess.Move) -> tuple[int, ...]:
-    """All that a record takes from a board: 7 bitboards, then single values."""
-    rights = board.clean_castling_rights()
-    castling = (
-        bool(rights & chess.BB_H1)
-        | bool(rights & chess.BB_A1) << 1
-        | bool(rights & chess.BB_H8) << 2
-        | bool(rights & chess.BB_A8) << 3
-    )
-    legal_ep = board.ep_square is not None and board.has_legal_en_passant()
-    return (
-        board.pawns,
-        board.knights,
-        board.bishops,
-        board.rooks,
-        board.queens,
-        board.kings,
-        board.occupied_co[chess.BLACK],
-        (not board.turn) | castling << 1,
-        board.ep_square if legal_ep and board.ep_square is not None else 64,
-        min(board.halfmove_clock, 255),
-        board.ply(),
-        pack_move(board, move),
-    )
-
-
-def sample_game(text: bytes, number: int, options: Sampling, counts: Counter[str]) -> np.ndarray:
-    """The samples of one game.
-
-    Parameters
+    Attributes
     ----------
-    text : bytes
-        PGN of the game.
-    number : int
-        Its number in the source.
-    counts : Counter
-        What was seen and left out is added here.
-
-    Returns
-    -------
-    ndarray of RECORD
-        By ply, ascending.
+    counts : Counter of str
+        Games, skipped games by reason, positions, filtered positions by filter, sampled ones.
+    ratings : ndarray of int64 [RATINGS]
+        Players of games that gave samples, by steps of `reader.RATING_STEP` Elo.
+    examples : dict of str to list of str
+        Skipped games by reason: file, number of the game (from 1), line.
     """
-    counts["games"] += 1
-    if options.only_evaluated and b"[%eval" not in text:
-        counts["skipped: no evaluation"] += 1
-        return np.zeros(0, RECORD)
-    game = _Sampler(options, counts)
-    pgn.walk(text, game)
-    if game.skipped:
-        counts[f"skipped: {game.skipped}"] += 1
-        return np.zeros(0, RECORD)
-    counts.update(game.seen)
-    rows = game.taken
-    if options.per_game and len(rows) > options.per_game:
-        # A string seed is hashed with SHA-512: the same on every platform, and by game.
-        draw = random.Random(f"{options.seed}/{number}")
-        rows = sorted(draw.sample(rows, options.per_game), key=lambda row: row[10])
-        counts["filtered: not drawn"] += len(game.taken) - len(rows)
-    counts["sampled"] += len(rows)
-    return _records(rows, game, number)
+
+    counts: Counter[str]
+    ratings: np.ndarray
+    examples: dict[str, list[str]]
 
 
-def _records(rows: list[tuple[int, ...]], game: pgn.Visitor, number: int) -> np.ndarray:
-    records = np.zeros(len(rows), RECORD)
-    if not rows:
-        return records
-    table = np.array(rows, np.uint64)
-    pack_bitboards(np.ascontiguousarray(table[:, :7]), records)
-    for column, name in enumerate(("flags", "ep", "halfmove", "ply", "move"), 7):
-        records[name] = table[:, column]
-    records["game"] = number
-    sign = np.where(records["flags"] & 1, -1, 1)
-    scores = np.array([game.evals.get(row[10], NO_SCORE) for row in rows])
-    limited = sign * np.clip(scores, -_SCORE_LIMIT, _SCORE_LIMIT)
-    records["score"] = np.where(scores == NO_SCORE, NO_SCORE, limited)
-    result = _RESULTS.get(game.outcome)
-    records["result"] = UNKNOWN_RESULT if result is None else sign * result
-    return records
+@dataclass(frozen=True)
+class _Piece:
+    """A chunk of a file, with what was made of it."""
+
+    path: Path
+    text: bytes
+    games: Games
+    records: np.ndarray
+    filtered: Counter[str]
 
 
-def _sample_chunk(
-    options: Sampling, chunk: tuple[int, list[bytes]]
-) -> tuple[np.ndarray, Counter[str]]:
-    first, texts = chunk
-    counts: Counter[str] = Counter()
-    found = [sample_game(text, first + i, options, counts) for i, text in enumerate(texts)]
-    return np.concatenate(found), counts
+class Worker:
+    """Makes samples of chunks, in any number of threads."""
+
+    def __init__(self, options: Sampling, quiet: QuietFilter | None = None) -> None:
+        self.options, self.quiet = options, quiet
+        names = pgn_state.OPTIONS.names
+        assert names is not None
+        chosen = {name: value for name, value in asdict(options).items() if name in names}
+        self._kernel_options = kernel_options(chosen)
+        self._readers: queue.SimpleQueue[Reader] = queue.SimpleQueue()
+
+    def __call__(self, chunk: tuple[Path, bytes], max_games: int = 0) -> _Piece:
+        path, text = chunk
+        try:
+            reader = self._readers.get_nowait()
+        except queue.Empty:
+            reader = Reader(self._kernel_options)
+        games = reader.read(text, max_games)
+        self._readers.put(reader)
+        filtered: Counter[str] = Counter()
+        records = games.records
+        if self.quiet is not None or self.options.per_game:
+            kept = np.ones(len(records), np.bool_)
+            if self.quiet is not None:
+                kept = np.array(self.quiet(records), np.bool_)
+                filtered["not quiet"] = int(len(records) - kept.sum())
+            if self.options.per_game:
+                before = int(kept.sum())
+                wanted, seed = np.int64(self.options.per_game), np.uint64(self.options.seed)
+                draw(records, kept, games.hashes, wanted, seed)
+                filtered["not drawn"] = before - int(kept.sum())
+            records = records[kept]
+        return _Piece(path, text, games, records, filtered)
+
+
+class _Tally:
+    """Adds up what the pieces of all files held, in their order."""
+
+    def __init__(self, options: Sampling) -> None:
+        self.sample = Sample(Counter(), np.zeros(RATINGS, np.int64), {})
+        self._limit = options.max_unreadable
+        self._path: Path | None = None
+        self._game = self._line = 0  # of the file
+
+    def add(self, piece: _Piece, duplicates: int) -> None:
+        games, counts = piece.games, self.sample.counts
+        if piece.path != self._path:
+            self._path, self._game, self._line = piece.path, 0, 0
+        counts["games"] += games.games
+        counts["positions"] += games.positions
+        counts.update({f"skipped: {name}": n for name, n in games.skipped.items()})
+        for filtered in (games.filtered, piece.filtered, {"duplicate": duplicates}):
+            counts.update({f"filtered: {name}": n for name, n in filtered.items() if n})
+        self.sample.ratings += games.ratings
+        for fault in games.faults:
+            told = self.sample.examples.setdefault(fault.reason, [])
+            if len(told) < EXAMPLES:
+                told.append(self._tell(fault))
+        self._game += games.games
+        self._line += games.lines
+        if counts["games"] >= JUDGED:
+            self.judge()
+
+    def _tell(self, fault: Fault) -> str:
+        place = f"{self._path}, game {self._game + fault.game + 1}"
+        said = f" {fault.word!r}" if fault.word else ""
+        return f"{place}, line {self._line + fault.line + 1}: {fault.reason}{said}"
+
+    def judge(self) -> None:
+        """Raises UserError when too many games can't be read."""
+        counts = self.sample.counts
+        unreadable = sum(counts[f"skipped: {reason}"] for reason in UNREADABLE)
+        if unreadable > self._limit * counts["games"]:
+            raise UserError(
+                f"{unreadable:,} of {counts['games']:,} games can't be read, more than "
+                f"{self._limit:.0%} (--max-unreadable): {self.told(UNREADABLE)}"
+            )
+
+    def told(self, reasons: Iterable[str] | None = None) -> str:
+        """Skipped games in one line, the first ones of each reason."""
+        found = self.sample.examples
+        chosen = [found[reason] for reason in found if reasons is None or reason in reasons]
+        return "; ".join(place for places in chosen for place in places)
+
+
+def _chunks(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes]]:
+    for path in paths:
+        for text in pgn.chunks(path):
+            yield path, text
 
 
 def sample(
@@ -154,7 +185,8 @@ def sample(
     options: Sampling,
     max_positions: int = 0,
     workers: int = 0,
-) -> Counter[str]:
+    quiet: QuietFilter | None = None,
+) -> Sample:
     """Writes the samples of all games to ``output`` (.npy of RECORD), with provenance.
 
     The score is that of the comment ``[%eval]`` of the position (`labels` judges it), else
@@ -165,48 +197,64 @@ def sample(
     paths : iterable of Path
         PGN files, plain, .zst, .bz2 or .gz, read one after the other.
     max_positions : int
-        Stop after so many; 0: no limit.
-
-    Returns
-    -------
-    Counter
-        Games, skipped games by reason, positions, filtered positions by filter, sampled ones.
+        Stop after so many; 0: no limit. Counts are those up to the last game that is needed.
+    workers : int
+        Threads; 0: one per core.
+    quiet : callable, optional
+        Keeps quiet positions only.
 
     Raises
     ------
     UserError
-        When a file can't be read, or nothing is left; no output is written then.
+        When a file can't be read, too many games can't, or nothing is left; no output is written
+        then.
     """
     paths = list(paths)
     for path in paths:
         if not path.is_file():
             raise UserError(f"there is no file {path}; check its name")
-    counts: Counter[str] = Counter()
+    worker, tally = Worker(options, quiet), _Tally(options)
+    duplicates = Duplicates() if options.skip_duplicates else None
+    counts = tally.sample.counts
     with Progress(None, "games", "sample") as progress, writing(output) as writer:
-        results = ordered(partial(_sample_chunk, options), pgn.chunks(paths), workers)
-        for records, seen in results:
-            counts += seen
-            if max_positions:
-                records = records[: max_positions - writer.count]
-            writer.append(records)
-            progress.advance(seen["games"], positions=f"{writer.count:,}")
+        pieces = in_threads(worker, _chunks(paths), workers)
+        for piece in pieces:
+            records = piece.records
+            fresh = np.ones(len(records), np.bool_)
+            if duplicates is not None:
+                fresh = duplicates.first_ones(records)
+            room = max_positions - writer.count
+            if max_positions and fresh.sum() >= room:
+                # Once more, up to the game that fills the last place: its counts are wanted.
+                last = np.flatnonzero(fresh)[room - 1]
+                piece = worker((piece.path, piece.text), int(records["game"][last]) + 1)
+                fresh = fresh[: len(piece.records)]
+                records = piece.records
+            kept = records[fresh]
+            kept["game"] += counts["games"]
+            tally.add(piece, int(len(records) - len(kept)))
+            writer.append(kept[:room] if max_positions else kept)
+            progress.advance(piece.games.games, positions=f"{writer.count:,}")
             if max_positions and writer.count >= max_positions:
                 break
-        results.close()
+        pieces.close()
         counts["sampled"] = writer.count
+        tally.judge()
         if not writer.count:
             raise UserError(
-                f"no position of {', '.join(map(str, paths))} passes the filters: {summary(counts)}"
+                f"no position of {', '.join(map(str, paths))} passes the filters: "
+                f"{summary(counts)}; {tally.told()}".rstrip("; ")
             )
+    parameters: dict[str, Any] = {**asdict(options), "max_positions": max_positions}
     artifacts.provenance(
         output,
         inputs=artifacts.by_name(paths),
-        parameters={**asdict(options), "max_positions": max_positions},
+        parameters={**parameters, "quiet_only": quiet is not None},
         seed=options.seed,
         module="data.sampling",
         counts=dict(sorted(counts.items())),
     )
-    return counts
+    return tally.sample
 
 
 def summary(counts: Counter[str]) -> str:

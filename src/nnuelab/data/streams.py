@@ -26,18 +26,32 @@ def lines(path: Path | str) -> Iterator[bytes]:
     UserError
         When the file is missing, unreadable, cut off, damaged, or UTF-16.
     """
-    path = Path(path)
     rest = b""
+    for block in blocks(path):
+        whole = (rest + block).splitlines(keepends=True) if rest else block.splitlines(True)
+        # A line may go on in the next block, and so may its "\r\n".
+        rest = whole.pop() if whole else b""
+        yield from whole
+    if rest:
+        yield rest
+
+
+def blocks(path: Path | str) -> Iterator[bytes]:
+    """The bytes of a file, unpacked, as they come; without a byte-order mark.
+
+    Raises
+    ------
+    UserError
+        When the file is missing, unreadable, cut off, damaged, or UTF-16.
+    """
+    path = Path(path)
     try:
         for number, block in enumerate(_blocks(path)):
             if number == 0:
                 if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
                     raise UserError(f"{path} is UTF-16; convert it: iconv -f UTF-16 -t UTF-8")
                 block = block.removeprefix(BYTE_ORDER_MARK)
-            whole = (rest + block).splitlines(keepends=True) if rest else block.splitlines(True)
-            # A line may go on in the next block, and so may its "\r\n".
-            rest = whole.pop() if whole else b""
-            yield from whole
+            yield block
     except FileNotFoundError:
         raise UserError(f"there is no file {path}; check its name") from None
     except (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
@@ -48,8 +62,6 @@ def lines(path: Path | str) -> Iterator[bytes]:
         if "data stream" in str(error):  # what bz2 says of damaged data
             raise UserError(f"{path} is damaged ({error}); fetch or copy it again") from error
         raise UserError(f"can't read {path}: {error.strerror or error}") from error
-    if rest:
-        yield rest
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

@@ -105,7 +105,7 @@ def load(path: Path, limit: int) -> Positions:
         return Positions(np.array(records[places]), records, _whole_games(records))
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "positions.npy"
-        options = Sampling(min_ply=0, skip_check=False, skip_captures=False)
+        options = Sampling(min_ply=0, skip_check=False, skip_captures=False, skip_promotions=False)
         sample([path], output, options, max_positions=limit)
         records = np.load(output)
     played = records

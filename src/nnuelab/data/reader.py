@@ -1,0 +1,174 @@
+"""Games in Python's hands: chunks of text go in, samples and counts come out (`pgn_kernels`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from nnuelab.chess import movetext, notation
+from nnuelab.chess.planes import BOARD
+from nnuelab.chess.position import POSITION
+from nnuelab.data import pgn_kernels, pgn_state
+from nnuelab.data.pgn_bytes import name_hash
+from nnuelab.data.records import RECORD
+
+RATING_STEP = 100  # Elo
+RATINGS = 64  # steps that are told apart
+_STANDARD_START = notation.from_fen(notation.STARTING_FEN)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A game that was left out, and where: numbers from 0, within the chunk."""
+
+    game: int
+    line: int
+    reason: str
+    word: str
+
+
+@dataclass
+class Games:
+    """What a chunk of text held.
+
+    Attributes
+    ----------
+    records : ndarray of RECORD
+        Samples in their order; ``game`` counts from 0.
+    hashes : ndarray of uint64
+        Of the moves of each game that gave samples.
+    games, lines : int
+    skipped, filtered : Counter of str
+        Games and positions that were left out, by reason.
+    positions : int
+        In good games.
+    faults : list of Fault
+        The first three games of each reason.
+    ratings : ndarray of int64 [RATINGS]
+        Players of games that gave samples, by RATING_STEP.
+    """
+
+    records: np.ndarray
+    hashes: np.ndarray
+    games: int
+    lines: int
+    positions: int
+    skipped: Counter[str]
+    filtered: Counter[str]
+    ratings: np.ndarray
+    faults: list[Fault] = field(default_factory=list)
+
+
+def kernel_options(chosen: Mapping[str, object]) -> np.ndarray:
+    """OPTIONS [1] from values by name; ``terminations`` are names, in any case."""
+    options = np.zeros(1, pgn_state.OPTIONS)
+    for name, value in chosen.items():
+        if name != "terminations":
+            options[name] = value
+    names = chosen.get("terminations", ())
+    assert isinstance(names, list | tuple)
+    for i, name in enumerate(names):
+        options["termination"][0, i] = name_hash(str(name).strip().lower().encode())
+    options["terminations"] = len(names)
+    return options
+
+
+@lru_cache(4096)
+def _start(fen: str) -> np.void | int:
+    """The position of a FEN, or why its game is left out."""
+    try:
+        return notation.from_fen(fen)
+    except notation.Chess960Error:
+        return int(pgn_state.CHESS960)
+    except notation.FenError:
+        return int(pgn_state.ILLEGAL_START)
+
+
+class Reader:
+    """Reads chunks of games, one thread at a time; its memory is used again for each.
+
+    Parameters
+    ----------
+    options : ndarray of OPTIONS [1]
+        See `kernel_options`.
+    """
+
+    def __init__(self, options: np.ndarray) -> None:
+        self._options = options.copy()
+        self._positions = np.zeros(2, POSITION)
+        self._positions[0] = _STANDARD_START
+        self._board = np.zeros(1, BOARD)
+        self._records = np.empty(0, RECORD)
+        self._hashes = np.empty(0, np.uint64)
+
+    def read(self, text: bytes, max_games: int = 0) -> Games:
+        """What ``text`` holds: some whole games; of the first ``max_games`` alone (0: all)."""
+        size = len(text) // 2 + 1
+        if len(self._records) < size:
+            self._records, self._hashes = np.empty(size, RECORD), np.empty(size, np.uint64)
+        padded = np.frombuffer(text + bytes(movetext.PADDING), np.uint8)
+        state = np.zeros(1, pgn_state.STATE)
+        now = state[0]
+        reasons = np.zeros(len(pgn_state.REASONS), np.int64)
+        filtered = np.zeros(1 + len(pgn_state.FILTERS), np.int64)
+        faults = np.zeros(3 * len(pgn_state.REASONS), pgn_state.FAULT)
+        ratings = np.zeros(RATINGS, np.int64)
+        self._options["max_games"] = max_games
+        while pgn_kernels.read_games(
+            padded,
+            len(text),
+            now,
+            self._options[0],
+            self._positions,
+            self._board[0],
+            self._records,
+            self._hashes,
+            reasons,
+            filtered,
+            faults,
+            ratings,
+        ):
+            found = _start(text[now["fen"] : now["fen_end"]].decode("latin-1"))
+            if isinstance(found, int):
+                now["start"] = found
+            else:
+                self._positions[1], now["start"] = found, 1
+        return Games(
+            self._records[: now["records"]].copy(),
+            self._hashes[: now["sampled"]].copy(),
+            int(now["games"]),
+            text.count(b"\n"),
+            int(filtered[0]),
+            _named(pgn_state.REASONS[1:], reasons[1:]),
+            _named(pgn_state.FILTERS, filtered[1:]),
+            ratings,
+            [
+                Fault(
+                    int(fault["game"]),
+                    int(fault["line"]),
+                    pgn_state.REASONS[fault["reason"]],
+                    text[fault["word"] : fault["word_end"]][:20].decode("utf-8", "replace"),
+                )
+                for fault in faults[: now["faults"]]
+            ],
+        )
+
+
+def last_start(text: bytes) -> int:
+    """Where the last game of a text begins, which may go on behind it; 0 when it has only one."""
+    state, options = np.zeros(1, pgn_state.STATE), np.zeros(1, pgn_state.OPTIONS)
+    board, fault = np.zeros(1, BOARD), np.zeros(1, pgn_state.FAULT)
+    padded = np.frombuffer(text + bytes(movetext.PADDING), np.uint8)
+    return int(
+        pgn_kernels.last_start(
+            padded, len(text), state[0], options[0], board[0], np.empty(0, RECORD), fault[0]
+        )
+    )
+
+
+def _named(names: tuple[str, ...], counts: np.ndarray) -> Counter[str]:
+    return Counter({name: int(count) for name, count in zip(names, counts, strict=True) if count})
