@@ -64,6 +64,53 @@ rule book:
         "nnuelab book --output {output.openings} {params.options} --workers {threads} 2> {log}"
 
 
+# What was fetched stays what it is, whatever the code and the way to it: no parameter of the rules,
+# because a new one would have gigabytes fetched again.
+FETCH = f"--max-rate {settings.data.max_rate}" + (
+    f" --mirror {settings.data.mirror}" if settings.data.mirror else ""
+)
+
+
+def pinned(name):
+    """The checksum that the settings know of a download."""
+    return (
+        f"--sha256 {settings.data.sha256[name]}" if name in settings.data.sha256 else ""
+    )
+
+
+rule puzzles:
+    output:
+        puzzles="results/puzzles/lichess_db_puzzle.csv.zst",
+    log:
+        "logs/download/puzzles.log",
+    conda:
+        "environment.yaml"
+    params:
+        pinned=pinned("puzzles"),
+    message:
+        "Puzzles of the Lichess database; progress in {log}"
+    shell:
+        "nnuelab download --source puzzles {FETCH} {params.pinned}"
+        " --output {output.puzzles} 2> {log}"
+
+
+rule opening_book:
+    output:
+        book="results/books/{book}",
+    log:
+        "logs/download/{book}.log",
+    conda:
+        "environment.yaml"
+    params:
+        pinned=lambda w: pinned(w.book),
+        mirror=settings.data.books_mirror or "''",
+    message:
+        "Opening book {wildcards.book}; progress in {log}"
+    shell:
+        "nnuelab download --source book --part {wildcards.book:q} --mirror {params.mirror}"
+        " {params.pinned} --output {output.book:q} 2> {log}"
+
+
 rule download:
     input:
         embedded=branch(
@@ -80,13 +127,13 @@ rule download:
     conda:
         "environment.yaml"
     params:
-        code=code("data.download"),
+        code=code("data.download") if settings.data.source == "embedded" else "",
         source=settings.data.source,
-        mirror=f"--mirror {settings.data.mirror}" if settings.data.mirror else "",
+        pinned=lambda w: pinned(w.part),
     message:
         "Games: {wildcards.part}; progress in {log}"
     shell:
-        "nnuelab download --source {params.source} --part {wildcards.part} {params.mirror}"
+        "nnuelab download --source {params.source} --part {wildcards.part} {FETCH} {params.pinned}"
         " --output {output.games} 2> {log}"
 
 
@@ -95,6 +142,8 @@ rule sample:
         games=settings.data.games,
     output:
         sampled="results/data/sampled.npy",
+        report="results/data/sample_report.json",
+        figure="results/data/sample_report.svg",
     log:
         "logs/sample.log",
     benchmark:
@@ -103,13 +152,13 @@ rule sample:
         "environment.yaml"
     threads: workflow.cores or 1
     params:
-        code=code("data.sampling"),
+        code=code("report.sample"),
         options=options(settings.sample),
     message:
         "Positions out of games; progress in {log}"
     shell:
-        "nnuelab sample {input.games:q} --output {output.sampled} {params.options}"
-        " --workers {threads} 2> {log}"
+        "nnuelab sample {input.games:q} --output {output.sampled} --report {output.report}"
+        " --plot {output.figure} {params.options} --workers {threads} 2> {log}"
 
 
 rule label:

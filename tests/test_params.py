@@ -11,6 +11,7 @@ import typer
 import yaml
 
 from nnuelab import params
+from nnuelab.errors import UserError
 from nnuelab.params import ParamsError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -201,7 +202,7 @@ def test_files_that_are_no_settings(tmp_path):
     broken = tmp_path / "broken.yaml"
     broken.write_text("a: [1,\nb: 2")
     for file in (broken, tmp_path / "missing.yaml"):
-        with pytest.raises(params.UserError, match=file.name):
+        with pytest.raises(UserError, match=file.name):
             params.read(file)
 
 

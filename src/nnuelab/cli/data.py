@@ -1,4 +1,4 @@
-"""Commands of games and datasets: datagen, book, download, label."""
+"""Commands of games and datasets: datagen, book, label."""
 
 from __future__ import annotations
 
@@ -23,13 +23,6 @@ Player = Annotated[
 ]
 Nodes = Annotated[int | None, typer.Option(min=1, help="Nodes per search.")]
 Depth = Annotated[int | None, typer.Option(min=1, help="Depth per search, instead of nodes.")]
-
-
-class Source(StrEnum):
-    """Where games come from."""
-
-    embedded = "embedded"
-    lichess = "lichess"
 
 
 class LabellerName(StrEnum):
@@ -133,29 +126,6 @@ def _limit(nodes: int | None, depth: int | None, default: int) -> Any:
 
     kind, amount = search_limit(nodes, depth, f"nodes {default}").split()
     return Limit(**{kind: int(amount)})
-
-
-@app.command()
-def download(
-    output: Annotated[Path, typer.Option(help="Games, .pgn.zst.")],
-    source: Annotated[Source, typer.Option(help="Generated games, or the Lichess database.")] = (
-        Source.embedded
-    ),
-    part: Annotated[str, typer.Option(help="Month of the Lichess database, YYYY-MM.")] = "",
-    mirror: Annotated[str, typer.Option(help="Address of a mirror of the database.")] = "",
-) -> None:
-    """Fetch games: the embedded ones, or a month of the Lichess database.
-
-    Example: nnuelab download --source lichess --part 2013-01 --output 2013-01.pgn.zst
-    """
-    from nnuelab.data import download as downloads
-
-    if source is Source.embedded:
-        artifacts.check_apart([downloads.EMBEDDED], [output])
-        downloads.embedded(output)
-    else:
-        downloads.lichess(part, output, mirror or downloads.LICHESS)
-    typer.echo(f"{output}: {output.stat().st_size:,} bytes", err=True)
 
 
 @app.command()

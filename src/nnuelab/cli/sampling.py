@@ -53,6 +53,8 @@ def sample(
         float, typer.Option(min=0, max=1, help="Share of games with mistakes that is put up with.")
     ] = 0.1,
     max_positions: Annotated[int, typer.Option(min=0, help="Stop after so many; 0: never.")] = 0,
+    report: Annotated[Path | None, typer.Option(help="Counts and distributions, .json.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="The report as a figure, .svg or .png.")] = None,
     seed: Seed = 1,
     workers: Annotated[int, typer.Option(min=0, help="Threads; 0: one per core.")] = 0,
 ) -> None:
@@ -61,8 +63,11 @@ def sample(
     Example: nnuelab sample games.pgn.zst --output sampled.npy
     """
     from nnuelab.data import sampling
+    from nnuelab.report import sample as sample_report
 
-    outputs = [output]
+    outputs = [path for path in (output, report, plot) if path is not None]
+    if plot is not None:
+        sample_report.check_plot(plot)
     artifacts.check_apart(pgn, outputs)
     if (path := artifacts.first_repeated(pgn)) is not None:
         # Under two numbers its games would train and validate.
@@ -88,6 +93,12 @@ def sample(
         seed=seed,
     )
     found = sampling.sample(pgn, output, options, max_positions, workers)
+    if report is not None or plot is not None:
+        told = sample_report.report(output, found)
+        if report is not None:
+            artifacts.write_json(report, told)
+        if plot is not None:
+            sample_report.plot(plot, told)
     for name, count in sorted(found.counts.items()):
         typer.echo(f"{name}: {count:,}", err=True)
     for places in found.examples.values():

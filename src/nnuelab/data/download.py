@@ -1,29 +1,21 @@
 """Where games come from: the project's own generated ones, or months of the Lichess database.
 
-A file that arrives in pieces is called ``.part`` until it is whole and its checksum is right.
+Puzzles and opening books come the same way (`fetch`).
 """
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
 import shutil
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 from nnuelab import artifacts
+from nnuelab.data import fetch
 from nnuelab.errors import UserError
-from nnuelab.progress import Progress
 
 EMBEDDED = artifacts.PACKAGE.parents[1] / "resources" / "embedded" / "games.pgn.zst"
 LICHESS = "https://database.lichess.org"
-ATTEMPTS = 5
-PAUSE = 1.0  # seconds before the second attempt, doubled before each further one
-TIMEOUT = 60.0  # seconds without a byte
-BLOCK = 1 << 20
 
 
 def embedded(output: Path, source: Path = EMBEDDED) -> None:
@@ -44,8 +36,14 @@ def embedded(output: Path, source: Path = EMBEDDED) -> None:
     )
 
 
-def lichess(month: str, output: Path, mirror: str = LICHESS) -> None:
-    """Fetches a month of rated standard games; continues an interrupted download.
+def lichess(
+    month: str,
+    output: Path,
+    mirror: str = LICHESS,
+    checksum: str | None = None,
+    max_rate: float = 0,
+) -> bool:
+    """Fetches a month of rated standard games (`fetch.fetch`); False when it was there already.
 
     Parameters
     ----------
@@ -54,6 +52,10 @@ def lichess(month: str, output: Path, mirror: str = LICHESS) -> None:
     mirror : str
         Address in front of ``/standard/lichess_db_standard_rated_YYYY-MM.pgn.zst``. When it has
         ``/standard/sha256sums.txt``, the file is checked against it.
+    checksum : str, optional
+        SHA-256, instead of the mirror's list.
+    max_rate : float
+        MB/s; 0: all there is.
 
     Raises
     ------
@@ -64,78 +66,33 @@ def lichess(month: str, output: Path, mirror: str = LICHESS) -> None:
         raise UserError(f"{month!r} is no month of the Lichess database; write it as 2013-01")
     name = f"lichess_db_standard_rated_{month}.pgn.zst"
     folder = f"{mirror.rstrip('/')}/standard"
-    part = output.with_name(output.name + ".part")
-    artifacts.make_parent(part)
-    expected = _checksum(f"{folder}/sha256sums.txt", name)
-    _fetch(f"{folder}/{name}", part)
-    if expected and artifacts.sha256(part) != expected:
-        part.unlink()
-        raise UserError(f"{folder}/{name} arrived damaged (wrong SHA-256); run again to fetch it")
-    part.replace(output)
-    artifacts.provenance(
-        output,
-        parameters={"source": "lichess", "url": f"{folder}/{name}", "checked": bool(expected)},
-        module="data.download",
-    )
+    checksum = checksum or fetch.listed(f"{folder}/sha256sums.txt", name)
+    return _fetched(f"{folder}/{name}", output, "lichess", checksum, max_rate)
 
 
-def _checksum(url: str, name: str) -> str | None:
-    """The SHA-256 of a file in the mirror's list; None when there is no list or no such line."""
-    try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
-            text = answer.read().decode()
-    except (OSError, http.client.HTTPException):
-        return None
-    found = re.search(rf"^([0-9a-f]{{64}})\s+\*?{re.escape(name)}$", text, re.MULTILINE)
-    return found[1] if found else None
+def puzzles(
+    output: Path, mirror: str = LICHESS, checksum: str | None = None, max_rate: float = 0
+) -> bool:
+    """Fetches the puzzles of the Lichess database, ``/lichess_db_puzzle.csv.zst`` of a mirror."""
+    url = f"{mirror.rstrip('/')}/lichess_db_puzzle.csv.zst"
+    return _fetched(url, output, "puzzles", checksum, max_rate)
 
 
-def _fetch(url: str, part: Path) -> None:
-    """Makes ``part`` whole, in several attempts if need be."""
-    for attempt in range(ATTEMPTS):
-        if attempt:
-            time.sleep(PAUSE * 2 ** (attempt - 1))
-        try:
-            if _fetch_once(url, part):
-                return
-            reason: object = "the connection was cut"
-        except urllib.error.HTTPError as error:
-            if error.code in (404, 410, 403):
-                raise UserError(
-                    f"{url}: {error.code} {error.reason}; check month and mirror"
-                ) from None
-            reason = f"{error.code} {error.reason}"
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", None) or error
-    raise UserError(f"can't fetch {url}: {reason}; run again to continue where it stopped")
+def book(
+    name: str, output: Path, mirror: str, checksum: str | None = None, max_rate: float = 0
+) -> bool:
+    """Fetches an opening book: the file ``name`` of a folder at the address ``mirror``."""
+    if not name or "/" in name:
+        raise UserError(f"{name!r} is no name of an opening book; write it as UHO_4060_v3.epd.zip")
+    return _fetched(f"{mirror.rstrip('/')}/{name}", output, "book", checksum, max_rate)
 
 
-def _fetch_once(url: str, part: Path) -> bool:
-    """Appends what is missing; whether the file is whole now."""
-    have = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
-    try:
-        answer = urllib.request.urlopen(request, timeout=TIMEOUT)
-    except urllib.error.HTTPError as error:
-        if error.code != 416:
-            raise
-        # Nothing lies beyond what we have: whole, if the size is right; else begin anew.
-        total = error.headers.get("Content-Range", "").rpartition("/")[2]
-        if total == str(have):
-            return True
-        part.unlink()
-        return False
-    with answer:
-        if answer.status != 206:
-            have = 0  # the server ignores ranges and sends everything
-        length = answer.headers.get("Content-Length")
-        total_bytes = have + int(length) if length else None
-        with (
-            part.open("ab" if have else "wb") as file,
-            Progress(total_bytes, "bytes", part.stem, done=have) as progress,
-        ):
-            # A cut connection is no error for read(): the length tells.
-            while block := answer.read(BLOCK):
-                file.write(block)
-                progress.advance(len(block))
-        return total_bytes is None or part.stat().st_size == total_bytes
+def _fetched(url: str, output: Path, source: str, checksum: str | None, max_rate: float) -> bool:
+    fresh = fetch.fetch(url, output, checksum, max_rate)
+    if fresh:
+        artifacts.provenance(
+            output,
+            parameters={"source": source, "url": url, "checked": bool(checksum)},
+            module="data.download",
+        )
+    return fresh

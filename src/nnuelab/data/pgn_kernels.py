@@ -343,8 +343,8 @@ def read_games(
             if state.records > before:
                 hashes[at(state.sampled)] = state.hash
                 state.sampled += 1
-                ratings[min(state.white // 100, 63)] += 1
-                ratings[min(state.black // 100, 63)] += 1
+                ratings[min(state.white // 100, 63)] += np.int64(state.white > 0)
+                ratings[min(state.black // 100, 63)] += np.int64(state.black > 0)
         elif reasons[state.reason] < 3:
             fault.game, fault.reason = state.games, state.reason
             state.faults += 1

@@ -1,0 +1,75 @@
+"""Command download: games, puzzles and opening books."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab import artifacts
+from nnuelab.cli.app import app
+
+
+class Source(StrEnum):
+    """Where files come from."""
+
+    embedded = "embedded"
+    lichess = "lichess"
+    puzzles = "puzzles"
+    book = "book"
+
+
+@app.command()
+def download(
+    output: Annotated[
+        Path, typer.Option(help="The file (games: .pgn.zst); of a range of months, a folder.")
+    ],
+    source: Annotated[
+        Source, typer.Option(help="Generated games, the Lichess database, a folder of books.")
+    ] = Source.embedded,
+    part: Annotated[
+        str, typer.Option(help="Month YYYY-MM or range YYYY-MM..YYYY-MM; name of a book.")
+    ] = "",
+    mirror: Annotated[
+        str, typer.Option(help="Address of a mirror of the database, or of the books' folder.")
+    ] = "",
+    sha256: Annotated[
+        str, typer.Option(help="Checksum, where the server lists none.", metavar="HEX")
+    ] = "",
+    max_rate: Annotated[float, typer.Option(min=0, help="MB/s; 0: all there is.")] = 0,
+) -> None:
+    """Fetch games, puzzles or an opening book; continues where it was stopped.
+
+    Example: nnuelab download --source lichess --part 2013-01 --output 2013-01.pgn.zst
+    """
+    from nnuelab.data import download as downloads
+    from nnuelab.params.models import months
+
+    checksum = sha256.lower() or None
+    lichess = mirror or downloads.LICHESS
+    outputs = [output]
+    if source is Source.embedded:
+        artifacts.check_apart([downloads.EMBEDDED], [output])
+        downloads.embedded(output)
+    elif source is Source.puzzles:
+        downloads.puzzles(output, lichess, checksum, max_rate)
+    elif source is Source.book:
+        if not mirror:
+            raise typer.BadParameter("an opening book needs --mirror, the address of its folder")
+        downloads.book(part, output, mirror, checksum, max_rate)
+    elif ".." in part:
+        if checksum:
+            raise typer.BadParameter("--sha256 is of one file; give one month")
+        try:
+            names = months([part])
+        except ValueError as error:
+            raise typer.BadParameter(f"--part: {error}; write it as 2013-01..2013-03") from None
+        outputs = [output / f"{month}.pgn.zst" for month in names]
+        for month, path in zip(names, outputs, strict=True):
+            downloads.lichess(month, path, lichess, None, max_rate)
+    else:
+        downloads.lichess(part, output, lichess, checksum, max_rate)
+    for path in outputs:
+        typer.echo(f"{path}: {path.stat().st_size:,} bytes", err=True)

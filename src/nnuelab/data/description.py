@@ -1,0 +1,110 @@
+"""What positions are like: distributions of ply, material, score, result, mobility, legal moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nnuelab.chess.mobility import mobility
+from nnuelab.chess.moves import MAX_MOVES, count_moves
+from nnuelab.chess.position import BISHOP, KNIGHT, PAWN, POSITION, QUEEN, ROOK
+from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, unpack
+from nnuelab.jit import jit, popcount
+
+MOST = 200_000  # positions that are looked at, evenly spaced
+ROLES = "PNBRQK"
+MEASURES = np.dtype(
+    [
+        ("material", "i2"),  # of both sides in pawns: 1, 3, 3, 5, 9
+        ("legal_moves", "i2"),
+        ("mobility", "i2", 12),  # squares, by piece code; the study's rule (`chess.mobility`)
+    ]
+)
+
+
+@jit
+def measure(records, position, moves, sets, out):
+    """Writes the MEASURES of positions.
+
+    Parameters
+    ----------
+    records : RECORD [n]
+    position : POSITION, scratch
+    moves : int64 [MAX_MOVES], scratch
+    sets : uint64 [12], scratch
+    out : MEASURES [n], written
+    """
+    for i in range(len(records)):
+        unpack(records[i], position)
+        roles = position.roles
+        minor = popcount(roles[KNIGHT]) + popcount(roles[BISHOP])
+        heavy = 5 * popcount(roles[ROOK]) + 9 * popcount(roles[QUEEN])
+        out[i].material = popcount(roles[PAWN]) + 3 * minor + heavy
+        out[i].legal_moves = count_moves(position, moves)
+        mobility(position, sets)
+        for piece in range(12):
+            out[i].mobility[piece] = popcount(sets[piece])
+
+
+def describe(records: np.ndarray) -> dict[str, Any]:
+    """Distributions of positions, as JSON.
+
+    A distribution is ``first`` (value of the first step), ``step`` and ``counts``; the first and
+    last steps of a score hold what lies beyond, too.
+
+    Parameters
+    ----------
+    records : ndarray of RECORD [n]
+        At most MOST of them are looked at, evenly spaced.
+
+    Returns
+    -------
+    dict
+        positions, described; ply, material, score (centipawns for the side to move), without_score,
+        result (from White's view); legal_moves by side to move; mobility of the side to move
+        (``own``) and of the other one (``enemy``) by role.
+    """
+    places = np.unique(np.linspace(0, len(records) - 1, min(len(records), MOST)).astype(np.int64))
+    chosen = np.ascontiguousarray(records[places])
+    measures = np.zeros(len(chosen), MEASURES)
+    measure(
+        chosen,
+        np.zeros(1, POSITION)[0],
+        np.zeros(MAX_MOVES, np.int64),
+        np.zeros(12, np.uint64),
+        measures,
+    )
+    black = (chosen["flags"] & 1).astype(bool)
+    scored = chosen["score"][chosen["score"] != NO_SCORE]
+    results = np.where(black & (chosen["result"] != UNKNOWN_RESULT), -1, 1) * chosen["result"]
+    squares = measures["mobility"].reshape(-1, 6, 2)
+    sides = {"own": black.astype(np.int64), "enemy": (~black).astype(np.int64)}
+    return {
+        "positions": len(records),
+        "described": len(chosen),
+        "ply": _distribution(chosen["ply"], 10),
+        "material": _distribution(measures["material"], 2),
+        "score": _distribution(np.clip(scored, -3000, 2999), 100, -3000),
+        "without_score": len(chosen) - len(scored),
+        "result": {
+            name: int((results == value).sum())
+            for name, value in (("1-0", 1), ("1/2-1/2", 0), ("0-1", -1), ("*", UNKNOWN_RESULT))
+        },
+        "legal_moves": {
+            "white": _distribution(measures["legal_moves"][~black], 1),
+            "black": _distribution(measures["legal_moves"][black], 1),
+        },
+        "mobility": {
+            side: {
+                letter: _distribution(squares[np.arange(len(chosen)), role, colors], 1)
+                for role, letter in enumerate(ROLES)
+            }
+            for side, colors in sides.items()
+        },
+    }
+
+
+def _distribution(values: np.ndarray, step: int, first: int = 0) -> dict[str, Any]:
+    counts = np.bincount((values.astype(np.int64) - first) // step)
+    return {"first": first, "step": step, "counts": counts.tolist()}

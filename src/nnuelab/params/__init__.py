@@ -1,0 +1,65 @@
+"""``params.yaml``: its models, from which schema, messages and command lines are derived.
+
+The models hold no defaults: the values stand in ``params.yaml`` alone. A key of a section is the
+name of an option of the section's command (``min_ply`` is ``--min-ply``), so that `options` can
+render one from the other.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nnuelab.params.files import check_files
+from nnuelab.params.models import Params, Section, folder_of
+from nnuelab.params.reading import FILE, ParamsError, merge, read, validate
+
+__all__ = [
+    "FILE",
+    "Params",
+    "ParamsError",
+    "Section",
+    "check_files",
+    "folder_of",
+    "merge",
+    "options",
+    "read",
+    "schema",
+    "validate",
+]
+
+
+def options(section: Section, *, without: Iterable[str] = ()) -> str:
+    """A section as options of its command, quoted for a shell.
+
+    ``min_ply: 16`` is ``--min-ply 16``, ``skip_check: true`` is ``--skip-check`` and ``false``
+    is ``--no-skip-check``, a list repeats its option, and ``null`` leaves the option out.
+    """
+    left_out = set(without)
+    words = [
+        word
+        for key, value in section.model_dump(mode="json").items()
+        if key not in left_out
+        for word in _words(key, value)
+    ]
+    return shlex.join(words)
+
+
+def _words(key: str, value: Any) -> Iterator[str]:
+    name = key.replace("_", "-")
+    if value is None:
+        return
+    if isinstance(value, bool):
+        yield f"--{name}" if value else f"--no-{name}"
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(key, item)
+    else:
+        yield from (f"--{name}", str(value))
+
+
+def schema() -> str:
+    """JSON schema of ``params.yaml``, as it stands in ``params.schema.json``."""
+    return json.dumps(Params.model_json_schema(), indent=2) + "\n"

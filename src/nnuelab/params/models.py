@@ -1,0 +1,293 @@
+"""The sections of ``params.yaml``, each as one model: names, types, limits, what they mean."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from nnuelab import artifacts
+
+Count = Annotated[int, Field(ge=1)]
+CountOrZero = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Positive = Annotated[float, Field(gt=0)]
+_MONTH = r"\d{4}-(0[1-9]|1[0-2])"
+Seeds = Annotated[list[CountOrZero], Field(min_length=1)]
+
+
+class Section(BaseModel):
+    """Some settings that belong together."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+def _each_once(values: list[str]) -> list[str]:
+    if twice := repeated(values):
+        raise ValueError(f"{twice[0]} stands there twice")
+    return values
+
+
+def _each_file_once(files: list[str]) -> list[str]:
+    """Games that come twice, under two numbers, would train and validate."""
+    if (file := artifacts.first_repeated(files)) is not None:
+        raise ValueError(f"{file} stands there twice")
+    return files
+
+
+def months(given: list[str]) -> list[str]:
+    """Every month of ranges like ``2023-11..2024-02``.
+
+    Raises
+    ------
+    ValueError
+        When one isn't written like that, or ends before it begins.
+
+    >>> months(["2013-11..2014-01", "2024-05"])
+    ['2013-11', '2013-12', '2014-01', '2024-05']
+    """
+    found: list[str] = []
+    for text in given:
+        first, _, last = text.partition("..")
+        if not all(re.fullmatch(_MONTH, month) for month in (first, last or first)):
+            raise ValueError(f"{text!r} is no range of months")
+        year, month = map(int, first.split("-"))
+        end = last or first
+        if first > end:
+            raise ValueError(f"{text} ends before it begins")
+        while (name := f"{year}-{month:02}") <= end:
+            found.append(name)
+            year, month = (year, month + 1) if month < 12 else (year + 1, 1)
+    return found
+
+
+class Data(Section):
+    """Where the games come from."""
+
+    source: Literal["embedded", "lichess", "files"]
+    """Games that come with the project, months of the Lichess database, or files of your own."""
+    months: Annotated[
+        list[Annotated[str, Field(pattern=rf"^{_MONTH}(\.\.{_MONTH})?$")]],
+        AfterValidator(months),
+        AfterValidator(_each_once),
+    ]
+    """Months of the Lichess database (2024-01) and ranges (2024-01..2024-06), for lichess."""
+    mirror: Annotated[str, Field(pattern=r"^https?://\S+$")] | None
+    """Address to fetch months and puzzles from instead of the database's own."""
+    books_mirror: Annotated[str, Field(pattern=r"^https?://\S+$")] | None
+    """Address of the folder that opening books are fetched from."""
+    sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
+    """Checksums by month, book or "puzzles", for servers that list none."""
+    max_rate: Annotated[float, Field(ge=0)]
+    """Bandwidth of a download, MB/s; 0: all there is."""
+    files: Annotated[list[str], AfterValidator(_each_file_once)]
+    """PGN files (plain, .zst, .bz2, .gz), for the source files."""
+
+    @model_validator(mode="after")
+    def _has_what_its_source_needs(self) -> Data:
+        if self.source == "lichess" and not self.months:
+            raise ValueError("source lichess needs at least one month in data.months")
+        if self.source == "files" and not self.files:
+            raise ValueError("source files needs at least one file in data.files")
+        return self
+
+    @property
+    def games(self) -> list[str]:
+        """The files of games: those that are downloaded to results/games, or the user's own."""
+        if self.source == "files":
+            return self.files
+        parts = self.months if self.source == "lichess" else ["embedded"]
+        return [f"results/games/{part}.pgn.zst" for part in parts]
+
+
+class Sample(Section):
+    """Which positions of the games become samples."""
+
+    min_ply: CountOrZero
+    """Half-moves played before, at least."""
+    per_game: CountOrZero
+    """Positions drawn uniformly from each game; 0: all."""
+    skip_check: bool
+    """Leave out positions in check."""
+    skip_captures: bool
+    """Leave out positions where the move played next is a capture."""
+    skip_promotions: bool
+    """Leave out positions where the move played next is a promotion."""
+    skip_duplicates: bool
+    """Leave out positions that stood in a game before."""
+    min_pieces: Annotated[int, Field(ge=2, le=32)]
+    """Pieces on the board, kings included, at least."""
+    max_pieces: Annotated[int, Field(ge=2, le=32)]
+    """And at most."""
+    max_score: CountOrZero
+    """Leave out a larger |[%eval]|, centipawns; 0: none."""
+    only_evaluated: bool
+    """Skip games without any [%eval]."""
+    start_positions: bool
+    """Take games that begin at other positions than the usual one, too."""
+    min_rating: CountOrZero
+    """Elo of both players, at least; 0: any, and players without a rating."""
+    max_rating: CountOrZero
+    """Elo of both players, at most; 0: any."""
+    min_seconds: CountOrZero
+    """Time of a player for 40 moves (base + 40 increments), at least; 0: any."""
+    max_seconds: CountOrZero
+    """At most; 0: any."""
+    terminations: Annotated[list[str], Field(max_length=16), AfterValidator(_each_once)]
+    """Only games with one of these tags Termination (Normal, Time forfeit); []: any."""
+    max_unreadable: Annotated[float, Field(ge=0, le=1)]
+    """Share of games with mistakes (illegal moves...) that is put up with."""
+    max_positions: CountOrZero
+    """Stop after so many; 0: never."""
+    seed: CountOrZero
+    """Seed of the draw."""
+
+    @model_validator(mode="after")
+    def _leaves_something(self) -> Sample:
+        for name in ("pieces", "rating", "seconds"):
+            low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
+            if high and low > high:
+                raise ValueError(f"nothing lies between min_{name} {low} and max_{name} {high}")
+        return self
+
+
+class Label(Section):
+    """Which score each sample gets, and which games validate."""
+
+    labeller: Literal["pgn", "stockfish", "result"]
+    """The games' [%eval] comments, a UCI engine, or the result of the game."""
+    engine: str
+    """For stockfish: a UCI engine, by name on PATH or by path."""
+    depth: Count | None
+    """For stockfish: plies per position."""
+    nodes: Count | None
+    """For stockfish: nodes per position, instead of a depth."""
+    skip_captures: bool
+    """Leave out positions where the best move (the engine's; without one, the move played) is a
+    capture or a promotion."""
+    max_score: Annotated[int, Field(ge=1, le=32000)]
+    """Larger |score| is left out, centipawns."""
+    validation_share: Share
+    """Share of the games that validate instead of train."""
+    seed: CountOrZero
+    """Seed of the split."""
+
+    @model_validator(mode="after")
+    def _has_one_limit(self) -> Label:
+        if self.depth is not None and self.nodes is not None:
+            raise ValueError("label takes depth or nodes, not both: set one of them to null")
+        return self
+
+
+class Train(Section):
+    """The network, its loss and its optimizer; the same for every feature set."""
+
+    l1: Annotated[int, Field(ge=1, le=16384)]
+    """Neurons of an accumulator, one for each perspective."""
+    l2: Annotated[int, Field(ge=1, le=16384)]
+    """Neurons of the second layer."""
+    epochs: Count
+    """Passes over the training data."""
+    batch_size: Count
+    """Positions per step."""
+    learning_rate: Positive
+    """Of Adam, in the first epoch."""
+    lr_decay: Annotated[float, Field(gt=0, le=1)]
+    """Factor of the learning rate from one epoch to the next."""
+    exponent: Annotated[float, Field(ge=1)]
+    """Of the loss: mean |sigmoid(out / output_scale) - target|^exponent."""
+    output_scale: Positive
+    """Centipawns of the net that are an expected score of 73 %."""
+    target_scale: Positive
+    """The same for the labels."""
+    score_share: Annotated[float, Field(ge=0, le=1)]
+    """1 learns the scores, 0 the results of the games."""
+    threads: Count
+    """Cores for one net; fewer than the machine has let several nets train side by side."""
+
+
+class Quantize(Section):
+    """How float nets become integers."""
+
+    scheme: Literal["fine", "study"]
+    """fine: as much resolution as the integers hold, rounding centred; study: that of .nn files."""
+
+
+class Verify(Section):
+    """The bound on the difference of integer and float nets; a net beyond it plays no game."""
+
+    count: Count
+    """Positions of the validation set to compare on, evenly spaced."""
+    max_abs_mean: Positive
+    """Largest |mean| of the difference, centipawns."""
+    min_share_within_50: Annotated[float, Field(ge=0, le=1)]
+    """Share of the positions that differ by at most 50 centipawns, at least."""
+
+
+class Tournament(Section):
+    """Round robins of all nets of an experiment, at fixed nodes per move."""
+
+    book: str
+    """Openings: EPD or PGN."""
+    games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
+    """Even: each opening is played twice, with colours swapped."""
+    nodes: Count
+    """Nodes per move."""
+    seed: CountOrZero
+    """Draws the openings."""
+    hash: Count
+    """Hash table of each player, MB."""
+    draw_move: CountOrZero
+    """Draws are adjudicated from this move on, when"""
+    draw_plies: CountOrZero
+    """so many half-moves in a row (0: never)"""
+    draw_score: CountOrZero
+    """are within this many centipawns of 0."""
+    resign_score: CountOrZero
+    """A game is lost when a side is this many centipawns behind"""
+    resign_plies: CountOrZero
+    """for so many half-moves in a row (0: never)."""
+    max_plies: Count
+    """A draw after so many half-moves."""
+
+
+class Experiment(Section):
+    """Feature sets that are compared with each other."""
+
+    feature_sets: Annotated[list[str], Field(min_length=1)]
+    """Expressions over feature blocks: each is trained with every seed, and plays all others."""
+    seeds: Seeds
+    """Seeds of training; two or more show the spread of equal trainings."""
+    anchor: str
+    """The feature set whose Elo is 0."""
+
+
+def folder_of(expression: str) -> str:
+    """A canonical feature set as part of a path that no shell takes for anything else.
+
+    >>> folder_of("KING*ALL"), folder_of("PHASE(4,KB(16))+H"), folder_of("TOPK(9,lists/a.csv)")
+    ('KINGxALL', 'PHASE-4,KB-16@@+H', 'TOPK-9,lists~a.csv')
+    """
+    return expression.translate(str.maketrans("*()/", "x-@~")).rstrip("@")
+
+
+class Params(Section):
+    """All settings of a run."""
+
+    data: Data
+    sample: Sample
+    label: Label
+    train: Train
+    quantize: Quantize
+    verify: Verify
+    tournament: Tournament
+    experiments: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Experiment]
+    """Experiments by name: each makes results/NAME_table.csv."""
+    blocks: list[str]
+    """Python files with feature blocks of your own."""
+
+
+def repeated(values: list[Any]) -> list[Any]:
+    """The values that stand there once more."""
+    return [value for i, value in enumerate(values) if value in values[:i]]

@@ -1,0 +1,174 @@
+"""Reading settings: overlays, canonical names, and all mistakes at once."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import typing
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from nnuelab.errors import UserError
+from nnuelab.params.models import Params, Section, repeated
+
+FILE = Path("params.yaml")
+
+
+class ParamsError(UserError):
+    """Every mistake in the settings, each with its dotted path."""
+
+    def __init__(self, source: str, mistakes: Iterable[str]) -> None:
+        self.mistakes = list(mistakes)
+        number = len(self.mistakes)
+        head = f"{source}: {number} mistake{'s' if number > 1 else ''}"
+        super().__init__("\n  ".join([head, *self.mistakes]))
+
+
+def read(path: Path | str = FILE, overlays: Iterable[Path | str] = ()) -> Params:
+    """The settings of a file with overlays merged into it, later ones winning.
+
+    Raises
+    ------
+    ParamsError
+        With all mistakes at once.
+    UserError
+        A file is missing or is no YAML.
+    """
+    merged: dict[str, Any] = {}
+    for place in (path, *overlays):
+        merge(merged, _load(Path(place)))
+    return validate(merged, " + ".join(str(place) for place in (path, *overlays)))
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        value = yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise UserError(f"can't read {path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        place = getattr(error, "problem_mark", None)
+        where = f", line {place.line + 1}" if place else ""
+        raise UserError(f"{path}{where}: no YAML: {getattr(error, 'problem', error)}") from error
+    if not isinstance(value, dict):
+        raise UserError(f"{path}: expected sections (data: ..., train: ...), found none")
+    return value
+
+
+def merge(base: dict[str, Any], overlay: Mapping[str, Any]) -> None:
+    """Lays ``overlay`` over ``base`` in place: mappings merge, anything else replaces."""
+    for key, value in overlay.items():
+        if isinstance(value, Mapping) and isinstance(base.get(key), dict):
+            merge(base[key], value)
+        else:
+            base[key] = value
+
+
+def validate(settings: Mapping[str, Any], source: str = str(FILE)) -> Params:
+    """Checks merged settings; feature sets come back in their canonical form.
+
+    Raises
+    ------
+    ParamsError
+        With all mistakes at once.
+    """
+    experiments, unknown = _canonical(settings)
+    mistakes = []
+    try:
+        params = Params.model_validate({**settings, "experiments": experiments})
+    except ValidationError as error:
+        mistakes = [_line(dict(mistake)) for mistake in error.errors()]
+    if mistakes + unknown:
+        raise ParamsError(source, mistakes + unknown)
+    return params
+
+
+def _canonical(settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """The raw experiments with canonical names of feature sets, and what is wrong with the names.
+
+    Works before the models do, so that a wrong block is told together with mistakes elsewhere.
+    """
+    from nnuelab import features
+    from nnuelab.features import registry
+
+    # A file that fails is told once and left out: otherwise every expression would fail for it.
+    mistakes: list[str] = []
+    try:
+        registry.load()
+    except UserError as error:
+        mistakes.append(f"{registry.VARIABLE} in the environment: {error}")
+        os.environ[registry.VARIABLE] = ""
+    blocks = settings.get("blocks")
+    for i, file in enumerate(blocks if isinstance(blocks, list) else []):
+        before = os.environ.get(registry.VARIABLE, "")
+        try:
+            registry.add_files([str(file)] if file else [])
+        except UserError as error:
+            mistakes.append(f"blocks[{i}]: {error}")
+            os.environ[registry.VARIABLE] = before
+
+    def name_of(expression: Any, path: str) -> Any:
+        try:
+            return features.parse(expression).name if isinstance(expression, str) else expression
+        except UserError as error:
+            mistakes.append(f"{path}: {error}")
+            return expression
+
+    raw = settings.get("experiments")
+    if not isinstance(raw, Mapping):
+        return raw, mistakes
+    found: dict[str, Any] = {}
+    for name, experiment in raw.items():
+        path = f"experiments.{name}"
+        found[name] = experiment
+        if not isinstance(experiment, Mapping):
+            continue
+        sets, seeds = experiment.get("feature_sets"), experiment.get("seeds")
+        anchor = name_of(experiment.get("anchor"), f"{path}.anchor")
+        if isinstance(sets, list):
+            sets = [name_of(text, f"{path}.feature_sets[{i}]") for i, text in enumerate(sets)]
+            if twice := repeated(sets):
+                mistakes.append(f"{path}.feature_sets: {twice[0]} stands there twice")
+            if isinstance(anchor, str) and anchor not in sets:
+                mistakes.append(f"{path}.anchor: {anchor} is none of the feature sets")
+        if isinstance(seeds, list) and (twice := repeated(seeds)):
+            mistakes.append(f"{path}.seeds: {twice[0]} stands there twice")
+        if isinstance(sets, list) and isinstance(seeds, list) and len(sets) == len(seeds) == 1:
+            mistakes.append(
+                f"{path}: one feature set with one seed is a single player; a tournament needs "
+                "two: add a feature set or a seed"
+            )
+        found[name] = {**experiment, "feature_sets": sets, "anchor": anchor}
+    return found, mistakes
+
+
+def _line(mistake: dict[str, Any]) -> str:
+    """One mistake found by pydantic, with its dotted path and what to do."""
+    place = tuple(mistake["loc"])
+    path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
+    if mistake["type"] == "extra_forbidden":
+        names = list(_fields_at(place[:-1]))
+        near = difflib.get_close_matches(str(place[-1]), names, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
+        return f"{path}: unknown; {hint}"
+    if mistake["type"] == "missing":
+        return f"{path}: missing"
+    text = mistake["msg"].removeprefix("Value error, ")
+    text = text[0].lower() + text[1:]
+    given = mistake["input"]
+    shown = "" if isinstance(given, Mapping | list) else f", not {given!r}"
+    return f"{path}: {text}{shown}"
+
+
+def _fields_at(place: tuple[int | str, ...]) -> Iterable[str]:
+    """Names of the fields of the section at a path."""
+    kind: Any = Params
+    for step in place:
+        if isinstance(kind, type) and issubclass(kind, Section):
+            kind = kind.model_fields[str(step)].annotation
+        elif typing.get_origin(kind) is dict:
+            kind = typing.get_args(kind)[1]
+    return kind.model_fields if isinstance(kind, type) and issubclass(kind, Section) else ()
