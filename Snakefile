@@ -16,6 +16,7 @@ include: "rules/data.smk"
 include: "rules/nets.smk"
 include: "rules/tournament.smk"
 include: "rules/table.smk"
+include: "rules/selfplay.smk"
 include: "rules/report.smk"
 
 
@@ -23,6 +24,7 @@ wildcard_constraints:
     experiment="|".join(settings.experiments),
     name=r"[^/]+",
     seed=r"\d+",
+    generation=r"\d+",
 
 
 rule all:

@@ -49,6 +49,17 @@ def players(experiment):
     ]
 
 
+GENERATIONS = range(1, settings.selfplay.generations + 1)
+LEARNT = f"results/selfplay/{{generation}}/{settings.selfplay.seed}"
+
+
+def of_generation(generation):
+    """The net of a generation; 0 is the first net, nothing where that comes with the package."""
+    if generation > 0:
+        return f"{LEARNT}/net.nnue".format(generation=generation)
+    return settings.selfplay.net or []
+
+
 # Tables are in git. One whose ratings aren't here came with the clone, so it is no result of this
 # folder: as the oldest of all files it is made anew where it is asked for. Snakemake itself takes a
 # target that is there for made as long as nothing that it comes from is newer, whatever lies missing

@@ -37,7 +37,7 @@ rule datagen:
     threads: workflow.cores or 1
     params:
         code=code("selfplay.datagen"),
-        options="--engine stockfish --games 11500 --nodes 600 --seed 1 --compression 22",
+        options="--games 11500 --nodes 600 --seed 1 --engine stockfish --compression 22",
     message:
         "Games of stockfish against itself; progress in {log}"
     shell:
@@ -57,7 +57,7 @@ rule book:
     threads: workflow.cores or 1
     params:
         code=code("selfplay.book"),
-        options="--engine stockfish --positions 12000 --nodes 2000 --seed 2",
+        options="--positions 12000 --nodes 2000 --seed 2 --engine stockfish",
     message:
         "Balanced openings by stockfish; progress in {log}"
     shell:

@@ -22,7 +22,8 @@ from nnuelab.params import merge
 ROOT = Path(__file__).resolve().parents[1]
 NETS = ("train", "quantize", "verify")
 GAMES = ("tournament", "rate", "table")
-TARGETS = {"all", "data", "embedded", "nets", "tournaments"}  # rules without jobs of their own
+# Rules without jobs of their own
+TARGETS = {"all", "data", "embedded", "generations", "nets", "tournaments"}
 CHAIN = {"download", "sample", "label", *NETS, *GAMES}
 NOTHING = "Nothing to be done"
 
@@ -137,6 +138,21 @@ def test_first_run_leaves_a_table_of_every_set(folder):
 
 def test_second_run_has_nothing_to_do(folder):
     assert NOTHING in folder.run("snakemake", "results/axis_table.csv")
+
+
+def test_each_generation_plays_with_the_net_of_the_one_before(folder):
+    told = folder.run("snakemake", "-n", "-p", "generations")
+    assert folder.would_run("generations") == {
+        **{f"generation_{stage}": 2 for stage in ("games", "sample", "label", *NETS)},
+        **{"generation_tournament": 1, "generation_rate": 1},
+    }
+    calls = re.findall(r"nnuelab datagen +(.*--output \S+)", told)
+    net = "results/selfplay/1/1/net.nnue"
+    assert calls == [
+        "--output results/selfplay/1/games.pgn.zst",
+        f"--net {net} --output results/selfplay/2/games.pgn.zst",
+    ]
+    assert f"0=default 1={net} 2=results/selfplay/2/1/net.nnue" in told
 
 
 def test_embedded_games_and_openings_are_remade_only_when_asked_for(folder):

@@ -252,6 +252,27 @@ class Tournament(Section):
     """A draw after so many half-moves."""
 
 
+class Selfplay(Section):
+    """Generations of nets, each trained on games of the one before against itself."""
+
+    generations: Count
+    """How many nets learn, one after the other."""
+    feature_set: str
+    """Of the nets that learn."""
+    net: str | None
+    """The net that plays first; null: the one that comes with the package."""
+    games: Count
+    """Of each generation."""
+    nodes: Count
+    """Nodes per move."""
+    random_plies: Annotated[int, Field(ge=4)]
+    """Random moves that a game begins with, or one more."""
+    max_opening_score: Count
+    """Openings that are less balanced aren't played, centipawns."""
+    seed: CountOrZero
+    """Of the games, together with the generation, and of training."""
+
+
 class Experiment(Section):
     """Feature sets that are compared with each other."""
 
@@ -282,6 +303,7 @@ class Params(Section):
     quantize: Quantize
     verify: Verify
     tournament: Tournament
+    selfplay: Selfplay
     experiments: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Experiment]
     """Experiments by name: each makes results/NAME_table.csv."""
     blocks: list[str]

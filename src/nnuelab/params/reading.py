@@ -75,10 +75,10 @@ def validate(settings: Mapping[str, Any], source: str = str(FILE)) -> Params:
     ParamsError
         With all mistakes at once.
     """
-    experiments, unknown = _canonical(settings)
+    named, unknown = _canonical(settings)
     mistakes = []
     try:
-        params = Params.model_validate({**settings, "experiments": experiments})
+        params = Params.model_validate({**settings, **named})
     except ValidationError as error:
         mistakes = [_line(dict(mistake)) for mistake in error.errors()]
     if mistakes + unknown:
@@ -86,8 +86,8 @@ def validate(settings: Mapping[str, Any], source: str = str(FILE)) -> Params:
     return params
 
 
-def _canonical(settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """The raw experiments with canonical names of feature sets, and what is wrong with the names.
+def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The raw sections that name feature sets, with canonical names; what is wrong with the names.
 
     Works before the models do, so that a wrong block is told together with mistakes elsewhere.
     """
@@ -117,10 +117,16 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
             mistakes.append(f"{path}: {error}")
             return expression
 
+    sections: dict[str, Any] = {}
+    selfplay = settings.get("selfplay")
+    if isinstance(selfplay, Mapping) and "feature_set" in selfplay:
+        name = name_of(selfplay["feature_set"], "selfplay.feature_set")
+        sections["selfplay"] = {**selfplay, "feature_set": name}
     raw = settings.get("experiments")
     if not isinstance(raw, Mapping):
-        return raw, mistakes
+        return sections, mistakes
     found: dict[str, Any] = {}
+    sections["experiments"] = found
     for name, experiment in raw.items():
         path = f"experiments.{name}"
         found[name] = experiment
@@ -142,7 +148,7 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
                 "two: add a feature set or a seed"
             )
         found[name] = {**experiment, "feature_sets": sets, "anchor": anchor}
-    return found, mistakes
+    return sections, mistakes
 
 
 def _line(mistake: dict[str, Any]) -> str:

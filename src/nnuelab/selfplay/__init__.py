@@ -1,1 +1,5 @@
-"""Games that an engine plays against itself, and the opening book. May import all rooms below."""
+"""Games that an engine plays against itself, and what they are good for.
+
+Random openings (`openings`), a book of them (`book`), games (`datagen`) as PGN (`pgn`) by this
+engine or another (`uci`), positions that are quiet (`quiet`). May import all rooms below.
+"""

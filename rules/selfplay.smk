@@ -1,0 +1,150 @@
+"""Generations: a net plays against itself, and the next net learns from its games.
+
+`snakemake generations` needs a first net (the one that ships with the package, where params.yaml
+doesn't name another) and a book of openings; makes results/selfplay/{generation}/net.nnue with the
+games it has learned from, and results/selfplay/ratings.csv, where every generation meets the others.
+"""
+
+
+rule generations:
+    input:
+        "results/selfplay/ratings.csv",
+
+
+rule generation_games:
+    input:
+        net=lambda w: of_generation(int(w.generation) - 1),
+    output:
+        games="results/selfplay/{generation}/games.pgn.zst",
+    log:
+        "logs/selfplay/{generation}/games.log",
+    benchmark:
+        "benchmarks/selfplay/{generation}/games.tsv"
+    conda:
+        "environment.yaml"
+    threads: workflow.cores or 1
+    params:
+        code=code(
+            "selfplay.datagen",
+            sets=[settings.selfplay.feature_set],
+            files=[PACKAGE / "nnue/nets/default.nnue"],
+        ),
+        net=lambda w, input: "--net" if input.net else "",
+        seed=lambda w: 1000 * settings.selfplay.seed + int(w.generation),
+        options=options(
+            settings.selfplay, without=["generations", "feature_set", "net", "seed"]
+        ),
+    message:
+        "Games for generation {wildcards.generation}; progress in {log}"
+    shell:
+        "nnuelab datagen {params.net} {input.net:q} --output {output.games}"
+        " {params.options} --seed {params.seed} --workers {threads} 2> {log}"
+
+
+use rule sample as generation_sample with:
+    input:
+        games="results/selfplay/{generation}/games.pgn.zst",
+    output:
+        sampled="results/selfplay/{generation}/sampled.npy",
+    log:
+        "logs/selfplay/{generation}/sample.log",
+    benchmark:
+        "benchmarks/selfplay/{generation}/sample.tsv"
+
+
+use rule label as generation_label with:
+    input:
+        sampled="results/selfplay/{generation}/sampled.npy",
+    output:
+        train="results/selfplay/{generation}/train.npy",
+        validation="results/selfplay/{generation}/validation.npy",
+    log:
+        "logs/selfplay/{generation}/label.log",
+    benchmark:
+        "benchmarks/selfplay/{generation}/label.tsv"
+    params:
+        # The scores of the games themselves, whatever labels the others.
+        options=options(
+            settings.label.model_copy(update={"labeller": "pgn"}),
+            without=ENGINE_OPTIONS,
+        ),
+
+
+use rule train as generation_train with:
+    input:
+        train="results/selfplay/{generation}/train.npy",
+        validation="results/selfplay/{generation}/validation.npy",
+    output:
+        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
+        history="results/selfplay/{generation}/{seed}/history.csv",
+    log:
+        "logs/selfplay/{generation}/{seed}/train.log",
+    benchmark:
+        "benchmarks/selfplay/{generation}/{seed}/train.tsv"
+    params:
+        code=code("nnue.training", sets=[settings.selfplay.feature_set]),
+        features=settings.selfplay.feature_set,
+
+
+use rule quantize as generation_quantize with:
+    input:
+        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
+    output:
+        net="results/selfplay/{generation}/{seed}/net.nnue",
+    log:
+        "logs/selfplay/{generation}/{seed}/quantize.log",
+    params:
+        code=code("nnue.quantize", sets=[settings.selfplay.feature_set]),
+    message:
+        "Integer net of generation {wildcards.generation}"
+
+
+use rule verify as generation_verify with:
+    input:
+        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
+        net="results/selfplay/{generation}/{seed}/net.nnue",
+        validation="results/selfplay/{generation}/validation.npy",
+    output:
+        error="results/selfplay/{generation}/{seed}/verify.json",
+        plot="results/selfplay/{generation}/{seed}/verify.png",
+    log:
+        "logs/selfplay/{generation}/{seed}/verify.log",
+    params:
+        code=code("nnue.verify", sets=[settings.selfplay.feature_set]),
+    message:
+        "Error of the integer net of generation {wildcards.generation}"
+
+
+use rule tournament as generation_tournament with:
+    input:
+        nets=[of_generation(generation) for generation in [0, *GENERATIONS]],
+        verified=[
+            ancient(f"{LEARNT}/verify.json".format(generation=generation))
+            for generation in GENERATIONS
+        ],
+        book=settings.tournament.book,
+    output:
+        games="results/selfplay/generations.pgn",
+    log:
+        "logs/selfplay/tournament.log",
+    benchmark:
+        "benchmarks/selfplay/tournament.tsv"
+    params:
+        code=code("tournament.runner", sets=[settings.selfplay.feature_set]),
+        players=[
+            f"{generation}={of_generation(generation) or 'default'}"
+            for generation in [0, *GENERATIONS]
+        ],
+    message:
+        "Games between the generations; progress in {log}"
+
+
+use rule rate as generation_rate with:
+    input:
+        games="results/selfplay/generations.pgn",
+    output:
+        ratings="results/selfplay/ratings.csv",
+    log:
+        "logs/selfplay/rate.log",
+    message:
+        "Ratings of the generations"
