@@ -24,6 +24,22 @@ EXPRESSIONS = {
 }
 
 
+# Of labellers that search; no others must label anew when they change.
+ENGINE_OPTIONS = {
+    "stockfish": {"engine", "depth", "nodes", "cache", "max_unusable"},
+    "engine": {"net", "depth", "nodes", "cache", "max_unusable"},
+}
+LABELS_OF = {
+    "engine": "selfplay.labels"
+}  # the modules that label, others than data.labels
+
+
+def of_other_labellers():
+    """Options of `nnuelab label` that have no meaning for the labeller that is set."""
+    own = ENGINE_OPTIONS.get(settings.label.labeller, set())
+    return set().union(*ENGINE_OPTIONS.values()) - own
+
+
 def code(module, sets=(), files=()):
     """Content hash of what a job runs: a module with its imports, the blocks of its sets, files."""
     blocks = {file for expression in sets for file in block_files(expression)}

@@ -8,9 +8,6 @@ come with the project, as results/embedded. Nothing else depends on them: the fi
 are committed, and are replaced by hand.
 """
 
-# Of a labeller that searches; no others must label anew when they change.
-ENGINE_OPTIONS = ["engine", "depth", "nodes"]
-
 
 rule data:
     input:
@@ -164,7 +161,12 @@ rule sample:
 rule label:
     input:
         sampled="results/data/sampled.npy",
+        net=branch(
+            settings.label.labeller == "engine" and settings.label.net is not None,
+            then=settings.label.net,
+        ),
     output:
+        **{"test": "results/data/test.npy" for _ in [0] if settings.label.test_share},
         train="results/data/train.npy",
         validation="results/data/validation.npy",
     log:
@@ -175,13 +177,11 @@ rule label:
         "environment.yaml"
     threads: workflow.cores or 1
     params:
-        code=code("data.labels"),
-        options=options(
-            settings.label,
-            without=[] if settings.label.labeller == "stockfish" else ENGINE_OPTIONS,
-        ),
+        code=code(LABELS_OF.get(settings.label.labeller, "data.labels")),
+        options=options(settings.label, without=of_other_labellers()),
+        test=("--test results/data/test.npy" if settings.label.test_share else ""),
     message:
         "Scores for positions; progress in {log}"
     shell:
         "nnuelab label {input.sampled} --train {output.train} --validation {output.validation}"
-        " {params.options} --workers {threads} 2> {log}"
+        " {params.test} {params.options} --workers {threads} 2> {log}"

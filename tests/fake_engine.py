@@ -46,8 +46,8 @@ for line in sys.stdin:
         searches += 1
         if "silent" not in faults:
             print(f"info depth 1 score cp {score + 500} lowerbound nodes 3")
-            print(f"info depth 1 score cp {score} nodes 5 pv {legal[0]}")
-        print(f"bestmove {legal[number % len(legal)]}")
+            print(f"info depth 1 score cp {score} nodes 5 pv {legal[:1]}")
+        print(f"bestmove {legal[number % len(legal)] if legal else '(none)'}")
     elif words[:1] == ["quit"] and "stays" not in faults:
         break
     sys.stdout.flush()

@@ -90,6 +90,7 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn stands there twice"),
         ("label", {"nodes": 5000}, "not both"),
         ("label", {"validation_share": 1.5}, "label.validation_share"),
+        ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game to train with"),
     ],
 )
 def test_settings_that_contradict_each_other(settings, section, change, told):

@@ -48,9 +48,13 @@ class Progress:
             self._last = now
             self._print(now)
 
+    def found(self, n: int) -> None:
+        """``n`` of the units that are counted were done earlier: they don't count for the rate."""
+        self._before += n
+
     def _line(self, now: float) -> str:
         seconds = max(now - self._start, 1e-9)
-        rate = (self.done - self._before) / seconds
+        rate = max(self.done - self._before, 0) / seconds
         parts = [f"{self.description}: {self.done:,}"]
         if self.total is not None:
             parts.append(f"/{self.total:,} {self.unit} ({self.done / max(self.total, 1):.0%})")

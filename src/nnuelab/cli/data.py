@@ -1,8 +1,7 @@
-"""Commands of games and datasets: datagen, book, label."""
+"""Commands of generated games: datagen, book."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,14 +22,6 @@ Player = Annotated[
 ]
 Nodes = Annotated[int | None, typer.Option(min=1, help="Nodes per search.")]
 Depth = Annotated[int | None, typer.Option(min=1, help="Depth per search, instead of nodes.")]
-
-
-class LabellerName(StrEnum):
-    """Where scores come from."""
-
-    pgn = "pgn"
-    stockfish = "stockfish"
-    result = "result"
 
 
 def search_limit(nodes: int | None, depth: int | None, default: str) -> str:
@@ -126,62 +117,3 @@ def _limit(nodes: int | None, depth: int | None, default: int) -> Any:
 
     kind, amount = search_limit(nodes, depth, f"nodes {default}").split()
     return Limit(**{kind: int(amount)})
-
-
-@app.command()
-def label(
-    sampled: Annotated[Path, typer.Argument(help="Samples, .npy.")],
-    train: Annotated[Path, typer.Option(help="Dataset for training, .npy.")],
-    validation: Annotated[Path, typer.Option(help="Dataset for validation, .npy.")],
-    labeller: Annotated[LabellerName, typer.Option(help="Where scores come from.")] = (
-        LabellerName.pgn
-    ),
-    depth: Depth = None,
-    nodes: Nodes = None,
-    engine: Engine = "stockfish",
-    skip_captures: Annotated[
-        bool,
-        typer.Option(
-            help="Drop positions where the best move (without an engine: the one played) is a "
-            "capture or a promotion."
-        ),
-    ] = False,
-    max_score: Annotated[int, typer.Option(min=1, help="Drop larger |score|, centipawns.")] = 5000,
-    validation_share: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of games to validate with.")
-    ] = 0.1,
-    seed: Seed = 1,
-    workers: Workers = 0,
-) -> None:
-    """Give each sample a score and split them by game.
-
-    Example: nnuelab label sampled.npy --train train.npy --validation validation.npy
-    """
-    import chess.engine
-
-    from nnuelab.data import engines, labels
-
-    chosen: labels.Labeller = labels.pgn if labeller is LabellerName.pgn else labels.result
-    parameters = {}
-    if labeller is LabellerName.stockfish:
-        path = engines.find_engine(engine)
-        artifacts.check_apart([path], [train, validation])
-        limit = search_limit(nodes, depth, "depth 10")
-        kind, amount = limit.split()
-        chosen = labels.stockfish(path, chess.engine.Limit(**{kind: int(amount)}), workers)
-        parameters = {"engine": engines.engine_name(path), "limit": limit}
-    counts = labels.label(
-        sampled,
-        train,
-        validation,
-        chosen,
-        name=labeller.value,
-        skip_captures=skip_captures,
-        max_score=max_score,
-        validation_share=validation_share,
-        seed=seed,
-        parameters=parameters,
-        resumable=labeller is LabellerName.stockfish,
-    )
-    for name, count in sorted(counts.items()):
-        typer.echo(f"{name}: {count:,}", err=True)

@@ -1,24 +1,36 @@
-"""UCI engines of the user's: how one is found, and a pool of them that scores positions."""
+"""UCI engines of the user's: how one is found, and how it is asked for scores of positions.
+
+A lean client: what python-chess does for a search (an asyncio loop, a board, the parsing of every
+line) takes as long as Stockfish needs for some hundred nodes. This one writes a position in one go
+and reads the last score and the move.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import shutil
-import threading
-from collections.abc import Generator, Iterable
-from multiprocessing.util import Finalize
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
-import chess
-import chess.engine
 import numpy as np
 
-from nnuelab.data.parallel import ordered
-from nnuelab.data.records import MATE, pack_move, to_fen
+from nnuelab.chess.moves import MAX_MOVES
+from nnuelab.data.formats import rows, rows_kernels
+from nnuelab.data.parallel import die_with_parent
+from nnuelab.data.records import MATE, NO_SCORE, RECORD, mate_score
+from nnuelab.data.searching import Unlabelled
 from nnuelab.errors import UserError
 
 HASH_MB = 4  # cleared before each position: more would only cost time
 PATIENCE = 120.0  # seconds that an engine may take for one answer before it counts as hanging
+STARTS = 3  # attempts to start it again
+LONGEST_ANSWER = 1 << 22  # bytes; an engine that never ends would fill the memory
 
 
 def find_engine(engine: str | Path) -> str:
@@ -42,105 +54,203 @@ def find_engine(engine: str | Path) -> str:
 
 def engine_name(path: str) -> str:
     """What the engine calls itself, version included."""
-    with _open(path) as engine:
-        return engine.id.get("name", Path(path).name)
+    engine = UciEngine(path, "depth 1")
+    engine.close()
+    return engine.name
 
 
-def _open(path: str) -> chess.engine.SimpleEngine:
-    try:
-        engine = chess.engine.SimpleEngine.popen_uci(path)
-        wanted = {"Threads": 1, "Hash": HASH_MB}
-        engine.configure({name: value for name, value in wanted.items() if name in engine.options})
-        return engine
-    except (chess.engine.EngineError, TimeoutError, OSError) as error:
-        raise UserError(
-            f"{path} doesn't start as a UCI engine ({str(error) or type(error).__name__}); "
-            "start it by hand and type `uci`"
-        ) from error
-
-
-_engine: chess.engine.SimpleEngine  # of this worker process
-_path: str
-_limit: chess.engine.Limit
-_patience: float
-
-
-def _start_worker(path: str, limit: chess.engine.Limit, patience: float) -> None:
-    global _engine, _path, _limit, _patience
-    _engine, _path, _limit, _patience = _open(path), path, limit, patience
-    # python-chess runs an engine in a thread that a process would wait for at its end.
-    Finalize(None, lambda: _engine.close(), exitpriority=1)
-
-
-def _label(records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    scores = np.empty(len(records), np.int16)
-    moves = np.empty(len(records), np.uint16)
-    for i, record in enumerate(records):
-        scores[i], moves[i] = _search_or_restart(to_fen(record))
-    return scores, moves
-
-
-def _search_or_restart(fen: str) -> tuple[int, int]:
-    """`_search`; an engine that fails or hangs gets a second chance as a new process."""
-    global _engine
-    board = chess.Board(fen)
-    for _ in range(2):
-        # python-chess waits for ever under a limit of nodes or depth.
-        watchdog = threading.Timer(_patience, _engine.close)
-        watchdog.start()
-        try:
-            return _search(board)
-        except chess.engine.EngineError as error:
-            fired = watchdog.finished.is_set()
-            reason = f"no answer for {_patience:g} s" if fired else str(error)
-            _engine.close()
-            _engine = _open(_path)
-        finally:
-            watchdog.cancel()
-    raise UserError(f"the engine {_path} failed twice on {fen!r}: {reason}")
-
-
-def _search(board: chess.Board) -> tuple[int, int]:
-    """Score in centipawns for the side to move, and best move."""
-    # A new game object makes python-chess send `ucinewgame`: with a warm hash table a label would
-    # depend on the positions before it.
-    analysis = _engine.analysis(board, _limit, game=object(), info=chess.engine.INFO_SCORE)
-    move = analysis.wait().move
-    if move is None or "score" not in analysis.info:
-        raise UserError(f"the engine {_path} gave no move with a score on {board.fen()!r}")
-    score = analysis.info["score"].relative.score(mate_score=MATE)
-    return max(-MATE, min(MATE, score)), pack_move(board, move)
-
-
-def labels(
-    batches: Iterable[np.ndarray],
-    path: str,
-    limit: chess.engine.Limit,
-    workers: int = 0,
-    patience: float = PATIENCE,
-) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
-    """Scores and best moves of batches of records, in order, by a pool of engine processes.
+class UciEngine:
+    """A UCI engine in a process of its own, that gives positions scores and best moves.
 
     Parameters
     ----------
-    batches : iterable of RECORD [n]
     path : str
-        The engine's program.
-    limit : chess.engine.Limit
-        Of each search: depth or nodes; under a time limit labels wouldn't be reproducible.
+        Its program.
+    limit : str
+        What follows ``go``: ``depth 10``, ``nodes 5000``, ``movetime 100``.
+    options : mapping
+        UCI options; Threads is 1 and Hash HASH_MB where they don't say otherwise.
     patience : float
-        Seconds that a search may take before its engine counts as hanging.
-
-    Yields
-    ------
-    scores : ndarray of int16 [n]
-        Centipawns for the side to move, mates by `records.mate_score`.
-    moves : ndarray of uint16 [n]
-        In the layout of ``chess.moves``.
+        Seconds for an answer.
 
     Raises
     ------
     UserError
-        When an engine doesn't start, or dies or hangs twice on a position.
+        When it doesn't start, or hasn't such an option.
     """
-    yield from ordered(_label, batches, workers, _start_worker, (path, limit, patience))
+
+    def __init__(
+        self,
+        path: str,
+        limit: str,
+        options: Mapping[str, str] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._path, self._limit, self._patience = path, limit, patience
+        self._options = {"Threads": "1", "Hash": str(HASH_MB), **(options or {})}
+        self._asked = set(options or {})
+        self._scratch = np.empty(MAX_MOVES, np.int64)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+        self.name = Path(path).name
+        try:
+            self._start()
+        except (Unlabelled, OSError) as error:
+            self.close()
+            raise UserError(
+                f"{path} doesn't start as a UCI engine ({error}); start it by hand and type `uci`"
+            ) from error
+
+    def _start(self) -> None:
+        self._process = subprocess.Popen(
+            [self._path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+            preexec_fn=partial(die_with_parent, signal.SIGKILL),
+        )
+        there = set()
+        for line in self._ask("uci\n", b"uciok"):
+            if line.startswith(b"id name "):
+                self.name = line.removeprefix(b"id name ").decode(errors="replace").strip()
+            elif line.startswith(b"option name "):
+                name = line.removeprefix(b"option name ").split(b" type ")[0]
+                there.add(name.decode(errors="replace").lower())
+        if missing := [name for name in self._asked if name.lower() not in there]:
+            self.close()
+            raise UserError(f"{self.name} has no option {missing[0]!r}; ask it: type `uci`")
+        said = "".join(
+            f"setoption name {name} value {value}\n"
+            for name, value in self._options.items()
+            if name.lower() in there
+        )
+        self._ask(f"{said}isready\n", b"readyok")
+
+    def __call__(self, record: np.void) -> tuple[int, int]:
+        """Score and best move of a position; an engine that dies or hangs gets a second chance.
+
+        Parameters
+        ----------
+        record : RECORD record
+
+        Returns
+        -------
+        score : int
+            Centipawns for the side to move, mates by `mate_score`; NO_SCORE when the game is over.
+        move : int
+            In the layout of ``chess.moves``.
+
+        Raises
+        ------
+        Unlabelled
+            When it fails twice.
+        """
+        fen = rows.texts(np.array([record], RECORD))[0][0].decode()
+        # The number of the move is no part of a position: labels are kept by position.
+        board = fen.rsplit(" ", 1)[0] + " 1"
+        # With a warm hash table a label would depend on the positions before it.
+        command = f"ucinewgame\nisready\nposition fen {board}\ngo {self._limit}\n"
+        for _ in range(2):
+            try:
+                if self._process is None:
+                    self._start_again()
+                return self._understood(self._ask(command, b"bestmove"), record)
+            except Unlabelled as error:
+                reason = str(error)
+                self._end()
+        raise Unlabelled(f"{self.name} failed twice on {fen!r}: {reason}")
+
+    def _start_again(self) -> None:
+        reason: Exception = Unlabelled("it was ended")
+        for attempt in range(STARTS):
+            if self._closed:
+                break
+            time.sleep(attempt)  # what made it fail may pass
+            try:
+                return self._start()
+            except (Unlabelled, OSError) as error:
+                self._end()
+                reason = error
+        raise UserError(
+            f"{self._path} doesn't start any more ({reason}); run the same command again to "
+            "continue when it does"
+        )
+
+    def _understood(self, lines: list[bytes], record: np.void) -> tuple[int, int]:
+        text = [*lines[-1].split(), b"", b""][1]
+        if text in (b"(none)", b"0000", b"NULL"):
+            return NO_SCORE, 0
+        move = int(rows_kernels.read_move(record, np.frombuffer(text, np.uint8), self._scratch))
+        if not move:
+            raise Unlabelled(f"it answers {lines[-1][:60].decode(errors='replace')!r}")
+        for line in reversed(lines):
+            # Bounds come from unfinished aspiration windows; the last exact score is meant.
+            if b" score " in line and b"bound" not in line:
+                kind, value, *_ = [*line.split(b" score ", 1)[1].split(), b"", b""]
+                with suppress(ValueError):
+                    return _score(kind, int(value)), move
+        raise Unlabelled("it gives a move without a score")
+
+    def _ask(self, command: str, end: bytes) -> list[bytes]:
+        """The lines of an answer up to the one that begins with ``end``.
+
+        Raises
+        ------
+        Unlabelled
+            When the engine dies, or isn't done in time.
+        """
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        handle, deadline = process.stdout.fileno(), time.monotonic() + self._patience
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        answer, seen = b"", 0
+        try:
+            process.stdin.write(command.encode())
+            process.stdin.flush()
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0 or not poll.poll(left * 1e3):
+                    raise Unlabelled(f"no answer for {self._patience:g} s")
+                read = os.read(handle, 1 << 16)
+                if not read or len(answer) > LONGEST_ANSWER:
+                    break
+                answer += read
+                if answer.endswith(b"\n"):
+                    last = answer.rfind(b"\n" + end, max(seen - len(end), 0))
+                    if last >= 0 or answer.startswith(end):
+                        return [line.rstrip(b"\r") for line in answer.splitlines()]
+                    seen = len(answer)
+        except OSError:
+            pass
+        raise Unlabelled("it died" if len(answer) <= LONGEST_ANSWER else "it talks without end")
+
+    def close(self) -> None:
+        """Ends the engine for good; another thread may wait for its answer."""
+        self._closed = True
+        self._end()
+
+    def _end(self) -> None:
+        """Ends the process and what it has started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+
+
+def _score(kind: bytes, value: int) -> int:
+    """Centipawns of UCI's ``score cp 35`` or ``score mate -2``."""
+    if kind == b"mate":
+        return mate_score(value)
+    if kind != b"cp":
+        raise ValueError
+    return max(-MATE, min(MATE, value))

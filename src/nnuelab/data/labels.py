@@ -1,26 +1,32 @@
-"""Labels: which score each sample gets, and whether it trains or validates.
+"""Labels: which score each sample gets, and whether it trains, validates or tests.
 
 A labeller is a callable that turns each batch of records into int16 scores (centipawns for the side
 to move, NO_SCORE where it has none) and uint16 moves (the best ones in the layout of
-``chess.moves``; those played, where it searches for none), so that engines and nets of higher rooms
-can be handed in.
+``chess.moves``; those played, where it searches for none); or a `Searching`, which makes something
+that does so for single positions, so that engines and nets of higher rooms can be handed in.
+
+Guarantees: a label depends on its position and the labeller alone, neither on other positions nor
+on the number of workers; a run that was killed continues where it stopped and ends with the same
+files.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import chess.engine
 import numpy as np
 
 from nnuelab import artifacts
 from nnuelab.data import dataset, engines
-from nnuelab.data.journal import Journal
+from nnuelab.data.cache import Cache
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, captures
+from nnuelab.data.searching import Searching
+from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
@@ -28,8 +34,9 @@ Labels = tuple[np.ndarray, np.ndarray]
 Labeller = Callable[[Iterable[np.ndarray]], Iterable[Labels]]
 
 BATCH = 4096  # records
-SLOW_BATCH = 16  # records of a labeller that searches: progress moves, a kill loses little
-WIN_SCORE = 2000  # centipawns of a won game: 0.992 under the study's sigmoid(score / 410)
+SCALE = 410.0  # centipawns: the study's sigmoid(score / 410) is the expected result
+WIN_SCORE = 2000  # centipawns of a won game: 0.992 under that sigmoid
+CACHE = "labels.sqlite"  # in the folder of a cache
 
 
 def pgn(batches: Iterable[np.ndarray]) -> Iterator[Labels]:
@@ -46,24 +53,77 @@ def result(batches: Iterable[np.ndarray]) -> Iterator[Labels]:
         yield np.where(known, scores, np.int16(NO_SCORE)), records["move"]
 
 
-def stockfish(path: str, limit: chess.engine.Limit, workers: int = 0) -> Labeller:
-    """A labeller that asks a UCI engine, several processes at a time."""
-    return lambda batches: engines.labels(batches, path, limit, workers)
+def stockfish(
+    path: str,
+    limit: str,
+    workers: int = 0,
+    *,
+    options: Mapping[str, str] | None = None,
+    patience: float = engines.PATIENCE,
+) -> Searching:
+    """A labeller that asks a UCI engine, several processes at a time.
+
+    Parameters
+    ----------
+    path : str
+        The engine's program.
+    limit : str
+        Of each search, as UCI's ``go`` takes it; under a time limit labels aren't reproducible.
+    workers : int
+        Processes; 0: one per core.
+    options : mapping
+        UCI options.
+    patience : float
+        Seconds that a search may take before its engine counts as hanging.
+    """
+    identity = {
+        "engine": engines.engine_name(path),
+        "program": artifacts.sha256(path),
+        "limit": limit,
+        "options": dict(options or {}),
+    }
+    make = partial(engines.UciEngine, path, limit, options, patience)
+    return Searching(make, identity, workers)
 
 
-def is_validation(games: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Whether games belong to the validation set: by a hash of seed and number alone.
+def mixed(scores: np.ndarray, results: np.ndarray, share: float) -> np.ndarray:
+    """Scores whose expected result is a mean of the score's and the game's.
+
+    With E(x) = 1 / (1 + exp(-x / SCALE)) the mixed score x' has
+    E(x') = share E(score) + (1 - share) (result + 1) / 2, and is at most WIN_SCORE: with a share of
+    0 these are the labels of `result`.
+
+    Parameters
+    ----------
+    scores, results : ndarray of int [n]
+        Both for the side to move; results are 1, 0 or -1.
+    share : float
+        Of the score, 0 to 1.
+
+    Returns
+    -------
+    ndarray of int16 [n]
+    """
+    expected = share / (1 + np.exp(-scores / SCALE)) + (1 - share) * (results + 1) / 2
+    with np.errstate(divide="ignore"):
+        points = SCALE * (np.log(expected) - np.log1p(-expected))
+    return np.rint(np.clip(points, -WIN_SCORE, WIN_SCORE)).astype(np.int16)
+
+
+def part_of(games: np.ndarray, shares: tuple[float, float], seed: int) -> np.ndarray:
+    """Which set games belong to, by a hash of seed and number alone.
 
     Parameters
     ----------
     games : ndarray of integers [n]
         Numbers of games.
-    share : float
-        Expected share of games, 0 to 1.
+    shares : (float, float)
+        Expected shares of games that validate and that test; the rest trains.
 
     Returns
     -------
-    ndarray of bool [n]
+    ndarray of int64 [n]
+        0 train, 1 validation, 2 test.
     """
     # splitmix64 (Steele, Lea, Flood 2014): neighbouring numbers give unrelated hashes.
     with np.errstate(over="ignore"):
@@ -72,140 +132,184 @@ def is_validation(games: np.ndarray, share: float, seed: int) -> np.ndarray:
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
-    return (mixed >> np.uint64(11)) * 2.0**-53 < share
+    place = (mixed >> np.uint64(11)) * 2.0**-53
+    return np.where(place < shares[0], 1, np.where(place < sum(shares), 2, 0))
 
 
 def label(
     sampled: Path,
     train: Path,
     validation: Path,
-    labeller: Labeller,
+    labeller: Labeller | Searching,
     *,
     name: str,
+    test: Path | None = None,
     skip_captures: bool = False,
     max_score: int = 5000,
+    score_share: float = 1.0,
     validation_share: float = 0.1,
+    test_share: float = 0.0,
     seed: int = 1,
-    parameters: dict[str, Any] | None = None,
-    resumable: bool = False,
+    cache: Path | None = None,
+    max_unusable: int = 0,
 ) -> Counter[str]:
-    """Writes the labelled samples to two datasets, split by game.
+    """Writes the labelled samples to two or three datasets, split by game.
 
     Parameters
     ----------
-    sampled, train, validation : Path
-        Datasets (.npy of RECORD): the input and the two outputs.
-    labeller, name, parameters
-        What gives scores and best moves, its name, and what else it depends on (for the
-        provenance).
+    sampled : Path
+        Dataset to label.
+    train, validation, test : Path
+        Datasets (.npy of RECORD) to write; ``test`` where ``test_share`` isn't 0.
+    labeller, name
+        What gives scores and best moves, and its name for the provenance.
     skip_captures : bool
         Drop positions where the best move is a capture or a promotion: their static evaluation
         says little.
     max_score : int
         Positions whose score is larger, mates included, are dropped: they teach a net nothing
         but its own saturation.
-    validation_share : float
-        Share of games in the validation set.
-    resumable : bool
-        For slow labellers: keep labels beside ``train`` as they come, continue there after a kill.
+    score_share : float
+        1: labels are scores; less: mixes with the results of the games, see `mixed`.
+    validation_share, test_share : float
+        Shares of games in these sets.
+    cache : Path, optional
+        Folder that keeps what labellers that search have found, for other runs too. Without it that
+        is kept beside ``train`` until the end, so that a run that is killed continues.
+    max_unusable : int
+        Positions that a labeller may fail on.
 
     Returns
     -------
     Counter
-        sampled, dropped by reason, train, validation.
+        sampled, dropped by reason, train, validation, test.
 
     Raises
     ------
     UserError
-        When no position has a score, or one of the sets is empty; nothing is written then.
+        When no position has a score, one of the sets is empty, or the labeller fails too often;
+        nothing is written then.
     """
-    artifacts.check_apart([sampled], [train, validation])
+    outputs = {"train": train, "validation": validation}
+    if test_share:
+        if test is None:
+            raise UserError("a share of the games is for a test: give a file for that set, too")
+        outputs["test"] = test
+    artifacts.check_apart([sampled], outputs.values())
     samples = dataset.open(sampled)
-    parameters = {"labeller": name, **(parameters or {})}
-    journal = None
-    if resumable:
-        identity = {
-            "sampled": artifacts.sha256(sampled),
-            "code": artifacts.code_hash("data.labels"),
-            **parameters,
-        }
-        journal = Journal(train.with_name(train.name + ".partial"), identity)
+    identity = {"labeller": name}
+    kept: Cache | None = None
+    if isinstance(labeller, Searching):
+        identity |= labeller.identity
+        place = cache / CACHE if cache else train.with_name(train.name + ".partial")
+        kept = Cache(place, identity, alone=cache is None)
+    unusable = Unusable(sampled, max_unusable)
     counts: Counter[str] = Counter(sampled=len(samples))
-    with nullcontext() if journal is None else journal:
-        with (
-            Progress(len(samples), "positions", f"label ({name})") as progress,
-            dataset.writing(train) as train_writer,
-            dataset.writing(validation) as validation_writer,
-        ):
-            for records, scores, moves in _labelled(samples.records, labeller, journal):
-                progress.advance(len(records))
-                missing = scores == NO_SCORE
-                extreme = ~missing & (np.abs(scores.astype(np.int32)) > max_score)
-                counts["dropped: no score"] += int(missing.sum())
-                counts[f"dropped: beyond {max_score} cp"] += int(extreme.sum())
-                fit = ~missing & ~extreme
-                if skip_captures:
-                    loud = fit & captures(records, moves)
-                    counts["dropped: best move a capture or promotion"] += int(loud.sum())
-                    fit &= ~loud
-                kept = np.array(records[fit], RECORD)
-                kept["score"] = scores[fit]
-                held_out = is_validation(kept["game"], validation_share, seed)
-                train_writer.append(kept[~held_out])
-                validation_writer.append(kept[held_out])
-            counts["train"] = train_writer.count
-            counts["validation"] = validation_writer.count
-            _check(counts, sampled, name)
-        for path in (train, validation):
+    with nullcontext() if kept is None else kept:
+        with ExitStack() as stack:
+            progress = stack.enter_context(Progress(len(samples), "positions", f"label ({name})"))
+            writers = [stack.enter_context(dataset.writing(path)) for path in outputs.values()]
+            for records, scores, moves in _labelled(samples, labeller, kept, unusable, progress):
+                fit = _fit(records, scores, moves, skip_captures, max_score, counts)
+                if score_share < 1:
+                    known = records["result"] != UNKNOWN_RESULT
+                    counts["dropped: no result"] += int((fit & ~known).sum())
+                    fit &= known
+                chosen = np.array(records[fit], RECORD)
+                chosen["score"] = scores[fit]
+                if score_share < 1:
+                    chosen["score"] = mixed(chosen["score"], chosen["result"], score_share)
+                part = part_of(chosen["game"], (validation_share, test_share), seed)
+                for i, writer in enumerate(writers):
+                    writer.append(chosen[part == i])
+            if unusable.count:
+                counts["dropped: labeller failed"] = unusable.count
+                counts["dropped: no score"] -= unusable.count
+                print(f"{name}: {unusable.told()}", file=sys.stderr)
+            counts.update({part: w.count for part, w in zip(outputs, writers, strict=True)})
+            _check(counts, outputs, sampled, name)
+        shares = {"validation_share": validation_share}
+        if test_share:
+            shares["test_share"] = test_share
+        if score_share < 1:
+            shares["score_share"] = score_share
+        for path in outputs.values():
             artifacts.provenance(
                 path,
                 inputs={"sampled": sampled},
                 parameters={
-                    **parameters,
+                    **identity,
                     "skip_captures": skip_captures,
                     "max_score": max_score,
-                    "validation_share": validation_share,
+                    **shares,
                 },
                 seed=seed,
                 module="data.labels",
                 counts=dict(sorted(counts.items())),
             )
-        if journal is not None:
-            journal.remove()
+        if kept is not None and cache is None:
+            kept.remove()
     return counts
 
 
-def _check(counts: Counter[str], sampled: Path, name: str) -> None:
+def _fit(
+    records: np.ndarray,
+    scores: np.ndarray,
+    moves: np.ndarray,
+    skip_captures: bool,
+    max_score: int,
+    counts: Counter[str],
+) -> np.ndarray:
+    """Which positions are kept; the others are counted."""
+    missing = scores == NO_SCORE
+    extreme = ~missing & (np.abs(scores.astype(np.int32)) > max_score)
+    counts["dropped: no score"] += int(missing.sum())
+    counts[f"dropped: beyond {max_score} cp"] += int(extreme.sum())
+    fit = ~missing & ~extreme
+    if skip_captures:
+        loud = fit & captures(records, moves)
+        counts["dropped: best move a capture or promotion"] += int(loud.sum())
+        fit &= ~loud
+    return fit
+
+
+def _check(counts: Counter[str], outputs: Iterable[str], sampled: Path, name: str) -> None:
     if counts["dropped: no score"] == counts["sampled"]:
-        remedy = (
-            "its games have no [%eval] comments; use --labeller stockfish or --labeller result"
-            if name == "pgn"
-            else "its games have no results; use --labeller stockfish or --labeller pgn"
-        )
+        remedy = {
+            "pgn": "its games have no [%eval] comments; use --labeller stockfish, engine or result",
+            "result": "its games have no results; use --labeller stockfish, engine or pgn",
+        }.get(name, "its games are over in all of them")
         raise UserError(f"no position of {sampled} has a score: {remedy}")
-    for part in ("train", "validation"):
+    for part in outputs:
         if not counts[part]:
             raise UserError(
                 f"the {part} set is empty ({counts['sampled']} positions were sampled); "
-                "give more games, another validation share or a larger max_score"
+                "give more games, another share of them or a larger max_score"
             )
 
 
 def _labelled(
-    records: np.ndarray, labeller: Labeller, journal: Journal | None
+    samples: dataset.Dataset,
+    labeller: Labeller | Searching,
+    kept: Cache | None,
+    unusable: Unusable,
+    progress: Progress,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Batches of records with scores and best moves; those of an earlier run come first."""
-    start, size = 0, BATCH if journal is None else SLOW_BATCH
-    for entry in journal or ():
-        if entry["start"] != start:  # of another place: there before, or behind a gap
-            continue
-        scores, moves = np.array(entry["scores"], np.int16), np.array(entry["moves"], np.uint16)
-        yield records[start : start + len(scores)], scores, moves
-        start += len(scores)
-    batches = [records[i : i + size] for i in range(start, len(records), size)]
+    """Batches of records with scores and best moves."""
+    if isinstance(labeller, Searching):
+        assert kept is not None
+        found = 0
+        for records, scores, moves in labeller.labels(samples, kept, unusable):
+            progress.found(kept.hits - found)
+            found = kept.hits
+            progress.advance(len(records))
+            yield records, scores, moves
+        return
+    batches = [
+        part
+        for start in range(0, len(samples), BATCH)
+        for part in samples.parts(start, start + BATCH)
+    ]
     for batch, (scores, moves) in zip(batches, labeller(batches), strict=True):
-        if journal is not None:
-            entry = {"start": start, "scores": scores.tolist(), "moves": moves.tolist()}
-            journal.append(entry)
+        progress.advance(len(batch))
         yield batch, scores, moves
-        start += len(batch)

@@ -6,8 +6,11 @@ arrive here, so one worker and sixteen make the same file.
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
+import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -21,6 +24,8 @@ from nnuelab.errors import UserError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 AHEAD = 4  # items handed out per worker beyond the one that is awaited: bounds the memory
 
 
@@ -112,3 +117,12 @@ def _end_with_parent() -> None:
     assert parent is not None
     wait([parent.sentinel])
     os._exit(1)
+
+
+def die_with_parent(by: signal.Signals) -> None:
+    """This process gets a signal when the thread that started it ends, however that happens.
+
+    Linux only.
+    """
+    if _LIBC is not None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, int(by), 0, 0, 0)

@@ -34,6 +34,8 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
         named += [("data.source", file) for file in EMBEDDED]
     if params.label.labeller == "stockfish" and os.path.dirname(params.label.engine):
         named.append(("label.engine", params.label.engine))
+    if params.label.labeller == "engine" and params.label.net is not None:
+        named.append(("label.net", params.label.net))
     mistakes = [
         f"{path}: there is no file {file}"
         for path, file in named

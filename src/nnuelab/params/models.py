@@ -155,21 +155,31 @@ class Sample(Section):
 class Label(Section):
     """Which score each sample gets, and which games validate."""
 
-    labeller: Literal["pgn", "stockfish", "result"]
-    """The games' [%eval] comments, a UCI engine, or the result of the game."""
+    labeller: Literal["pgn", "stockfish", "engine", "result"]
+    """The games' [%eval] comments, a UCI engine, this engine, or the result of the game."""
     engine: str
     """For stockfish: a UCI engine, by name on PATH or by path."""
+    net: str | None
+    """For engine: its net; null is the one that comes with the package."""
     depth: Count | None
-    """For stockfish: plies per position."""
+    """For stockfish and engine: plies per position."""
     nodes: Count | None
-    """For stockfish: nodes per position, instead of a depth."""
+    """For stockfish and engine: nodes per position, instead of a depth."""
+    cache: str | None
+    """For stockfish and engine: a folder that keeps what they have found, for other runs."""
+    max_unusable: CountOrZero
+    """For stockfish and engine: positions that they may fail on."""
     skip_captures: bool
     """Leave out positions where the best move (the engine's; without one, the move played) is a
     capture or a promotion."""
     max_score: Annotated[int, Field(ge=1, le=32000)]
     """Larger |score| is left out, centipawns."""
+    score_share: Annotated[float, Field(ge=0, le=1)]
+    """1: labels are scores; less: scores mixed with the results of the games."""
     validation_share: Share
     """Share of the games that validate instead of train."""
+    test_share: Annotated[float, Field(ge=0, lt=1)]
+    """Share of the games that neither train nor validate; 0: there is no test set."""
     seed: CountOrZero
     """Seed of the split."""
 
@@ -177,6 +187,8 @@ class Label(Section):
     def _has_one_limit(self) -> Label:
         if self.depth is not None and self.nodes is not None:
             raise ValueError("label takes depth or nodes, not both: set one of them to null")
+        if self.validation_share + self.test_share >= 1:
+            raise ValueError("validation_share and test_share leave no game to train with")
         return self
 
 

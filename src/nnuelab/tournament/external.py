@@ -24,10 +24,10 @@ import chess
 import chess.engine
 
 from nnuelab.chess import notation
+from nnuelab.data.parallel import die_with_parent
 from nnuelab.errors import UserError
 from nnuelab.tournament.game import Answer, Failure, Fault, Line
 from nnuelab.tournament.limits import Turn
-from nnuelab.tournament.workers import die_with_parent
 
 T = TypeVar("T")
 

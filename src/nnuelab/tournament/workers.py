@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import signal
 import sys
@@ -11,18 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from nnuelab.data.parallel import die_with_parent
 from nnuelab.errors import UserError
 
 IN_FLIGHT = 2  # tasks per worker: the next one lies ready when one is done
 ENDING = 3.0  # seconds in which a worker may close what it has opened
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
-
-
-def die_with_parent(by: signal.Signals) -> None:
-    """This process gets a signal when its parent ends, however that happens; Linux only."""
-    if _LIBC is not None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, int(by), 0, 0, 0)
 
 
 def _work(connection: Connection, prepare: Callable[[], Callable[[Any], Any]]) -> None:
