@@ -9,7 +9,7 @@ positions alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -22,10 +22,23 @@ WINDOW = 1 << 20  # positions: 42 MB
 BLOCK = 1 << 11  # positions, some fifty games: 82 KB read at once
 
 
+def scored(records: np.ndarray) -> np.ndarray:
+    """Which positions have a score, bool [n]."""
+    found: np.ndarray = records["score"] != NO_SCORE
+    return found
+
+
 def shuffled(
-    dataset: Dataset, size: int, seed: int, epoch: int, *, window: int = WINDOW, block: int = BLOCK
+    dataset: Dataset,
+    size: int,
+    seed: int,
+    epoch: int,
+    *,
+    keep: Callable[[np.ndarray], np.ndarray] = scored,
+    window: int = WINDOW,
+    block: int = BLOCK,
 ) -> Iterator[np.ndarray]:
-    """All positions with a score, in random order, in batches.
+    """All positions that are kept, in random order, in batches.
 
     Parameters
     ----------
@@ -33,6 +46,8 @@ def shuffled(
     size : int
         Of a batch; the last one may be smaller.
     seed, epoch : int
+    keep : function
+        Which of some records, bool [n].
     window, block : int
         Positions.
 
@@ -46,7 +61,7 @@ def shuffled(
     dealt, batch_of = np.empty_like(held), np.empty(len(held), np.uint32)
     rest: list[np.ndarray] = []  # of a batch that goes on in the next window
     for ranges in _windows(len(dataset), generator, window, block):
-        records = _scored(dataset, ranges, held)
+        records = _kept(dataset, ranges, held, keep)
         n, before = len(records), sum(map(len, rest))
         # Where the batches begin; the first one may have begun in the window before.
         starts = np.maximum(np.arange(0, before + n, size) - before, 0)
@@ -60,22 +75,27 @@ def shuffled(
         yield np.concatenate(rest)
 
 
-def in_order(dataset: Dataset, size: int) -> Iterator[np.ndarray]:
-    """All positions with a score as they lie in the file, in batches of ``size`` or fewer."""
+def in_order(
+    dataset: Dataset, size: int, keep: Callable[[np.ndarray], np.ndarray] = scored
+) -> Iterator[np.ndarray]:
+    """All positions that are kept as they lie in the file, in batches of ``size`` or fewer."""
     held = np.empty(min(size, len(dataset)), RECORD)
     for start in range(0, len(dataset), size):
-        records = _scored(dataset, [(start, start + size)], held)
+        records = _kept(dataset, [(start, start + size)], held, keep)
         if len(records):
             yield _words(records).copy().view(RECORD)
 
 
-def count(dataset: Dataset) -> int:
-    """Positions with a score."""
-    return sum(
-        int(np.count_nonzero(shard["score"][start : start + WINDOW] != NO_SCORE))
-        for shard in dataset.shards
-        for start in range(0, len(shard), WINDOW)
-    )
+def parts(dataset: Dataset) -> Iterator[np.ndarray]:
+    """All positions as they lie in the file, in pieces of up to WINDOW."""
+    for shard in dataset.shards:
+        for start in range(0, len(shard), WINDOW):
+            yield shard[start : start + WINDOW]
+
+
+def count(dataset: Dataset, keep: Callable[[np.ndarray], np.ndarray] = scored) -> int:
+    """Positions that are kept."""
+    return sum(int(np.count_nonzero(keep(part))) for part in parts(dataset))
 
 
 def _windows(
@@ -92,15 +112,20 @@ def _windows(
         yield [(start, start + block) for start in chosen.tolist()]
 
 
-def _scored(dataset: Dataset, ranges: Iterable[tuple[int, int]], held: np.ndarray) -> np.ndarray:
-    """The positions of some ranges that have a score, in ``held`` or, fewer, in other memory."""
+def _kept(
+    dataset: Dataset,
+    ranges: Iterable[tuple[int, int]],
+    held: np.ndarray,
+    keep: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """The positions of some ranges that are kept, in ``held`` or, fewer, in other memory."""
     n = 0
     for start, stop in ranges:
         for part in dataset.parts(start, stop):
             _words(held[n : n + len(part)])[:] = _words(part)
             n += len(part)
-    missing = held["score"][:n] == NO_SCORE
-    return held[:n][~missing] if missing.any() else held[:n]
+    kept = keep(held[:n])
+    return held[:n] if kept.all() else held[:n][kept]
 
 
 def _words(records: np.ndarray) -> np.ndarray:
