@@ -14,6 +14,7 @@ rule train:
     input:
         train="results/data/train.npy",
         validation="results/data/validation.npy",
+        start=settings.train.from_ or [],
     output:
         checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
         history="results/nets/{name}/{seed}/history.csv",
@@ -27,14 +28,15 @@ rule train:
     params:
         code=lambda w: code("nnue.training", sets=[EXPRESSIONS[w.name]]),
         features=lambda w: EXPRESSIONS[w.name],
-        options=options(settings.train, without=["threads"]),
+        options=options(settings.train, without=["threads", "from"]),
+        start=lambda w, input: f"--from {input.start}" if input.start else "",
     message:
         "Training {params.features}, seed {wildcards.seed}; progress in {log}"
     shell:
         "nnuelab train --features {params.features:q} --train {input.train}"
         " --validation {input.validation} --checkpoint {output.checkpoint}"
         " --history {output.history} --seed {wildcards.seed} {params.options}"
-        " --threads {threads} 2> {log}"
+        " {params.start} --threads {threads} 2> {log}"
 
 
 rule quantize:

@@ -17,12 +17,12 @@ from nnuelab.data.records import RECORD, from_fen
 from nnuelab.errors import UserError
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.first_layer import Threads, first_layer
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.loader import extract
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import accumulator_range, quantize
+from tests.naive import nnue as naive
 from tests.nnue_nets import random_games
 
 
@@ -48,7 +48,7 @@ def a_checkpoint(feature_set: str = "ALL", l1: int = 64, l2: int = 16, seed: int
 def mean_activations(checkpoint: Checkpoint, dataset: Path) -> torch.Tensor:
     feature_set, network = features.parse(checkpoint.feature_set), checkpoint.network()
     batch = extract(feature_set.tables(), np.load(dataset), feature_set.max_active)
-    return first_layer(network.w1, network.b1, batch, Threads(1)).detach().mean(0)
+    return naive.first_layer(network.w1, network.b1, batch).detach().mean(0)
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,19 +12,24 @@ import pytest
 import torch
 
 from nnuelab import artifacts, features
-from nnuelab.data.records import NO_SCORE, RECORD, from_fen
+from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import memory
-from nnuelab.nnue.first_layer import Batch, Threads, first_layer
-from nnuelab.nnue.loader import Labelled as LabelledBatch
-from nnuelab.nnue.losses import Objective
+from nnuelab.nnue.first_layer import SMALL, Batch, FirstLayers, Threads, sums
+from nnuelab.nnue.loader import Labelled
+from nnuelab.nnue.losses import Scores
 from nnuelab.nnue.network import L2_BOUND, Network
-from nnuelab.nnue.training import Settings, Trainer, train
+from nnuelab.nnue.trainer import Settings, Trainer
+from nnuelab.nnue.training import train
 from tests.naive import nnue as naive
-from tests.nnue_nets import random_games
+from tests.nnue_data import write_datasets
 
 SETTINGS = Settings("H+V", l1=72, l2=8, epochs=3, batch_size=256, learning_rate=1e-3, lr_decay=0.9)
+
+
+def labelled(batch: Batch, target: torch.Tensor) -> Labelled:
+    return Labelled(batch, target, len(target), np.zeros(len(batch), RECORD))
 
 
 def random_batch(n_features: int, size: int, width: int = 32, seed: int = 0) -> Batch:
@@ -45,46 +44,44 @@ def random_batch(n_features: int, size: int, width: int = 32, seed: int = 0) -> 
 
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Positions of random games with the material balance as their score."""
-    folder = tmp_path_factory.mktemp("data")
-    values = {"p": 100, "n": 300, "b": 300, "r": 500, "q": 900, "k": 0}
-    found = []
-    for fen in random_games(12):
-        record = from_fen(fen)
-        white = sum(
-            values[c.lower()] * (1 if c.isupper() else -1)
-            for c in fen.split()[0]
-            if c.lower() in values
-        )
-        record["score"] = white if " w " in fen else -white
-        record["result"] = np.sign(record["score"])
-        found.append(record)
-    every = np.array(found, RECORD)
-    every["score"][::50] = NO_SCORE
-    paths = folder / "train.npy", folder / "validation.npy"
-    np.save(paths[0], every[:-200])
-    np.save(paths[1], every[-200:])
-    return paths
+    return write_datasets(tmp_path_factory.mktemp("data"))
 
 
-@pytest.mark.parametrize(("n_features", "m", "size"), [(96, 8, 3), (768, 64, 700), (300, 100, 513)])
-def test_first_layer_is_embedding_bag(n_features: int, m: int, size: int) -> None:
+def dense_gradient(layers: FirstLayers) -> torch.Tensor:
+    """Of the rows of weights, float32[N, M]."""
+    n, m, _ = layers.sizes
+    found = torch.zeros(n, m)
+    rows = layers.gradient.transpose(1, 0, 2).reshape(len(layers.present), -1)
+    assert not rows[:, m:].any()
+    found[layers.present] = torch.from_numpy(rows[:, :m])
+    return found
+
+
+SHAPES = [(96, 8, 3, 3), (768, 64, 32, 700), (300, 100, 7, 513), (SMALL + 900, 72, 16, 301)]
+
+
+@pytest.mark.parametrize(("n_features", "m", "o", "size"), SHAPES)
+def test_the_first_layers_are_embedding_bag_and_linear(
+    n_features: int, m: int, o: int, size: int
+) -> None:
     batch = random_batch(n_features, size)
     generator = torch.Generator().manual_seed(1)
     weight = (torch.rand(n_features, m, generator=generator) - 0.45).requires_grad_()
-    bias = torch.rand(m, generator=generator).requires_grad_()
-    out_gradient = torch.randn(size, 2 * m, generator=generator)
-    ours = first_layer(weight, bias, batch, Threads(1))
-    expected = naive.first_layer(weight, bias, batch)
-    torch.testing.assert_close(ours, expected, rtol=0, atol=2e-6)
-    assert 0.1 < (expected == 0).float().mean() + (expected == 1).float().mean() < 0.9
-    # A sum within rounding of 0 or 1 may be clipped on one side only: no gradient asked there.
-    edge = (expected < 1e-5) | (expected > 1 - 1e-5)
-    out_gradient[edge] = 0
-    gradients = torch.autograd.grad(ours, [weight, bias], out_gradient)
-    wanted = torch.autograd.grad(expected, [weight, bias], out_gradient)
-    for a, b in zip(gradients, wanted, strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
+    b1 = torch.rand(m, generator=generator).requires_grad_()
+    w2 = (torch.rand(o, 2 * m, generator=generator) - 0.5).requires_grad_()
+    b2 = torch.rand(o, generator=generator).requires_grad_()
+    out_gradient = torch.randn(size, o, generator=generator)
+    layers = FirstLayers(n_features, m, o, Threads(1))
+    ours = sums(weight.detach(), b1, w2, b2, batch, layers)
+    hidden = naive.first_layer(weight, b1, batch)
+    assert 0.1 < (hidden == 0).float().mean() + (hidden == 1).float().mean() < 0.9
+    expected = torch.nn.functional.linear(hidden, w2, b2)
+    torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-4)
+    gradients = torch.autograd.grad(ours, [b1, w2, b2], out_gradient)
+    wanted = torch.autograd.grad(expected, [b1, w2, b2, weight], out_gradient)
+    for a, b in zip([*gradients, dense_gradient(layers)], wanted, strict=True):
+        # A sum within rounding of 0 or 1 may be clipped on one side only.
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=2e-3)
 
 
 def test_the_oracle_agrees_with_finite_differences() -> None:
@@ -94,39 +91,27 @@ def test_the_oracle_agrees_with_finite_differences() -> None:
     assert torch.autograd.gradcheck(lambda w, b: naive.first_layer(w, b, batch), (weight, bias))
 
 
-def test_first_layer_has_the_same_bits_with_any_number_of_threads() -> None:
-    batch = random_batch(96, 1500)
+@pytest.mark.parametrize("n_features", [96, SMALL + 900])
+def test_the_first_layers_have_the_same_bits_with_any_number_of_threads(n_features: int) -> None:
+    batch = random_batch(n_features, 1500)
     results = []
     for n in (1, 2, 3):
-        weight = torch.rand(96, 130, generator=torch.Generator().manual_seed(2)).requires_grad_()
-        bias = torch.zeros(130, requires_grad=True)
-        out = first_layer(weight - 0.4, bias, batch, Threads(n))
-        results.append([out, *torch.autograd.grad((out**2).sum(), [weight, bias])])
+        generator = torch.Generator().manual_seed(2)
+        weight = torch.rand(n_features, 130, generator=generator) - 0.4
+        b1 = torch.zeros(130, requires_grad=True)
+        w2 = (torch.rand(9, 260, generator=generator) - 0.5).requires_grad_()
+        layers = FirstLayers(n_features, 130, 9, Threads(n))
+        out = sums(weight, b1, w2, torch.zeros(9), batch, layers)
+        gradients = torch.autograd.grad((out**2).sum(), [b1, w2])
+        results.append([out, *gradients, dense_gradient(layers)])
     for other in results[1:]:
         assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
-
-
-def test_loss_of_a_hand_computed_example() -> None:
-    objective = Objective(exponent=2.6, output_scale=361, target_scale=410, score_share=0.75)
-    # score 410 -> sigmoid(1) = 0.7310586; won: target 0.75 * 0.7310586 + 0.25 = 0.7982939
-    # output 0 -> 0.5: |0.5 - 0.7982939|^2.6 = 0.0430572
-    target = objective.target(torch.tensor([410.0, 410.0]), torch.tensor([1.0, 2.0]))
-    assert target.tolist() == pytest.approx([0.7982939, 0.7310586], abs=1e-6)
-    loss = objective.losses(torch.zeros(2), target)
-    assert float(loss[0]) == pytest.approx(math.exp(2.6 * math.log(0.2982939)), rel=1e-5)
-    assert float(loss[1]) == pytest.approx(0.2310586**2.6, rel=1e-5)
-
-
-def test_loss_agrees_with_finite_differences() -> None:
-    output = torch.linspace(-900, 900, 13, dtype=torch.float64, requires_grad=True)
-    target = torch.linspace(0.03, 0.9, 13, dtype=torch.float64)
-    assert torch.autograd.gradcheck(lambda x: Objective().losses(x, target), (output,), eps=1e-3)
 
 
 def test_a_step_is_autograd_with_adam() -> None:
     threads = Threads(1)
     settings = replace(SETTINGS, batch_size=700)
-    trainer = Trainer(settings, 64, threads)
+    trainer = Trainer(settings, features.parse(settings.feature_set), threads)
     oracle = Network(192, 72, 8, torch.Generator().manual_seed(settings.seed), 64)
     adam = torch.optim.Adam(oracle.parameters(), lr=settings.learning_rate)
     with torch.no_grad():  # off the clip's corner, where a position without features would lie
@@ -135,7 +120,7 @@ def test_a_step_is_autograd_with_adam() -> None:
     for seed in range(3):
         batch = random_batch(192, 700, seed=seed)
         target = torch.rand(700, generator=torch.Generator().manual_seed(seed))
-        total = trainer.step(LabelledBatch(batch, target))
+        total = trainer.step(labelled(batch, target), settings.learning_rate)
         output = oracle.head(naive.first_layer(oracle.w1, oracle.b1, batch))
         loss = settings.objective.losses(output, target).mean()
         adam.zero_grad()
@@ -151,8 +136,8 @@ def test_a_step_is_autograd_with_adam() -> None:
 
 
 def test_second_layer_weights_stay_within_int8() -> None:
-    trainer = Trainer(replace(SETTINGS, learning_rate=5.0), 64, Threads(1))
-    trainer.step(LabelledBatch(random_batch(192, 256), torch.rand(256)))
+    trainer = Trainer(SETTINGS, features.parse(SETTINGS.feature_set), Threads(1))
+    trainer.step(labelled(random_batch(192, 256), torch.rand(256)), 5.0)
     assert float(trainer.network.w2.detach().abs().max()) == L2_BOUND
 
 
@@ -193,42 +178,6 @@ def test_more_epochs_continue_a_finished_run(datasets: tuple[Path, Path], tmp_pa
     assert run(SETTINGS, datasets, tmp_path / "parts") == whole
 
 
-COMMAND = """
-import sys
-from pathlib import Path
-from tests.test_nnue_training import SETTINGS, run
-from dataclasses import replace
-folder = Path(sys.argv[3])
-run(replace(SETTINGS, epochs=40), (Path(sys.argv[1]), Path(sys.argv[2])), folder)
-"""
-
-
-def test_a_killed_run_continues_to_the_same_net(
-    datasets: tuple[Path, Path], tmp_path: Path
-) -> None:
-    settings = replace(SETTINGS, epochs=40)
-    expected = run(settings, datasets, tmp_path / "whole")
-    folder = tmp_path / "killed"
-    folder.mkdir()
-    partial, kills = folder / "checkpoint.pt.partial", 0
-    for wait in (0.05, 0.2):
-        before = partial.stat().st_mtime_ns if partial.exists() else 0
-        process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND, *map(str, datasets), str(folder)]
-        )
-        while process.poll() is None:
-            if partial.exists() and partial.stat().st_mtime_ns > before:
-                time.sleep(wait)
-                break
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        kills += process.wait() == -signal.SIGKILL
-    assert kills
-    assert not (folder / "checkpoint.pt").exists()
-    assert run(settings, datasets, folder) == expected
-    assert len(pd.read_csv(folder / "history.csv")) == 40
-
-
 def test_a_checkpoint_of_another_run_is_not_touched(
     datasets: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -238,7 +187,7 @@ def test_a_checkpoint_of_another_run_is_not_touched(
     for other, named in [
         (replace(settings, learning_rate=0.5), "learning_rate 0.001 there, 0.5 here"),
         (replace(settings, feature_set="H"), "feature_set 'H.V' there, 'H' here"),
-        (replace(settings, objective=Objective(exponent=2)), "exponent 2.6 there, 2 here"),
+        (replace(settings, objective=Scores(exponent=2)), "exponent 2.6 there, 2 here"),
     ]:
         with pytest.raises(UserError, match=named):
             run(other, datasets, tmp_path)
@@ -280,14 +229,6 @@ def test_too_little_data_is_an_error(datasets: tuple[Path, Path], tmp_path: Path
     np.save(tmp_path / "none.npy", unscored)
     with pytest.raises(UserError, match="no position with a score"):
         run(SETTINGS, (tmp_path / "none.npy", datasets[1]), tmp_path)
-
-
-def test_a_loss_that_is_no_number_stops_the_run(
-    datasets: tuple[Path, Path], tmp_path: Path
-) -> None:
-    with pytest.raises(UserError, match="the loss became nan"):
-        run(replace(SETTINGS, learning_rate=1e38), datasets, tmp_path)
-    assert not (tmp_path / "checkpoint.pt").exists()
 
 
 def test_the_network_learns(datasets: tuple[Path, Path], tmp_path: Path) -> None:

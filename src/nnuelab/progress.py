@@ -24,15 +24,25 @@ class Progress:
         What is done to them, in front of each line.
     done : int
         Units done in an earlier run that this one continues; they don't count for the rate.
+    quiet : bool
+        Prints nothing: for all but one of the processes that do the work together.
     """
 
-    def __init__(self, total: int | None, unit: str, description: str, done: int = 0) -> None:
+    def __init__(
+        self,
+        total: int | None,
+        unit: str,
+        description: str,
+        done: int = 0,
+        quiet: bool = False,
+    ) -> None:
         self.total, self.unit, self.description = total, unit, description
         self.done = self._before = done
         self._shown = ""
         self._terminal = sys.stderr.isatty()
         self._interval = 0.2 if self._terminal else LOG_INTERVAL
         self._width = 0
+        self._quiet = quiet
 
     def __enter__(self) -> Self:
         self._start = self._last = time.monotonic()
@@ -66,6 +76,8 @@ class Progress:
         return "".join(parts) + self._shown
 
     def _print(self, now: float) -> None:
+        if self._quiet:
+            return
         line = self._line(now)
         if self._terminal:
             print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
@@ -80,5 +92,5 @@ class Progress:
         trace: TracebackType | None,
     ) -> None:
         self._print(time.monotonic())
-        if self._terminal:
+        if self._terminal and not self._quiet:
             print(file=sys.stderr)

@@ -20,6 +20,22 @@ class Scheme(StrEnum):
     study = "study"
 
 
+class Method(StrEnum):
+    """What training minimises."""
+
+    scores = "scores"
+    pqr = "pqr"
+    triplet = "triplet"
+
+
+class ScheduleName(StrEnum):
+    """How the learning rate changes."""
+
+    step = "step"
+    cosine = "cosine"
+    one_cycle = "one-cycle"
+
+
 class Format(StrEnum):
     """Layout of a net file."""
 
@@ -47,21 +63,45 @@ def train(
     l2: Annotated[int, typer.Option(min=1, max=16384, help="Neurons of the second layer.")] = 32,
     epochs: Annotated[int, typer.Option(min=1)] = 6,
     batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
-    learning_rate: Annotated[
-        float, typer.Option(min=0, help="Of Adam, in the first epoch.")
-    ] = 2e-3,
-    lr_decay: Annotated[float, typer.Option(min=0, max=1, help="Factor per epoch.")] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, help="Of weights and order.")] = 1,
-    exponent: Annotated[float, typer.Option(min=1, help="Of the loss.")] = 2.6,
+    learning_rate: Annotated[float, typer.Option(min=0, help="Of Adam, the highest.")] = 2e-3,
+    schedule: Annotated[
+        ScheduleName,
+        typer.Option(help="step: by --lr-decay; cosine: to 0; one-cycle: up and down."),
+    ] = ScheduleName.step,
+    lr_decay: Annotated[
+        float, typer.Option(min=0, max=1, help="For the schedule step: factor per epoch.")
+    ] = 0.5,
+    warmup: Annotated[int, typer.Option(min=0, help="Steps in which the rate rises.")] = 0,
+    clip_norm: Annotated[
+        float, typer.Option(min=0, help="Longest gradient (L2 of all); 0: any.")
+    ] = 0,
+    patience: Annotated[
+        int, typer.Option(min=0, help="Stop after so many epochs without progress; 0: never.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of weights, order and triplets.")] = 1,
+    method: Annotated[
+        Method,
+        typer.Option(help="scores: labels; pqr, triplet: the move played against another."),
+    ] = Method.scores,
+    exponent: Annotated[float, typer.Option(min=1, help="For scores: of the loss.")] = 2.6,
     output_scale: Annotated[
         float, typer.Option(min=1, help="Centipawns of the net's sigmoid.")
     ] = 361,
     target_scale: Annotated[
-        float, typer.Option(min=1, help="Centipawns of the labels' sigmoid.")
+        float, typer.Option(min=1, help="For scores: centipawns of the labels' sigmoid.")
     ] = 410,
     score_share: Annotated[
-        float, typer.Option(min=0, max=1, help="Lambda: 1 learns scores, 0 game results.")
+        float, typer.Option(min=0, max=1, help="For scores: 1 learns scores, 0 game results.")
     ] = 1,
+    kappa: Annotated[float, typer.Option(min=0, help="For pqr: weight of p = -q.")] = 1,
+    margin: Annotated[float, typer.Option(min=0, help="For triplet, in values of -1..1.")] = 0.1,
+    moves_quantile: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="For pqr, triplet: leaves out so many, by legal moves."),
+    ] = 0,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="Checkpoint to begin with (fine-tuning).")
+    ] = None,
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
 ) -> None:
@@ -70,12 +110,18 @@ def train(
     Example: nnuelab train --features ALL --train train.npy --validation validation.npy
     --checkpoint checkpoint.pt --history history.csv --epochs 5
     """
-    artifacts.check_apart([train, validation, *(blocks or [])], [checkpoint, history])
+    inputs = [train, validation, *([start] if start else []), *(blocks or [])]
+    artifacts.check_apart(inputs, [checkpoint, history])
     _need_torch()
     from nnuelab.features import parse
     from nnuelab.nnue import training
-    from nnuelab.nnue.losses import Objective
+    from nnuelab.nnue.losses import PQR, Scores, Triplet
 
+    objective = {
+        Method.scores: Scores(exponent, output_scale, target_scale, score_share),
+        Method.pqr: PQR(output_scale, kappa, moves_quantile),
+        Method.triplet: Triplet(output_scale, margin, moves_quantile),
+    }[method]
     settings = training.Settings(
         feature_set=parse(features).name,
         l1=l1,
@@ -83,15 +129,19 @@ def train(
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
+        schedule=schedule.value,
         lr_decay=lr_decay,
+        warmup=warmup,
+        clip_norm=clip_norm,
+        patience=patience,
         seed=seed,
-        objective=Objective(exponent, output_scale, target_scale, score_share),
+        objective=objective,
     )
-    done = training.train(settings, train, validation, checkpoint, history, threads)
-    last = done.history[-1]
+    done = training.train(settings, train, validation, checkpoint, history, threads, start)
+    row = done.history[done.epoch - 1]
     typer.echo(
         f"{checkpoint}: {done.feature_set}, {done.epoch} epochs, "
-        f"validation loss {last['validation_loss']:.6f}",
+        f"validation loss {row['validation_loss']:.6f}",
         err=True,
     )
 

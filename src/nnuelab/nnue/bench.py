@@ -25,7 +25,7 @@ from nnuelab.nnue.first_layer import Threads
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.losses import Objective
 from nnuelab.nnue.network import Network
-from nnuelab.nnue.training import Settings, Trainer
+from nnuelab.nnue.trainer import Settings, Trainer
 
 ROUNDS = 5  # measurements of each side; the median counts
 STEPS = 2  # batches of one measurement
@@ -42,7 +42,7 @@ def train_rows(batch_size: int = 16384) -> list[dict[str, Any]]:
     """
     settings = Settings("ALL", l1=512, l2=32, batch_size=batch_size)
     feature_set, threads = features.parse("ALL"), Threads()
-    trainer = Trainer(settings, feature_set.max_active, threads)
+    trainer = Trainer(settings, feature_set, threads)
     reference = _Reference(settings)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "positions.npy"
@@ -50,7 +50,9 @@ def train_rows(batch_size: int = 16384) -> list[dict[str, Any]]:
         loader = Loader(path, feature_set, settings.objective, batch_size)
 
         def ours() -> float:
-            return _positions_per_second(loader, trainer.step, threads=1)
+            return _positions_per_second(
+                loader, lambda labelled: trainer.step(labelled, settings.learning_rate), threads=1
+            )
 
         def plain() -> float:
             return _positions_per_second(loader, reference.step, threads=threads.n)

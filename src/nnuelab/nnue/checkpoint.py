@@ -15,12 +15,31 @@ from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint, parse
 from nnuelab.nnue.network import Network
 
-FORMAT = 2
+FORMAT = 3
+
+
+@dataclass
+class Running:
+    """What is done of an epoch.
+
+    Attributes
+    ----------
+    batches, samples : int
+        Trained so far; the order of the rest follows from seed and epoch.
+    loss : float
+        Sum over these samples.
+    seconds : float
+    """
+
+    batches: int = 0
+    samples: int = 0
+    loss: float = 0.0
+    seconds: float = 0.0
 
 
 @dataclass
 class Checkpoint:
-    """The state of a training run after an epoch.
+    """The state of a training run.
 
     Attributes
     ----------
@@ -29,7 +48,7 @@ class Checkpoint:
     settings : dict
         Everything that the result depends on, for comparison; JSON types.
     epoch : int
-        Epochs done.
+        Whole epochs done.
     model, optimizer : dict
         State of the network and of Adam.
     activations : float32 [2M]
@@ -43,6 +62,8 @@ class Checkpoint:
         Content of the files that the feature set names, by name.
     blocks : dict
         Fingerprint of each block's definition, by name.
+    running : Running
+        What is done of the next epoch.
     """
 
     feature_set: str
@@ -55,6 +76,7 @@ class Checkpoint:
     history: list[dict[str, float]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
+    running: Running = field(default_factory=Running)
 
     @property
     def features(self) -> FeatureSet:
@@ -85,8 +107,9 @@ class Checkpoint:
     def write(self, path: Path) -> None:
         """Writes the file, atomically."""
         content = {"format": FORMAT, "digest": self.digest(), **asdict(self)}
-        with artifacts.atomic(path) as temporary:
-            torch.save(content, temporary)
+        # torch tells a full disk as an error of its own when it opens the file itself.
+        with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
+            torch.save(content, file)
 
 
 def read(path: Path | str) -> Checkpoint:
@@ -124,7 +147,7 @@ def load(path: Path | str) -> Checkpoint:
         raise _damaged(path, "it is no checkpoint of this version")
     digest = content.pop("digest", None)
     try:
-        checkpoint = Checkpoint(**content)
+        checkpoint = Checkpoint(**{**content, "running": Running(**content["running"])})
         found = checkpoint.digest()
     except (TypeError, AttributeError, KeyError) as error:
         raise _damaged(path, "parts are missing") from error

@@ -1,9 +1,11 @@
-"""The sparse first layer for training on a CPU: gather-sum, bias and clip in one pass.
+"""The first two layers for training on a CPU: gather-sum, bias and clip in one pass, then dense.
 
 The rows of weights that a position needs come from all over the table, so the cost is cache misses.
-Kernels therefore work on panels of 64 columns, each a compact table [N, 64] that stays in the L2
-cache. The backward pass inverts the lists of features within a block of positions and sums, feature
-by feature, in registers.
+Kernels therefore work on panels of 64 columns, each a table of the rows that the batch needs
+[rows, 64], which stays in the L2 cache. The backward pass goes panel by panel, too: it makes the
+gradient of a block of positions from that of the second layer, where it is needed, inverts their
+lists of features and sums, feature by feature, in registers. No gradient of all accumulators is
+ever written.
 
 Every sum has a fixed order that depends neither on the number of threads nor on their timing:
 results are the same bit for bit.
@@ -20,14 +22,14 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from nnuelab.jit import inline, jit
-from nnuelab.nnue import simd
+from nnuelab.jit import at, inline, jit
+from nnuelab.nnue import simd, training_simd
 from nnuelab.nnue.simd import COLUMNS
+from nnuelab.nnue.training_simd import TOGETHER
 
-BLOCK = (
-    256  # positions whose gradients are scattered together: 128 KB of a panel, half the L2 cache
-)
+BLOCK = 256  # positions whose gradients are scattered together: 128 KB of a panel
 CHUNK = 512  # positions of one task of the forward pass
+SMALL = 4096  # rows of a table that is taken as a whole, whatever a batch needs of it
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -77,22 +79,57 @@ class Batch:
         return int(self.rows.shape[1])
 
 
-def panels(weight: np.ndarray) -> np.ndarray:
-    """float32[N, M] as panels float32[ceil(M / 64), N, 64], padded with zeros."""
-    n, m = weight.shape
-    packed = np.zeros((-(-m // COLUMNS), n, COLUMNS), np.float32)
-    _pack(weight, packed)
-    return packed
+@jit
+def compact(rows, n, ranks, out, present):
+    """Numbers the features of a batch without gaps.
+
+    Parameters
+    ----------
+    rows, n : see Batch
+    ranks : int32[N], written
+        The number of each feature, ascending; -1 for those that no position has.
+    out : int32[2, B, K], written
+        ``rows`` by these numbers.
+    present : int32[N], written
+        The feature of each number.
+
+    Returns
+    -------
+    int
+        How many there are.
+    """
+    ranks[:] = -1
+    for side in range(2):
+        for p in range(rows.shape[1]):
+            of_position = rows[side, p]
+            for k in range(n[side, p]):
+                ranks[at(of_position[at(k)])] = 0
+    count = 0
+    for f in range(ranks.size):
+        if ranks[at(f)] == 0:
+            ranks[at(f)] = count
+            present[at(count)] = f
+            count += 1
+    for side in range(2):
+        for p in range(rows.shape[1]):
+            of_position, numbered = rows[side, p], out[side, p]
+            for k in range(n[side, p]):
+                numbered[at(k)] = ranks[at(of_position[at(k)])]
+    return count
 
 
 @jit
-def _pack(weight, packed):
-    n, m = weight.shape
-    for panel in range(packed.shape[0]):
-        start = panel * COLUMNS
-        for i in range(n):
-            for j in range(min(COLUMNS, m - start)):
-                packed[panel, i, j] = weight[i, start + j]
+def pack(weight, present, start, stop, packed):
+    """Rows present[start:stop] of ``weight`` (float32[N, M]) as panels (float32[panels, D, 64])."""
+    m = weight.shape[1]
+    for i in range(start, stop):
+        row = weight[present[i]]
+        for panel in range(packed.shape[0]):
+            first = panel * COLUMNS
+            target, source = packed[panel, i], row[first:]
+            for j in range(min(COLUMNS, m - first)):
+                target[at(j)] = source[at(j)]
+            target[min(COLUMNS, m - first) :] = 0
 
 
 @inline
@@ -136,7 +173,7 @@ def gather(table, bias, rows, n, start, stop, out):
 
 
 @jit
-def invert(rows, n, start, stop, starts, sources):
+def invert(rows, n, start, stop, starts, sources, listed):
     """Lists, for each feature, the (position, side) where it is active, for positions start..stop.
 
     Parameters
@@ -145,13 +182,24 @@ def invert(rows, n, start, stop, starts, sources):
         Entries starts[f]..starts[f + 1] of ``sources`` are those of feature f.
     sources : int32[all], written
         2 * (position - start) + side, ascending within a feature.
+    listed : int32[N], written
+        The features that are active anywhere, ascending.
+
+    Returns
+    -------
+    int
+        How many these are.
     """
     starts[:] = 0
     for p in range(start, stop):
         for side in range(2):
             for k in range(n[side, p]):
                 starts[rows[side, p, k] + 1] += 1
+    count = 0
     for f in range(starts.size - 1):
+        if starts[f + 1]:
+            listed[count] = f
+            count += 1
         starts[f + 1] += starts[f]
     # Filling moves each start to the next feature's; the shift below moves them back.
     for p in range(start, stop):
@@ -163,146 +211,273 @@ def invert(rows, n, start, stop, starts, sources):
     for f in range(starts.size - 1, 0, -1):
         starts[f] = starts[f - 1]
     starts[0] = 0
+    return count
 
 
 @jit
-def scatter(panel, out, gradient, rows, n, starts, sources, weight_gradient, bias_gradient):
-    """The gradients of 64 columns of the weights and the bias.
+def scatter(panel, out, dz, w2, starts, sources, listed, counts, total, b1_gradient, w2_gradient):
+    """The gradients of 64 columns of the first layer and of what they weigh in the second.
 
     Parameters
     ----------
     panel : int
         Which columns.
-    out, gradient : float32[B, 2M]
-        What ``gather`` wrote, and the gradient with respect to it.
-    starts : int32[blocks, N + 1]
-    sources : int32[blocks, all]
-        What ``invert`` wrote for each block.
-    weight_gradient : float32[N, M], these columns written
-    bias_gradient : float32[M], these columns written
+    out : float32[B, 2M]
+        What ``gather`` wrote.
+    dz : float32[B, O]
+        Gradient with respect to the sums of the second layer.
+    w2 : float32[O, 2M]
+    starts, sources, listed, counts : int32[blocks, ...]
+        What ``invert`` wrote and returned for each block.
+    total : float32[D, 64], written
+        Gradient of the packed rows.
+    b1_gradient : float32[M], these columns written
+    w2_gradient : float32[O, 2M], these columns written
     """
-    m = out.shape[1] // 2
-    features = weight_gradient.shape[0]
+    m, outputs = out.shape[1] // 2, dz.shape[1]
     first = panel * COLUMNS
     columns = min(COLUMNS, m - first)
-    total = np.zeros((features, COLUMNS), np.float32)
     bias = np.zeros(COLUMNS, np.float32)
     masked = np.zeros((2 * BLOCK, COLUMNS), np.float32)
-    padded = np.zeros((2, COLUMNS), np.float32)
+    weights = np.zeros((2, outputs, COLUMNS), np.float32)
+    of_block = np.zeros((2, outputs, COLUMNS), np.float32)
+    of_all = np.zeros((2, outputs, COLUMNS), np.float32)
+    x = np.zeros((TOGETHER, COLUMNS), np.float32)
+    z = np.zeros((TOGETHER, outputs), np.float32)
+    for side in range(2):
+        for o in range(outputs):
+            for j in range(columns):
+                weights[side, o, j] = w2[o, side * m + first + j]
+    total[:] = 0
     for block in range(starts.shape[0]):
         start = block * BLOCK
         stop = min(start + BLOCK, out.shape[0])
-        for p in range(start, stop):
+        of_block[:] = 0
+        for p in range(start, stop, TOGETHER):
+            n = min(TOGETHER, stop - p)
+            z_place = _at(dz) + 4 * outputs * p
+            if n < TOGETHER:  # behind the last position there are some without a gradient
+                for i in range(n):
+                    for o in range(outputs):
+                        z[i, o] = dz[p + i, o]
+                z_place = _at(z)
             for side in range(2):
-                source = 2 * (p - start) + side
-                offset = 4 * (p * 2 * m + side * m + first)
-                x, g = _at(out) + offset, _at(gradient) + offset
-                if columns < COLUMNS:
-                    for j in range(columns):
-                        padded[0, j] = out[p, side * m + first + j]
-                        padded[1, j] = gradient[p, side * m + first + j]
-                    x, g = _at(padded), _at(padded) + 4 * COLUMNS
-                simd.clip_gradient(x, g, _at(masked) + 4 * COLUMNS * source, _at(bias))
-        for f in range(features):
-            entry = starts[block, f]
-            count = starts[block, f + 1] - entry
-            if count > 0:
-                simd.add_rows(
-                    _at(masked),
-                    _at(sources) + 4 * (block * sources.shape[1] + entry),
-                    np.int64(count),
-                    _at(total) + 4 * COLUMNS * f,
+                x_place, stride = _at(out) + 4 * (p * 2 * m + side * m + first), np.int64(8 * m)
+                if n < TOGETHER or columns < COLUMNS:
+                    for i in range(n):
+                        for j in range(columns):
+                            x[i, j] = out[p + i, side * m + first + j]
+                    x_place, stride = _at(x), np.int64(4 * COLUMNS)
+                training_simd.masked_products(
+                    z_place,
+                    _at(weights) + 4 * COLUMNS * outputs * side,
+                    np.int64(outputs),
+                    x_place,
+                    stride,
+                    _at(masked) + 4 * COLUMNS * (2 * (p - start) + side),
+                    np.int64(8 * COLUMNS),
+                    _at(bias),
                 )
-    for f in range(features):
-        for j in range(columns):
-            weight_gradient[f, first + j] = total[f, j]
+                training_simd.add_outer(
+                    z_place,
+                    x_place,
+                    stride,
+                    np.int64(outputs),
+                    _at(of_block) + 4 * COLUMNS * outputs * side,
+                )
+        of_all += of_block
+        for k in range(counts[block]):
+            f = listed[block, k]
+            entry = starts[block, f]
+            simd.add_rows(
+                _at(masked),
+                _at(sources) + 4 * (block * sources.shape[1] + entry),
+                np.int64(starts[block, f + 1] - entry),
+                _at(total) + 4 * COLUMNS * f,
+            )
     for j in range(columns):
-        bias_gradient[first + j] = bias[j]
+        b1_gradient[first + j] = bias[j]
+        for o in range(outputs):
+            for side in range(2):
+                w2_gradient[o, side * m + first + j] = of_all[side, o, j]
 
 
-def forward(
-    weight: np.ndarray, bias: np.ndarray, batch: Batch, threads: Threads, out: np.ndarray
-) -> None:
-    """out (float32[B, 2M]) = clipped accumulators of the side to move, then of the other."""
-    table = panels(weight)
-    padded = np.zeros(table.shape[0] * COLUMNS, np.float32)
-    padded[: bias.size] = bias
+class FirstLayers:
+    """The first two layers of a net up to the sums of the second, and their gradients.
 
-    def task(start: int) -> None:
-        gather(table, padded, batch.rows, batch.n, start, min(start + CHUNK, len(batch)), out)
+    Holds the memory that batches are worked on in: fresh memory costs a page fault every 4 KB.
 
-    list(threads.map(task, range(0, len(batch), CHUNK)))
+    Parameters
+    ----------
+    n_features, l1, l2 : int
+        N, M and O.
+    threads : Threads
+        Their number doesn't change a bit of the result.
+    whole : bool
+        Takes all rows of the table for every batch, so that gradients of two processes have the
+        same shape.
+
+    Attributes
+    ----------
+    present : int32[D]
+        Features of the last batch; all, where the table is small.
+    gradient : float32[panels, D, 64]
+        Of their rows of weights, 64 columns at once; what is beyond column M is 0.
+    """
+
+    def __init__(
+        self, n_features: int, l1: int, l2: int, threads: Threads, whole: bool = False
+    ) -> None:
+        self.sizes, self.threads = (n_features, l1, l2), threads
+        self._whole = whole or n_features <= SMALL
+        self._panels = -(-l1 // COLUMNS)
+        self._table = np.empty(self._panels * n_features * COLUMNS, np.float32)
+        self._gradient = np.empty_like(self._table)
+        self._accumulators = np.empty((0, 2 * l1), np.float32)
+        self._all = np.arange(n_features, dtype=np.int32)
+        self.ranks = self._all.copy()
+        self.present = self._all
+        self.gradient = self._gradient.reshape(self._panels, n_features, COLUMNS)
+        self._batch: Batch
+
+    def _shaped(self, memory: np.ndarray) -> np.ndarray:
+        d = len(self.present)
+        return memory[: self._panels * d * COLUMNS].reshape(self._panels, d, COLUMNS)
+
+    def accumulators(self, weight: np.ndarray, bias: np.ndarray, batch: Batch) -> np.ndarray:
+        """Clipped accumulators float32[B, 2M], side to move first, valid until the next batch.
+
+        Parameters
+        ----------
+        weight : float32[N, M]
+        bias : float32[M]
+        batch : Batch
+        """
+        n, m, _ = self.sizes
+        self._batch = batch
+        if not self._whole:
+            rows, present = np.empty_like(batch.rows), np.empty(n, np.int32)
+            count = compact(batch.rows, batch.n, self.ranks, rows, present)
+            self._batch, self.present = Batch(rows, batch.n), present[:count]
+        table = self._shaped(self._table)
+        padded = np.zeros(self._panels * COLUMNS, np.float32)
+        padded[:m] = bias
+        if len(self._accumulators) < len(batch):
+            self._accumulators = np.empty((len(batch), 2 * m), np.float32)
+        out = self._accumulators[: len(batch)]
+        rows = self._batch.rows
+
+        def packing(start: int) -> None:
+            pack(weight, self.present, start, min(start + CHUNK, len(self.present)), table)
+
+        def gathering(start: int) -> None:
+            gather(table, padded, rows, batch.n, start, min(start + CHUNK, len(batch)), out)
+
+        self._map(packing, range(0, len(self.present), CHUNK))
+        self._map(gathering, range(0, len(batch), CHUNK))
+        return out
+
+    def backward(self, dz: np.ndarray, w2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sets ``gradient``; returns those of the bias float32[M] and of ``w2`` float32[O, 2M].
+
+        Parameters
+        ----------
+        dz : float32[B, O]
+            Gradient with respect to the sums of the second layer.
+        w2 : float32[O, 2M]
+        """
+        _, m, outputs = self.sizes
+        batch, d = self._batch, len(self.present)
+        out = self._accumulators[: len(batch)]
+        blocks = range(0, len(batch), BLOCK)
+        starts = np.empty((len(blocks), d + 1), np.int32)
+        listed = np.empty((len(blocks), d), np.int32)
+        counts = np.empty(len(blocks), np.int64)
+        sources = np.empty((len(blocks), 2 * BLOCK * batch.rows.shape[2]), np.int32)
+        self.gradient = self._shaped(self._gradient)
+        b1_gradient = np.empty(m, np.float32)
+        w2_gradient = np.empty((outputs, 2 * m), np.float32)
+
+        def inverting(block: int) -> None:
+            start = block * BLOCK
+            stop = min(start + BLOCK, len(batch))
+            lists = starts[block], sources[block], listed[block]
+            counts[block] = invert(batch.rows, batch.n, start, stop, *lists)
+
+        def scattering(panel: int) -> None:
+            lists = starts, sources, listed, counts, self.gradient[panel]
+            scatter(panel, out, dz, w2, *lists, b1_gradient, w2_gradient)
+
+        self._map(inverting, range(len(blocks)))
+        self._map(scattering, range(self._panels))
+        return b1_gradient, w2_gradient
+
+    def _map(self, function: Callable[[int], None], tasks: Iterable[int]) -> None:
+        for _ in self.threads.map(function, tasks):
+            pass
 
 
-def backward(
-    out: np.ndarray, gradient: np.ndarray, batch: Batch, threads: Threads, n_features: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients of the weights float32[N, M] and the bias float32[M]."""
-    blocks = range(0, len(batch), BLOCK)
-    starts = np.empty((len(blocks), n_features + 1), np.int32)
-    sources = np.empty((len(blocks), 2 * BLOCK * batch.rows.shape[2]), np.int32)
-    m = out.shape[1] // 2
-    weight_gradient = np.empty((n_features, m), np.float32)
-    bias_gradient = np.empty(m, np.float32)
-
-    def lists(block: int) -> None:
-        start = block * BLOCK
-        stop = min(start + BLOCK, len(batch))
-        invert(batch.rows, batch.n, start, stop, starts[block], sources[block])
-
-    def columns(panel: int) -> None:
-        scatter(
-            panel,
-            out,
-            gradient,
-            batch.rows,
-            batch.n,
-            starts,
-            sources,
-            weight_gradient,
-            bias_gradient,
-        )
-
-    list(threads.map(lists, range(len(blocks))))
-    list(threads.map(columns, range(-(-m // COLUMNS))))
-    return weight_gradient, bias_gradient
-
-
-class _FirstLayer(torch.autograd.Function):
+class _Sums(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, weight: torch.Tensor, bias: torch.Tensor, batch: Batch, threads: Threads
+        ctx: Any,
+        weight: torch.Tensor,
+        b1: torch.Tensor,
+        w2: torch.Tensor,
+        b2: torch.Tensor,
+        batch: Batch,
+        layers: FirstLayers,
     ) -> torch.Tensor:
-        out = torch.empty(len(batch), 2 * weight.shape[1])
-        forward(weight.detach().numpy(), bias.detach().numpy(), batch, threads, out.numpy())
-        ctx.save_for_backward(out)
-        ctx.rest = batch, threads, weight.shape[0]
-        return out
+        out = torch.from_numpy(
+            layers.accumulators(weight.detach().numpy(), b1.detach().numpy(), batch)
+        )
+        sums = torch.empty(len(batch), b2.shape[0])
+
+        def chunk(start: int) -> None:
+            part = slice(start, start + CHUNK)
+            # The pool's threads don't inherit that no gradient is recorded.
+            with torch.no_grad():
+                torch.addmm(b2, out[part], w2.T, out=sums[part])
+
+        layers._map(chunk, range(0, len(batch), CHUNK))
+        ctx.save_for_backward(w2)
+        ctx.layers = layers
+        return sums
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        (out,) = ctx.saved_tensors
-        gradient = gradients[0].contiguous().numpy()
-        weight, bias = backward(out.numpy(), gradient, *ctx.rest)
-        return torch.from_numpy(weight), torch.from_numpy(bias), None, None
+        (w2,) = ctx.saved_tensors
+        dz = gradients[0].contiguous()
+        b1, w2 = ctx.layers.backward(dz.numpy(), w2.detach().contiguous().numpy())
+        return None, torch.from_numpy(b1), torch.from_numpy(w2), dz.sum(0), None, None
 
 
-def first_layer(
-    weight: torch.Tensor, bias: torch.Tensor, batch: Batch, threads: Threads
+def sums(
+    weight: torch.Tensor,
+    b1: torch.Tensor,
+    w2: torch.Tensor,
+    b2: torch.Tensor,
+    batch: Batch,
+    layers: FirstLayers,
 ) -> torch.Tensor:
-    """Clipped accumulators of both perspectives, differentiable.
+    """``w2 clip(accumulators) + b2``, differentiable but for ``weight``.
+
+    The gradient of ``weight`` is that of few rows: the backward pass leaves it in
+    ``layers.gradient``, which the optimizer takes it from.
 
     Parameters
     ----------
     weight : float32 [N, M], on the CPU, contiguous
-    bias : float32 [M]
+    b1 : float32 [M]
+    w2 : float32 [O, 2M]
+    b2 : float32 [O]
     batch : Batch
-    threads : Threads
-        Their number doesn't change a bit of the result.
+        The last one that ``layers`` is used for before the backward pass.
+    layers : FirstLayers
 
     Returns
     -------
-    float32 [B, 2M]
-        Side to move, then the other.
+    float32 [B, O]
     """
-    return _FirstLayer.apply(weight, bias, batch, threads)
+    found: torch.Tensor = _Sums.apply(weight, b1, w2, b2, batch, layers)
+    return found

@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from nnuelab import data, features
-from nnuelab.data import sampler
+from nnuelab.data import sampler, soundness, triplets
 from nnuelab.errors import UserError
 from nnuelab.features import kernels
 from nnuelab.nnue.first_layer import Batch
 from nnuelab.nnue.losses import Objective
 
+HELD_OUT = 0  # seed of the triplets that validate: the same in every epoch of every run
+
 
 @dataclass(frozen=True)
 class Labelled:
-    """A batch with what the net should say.
+    """Samples with what the net should say of them.
 
     Attributes
     ----------
     batch : Batch
+        The positions of the samples, those of a sample behind one another.
     target : float32 [B]
-        Expected score for the side to move, 0..1.
+        One for each sample; see the objective.
+    total : int
+        Samples of the whole batch, of which other processes have other parts.
+    records : ndarray of RECORD
+        What ``batch`` is made of.
     """
 
     batch: Batch
     target: torch.Tensor
+    total: int
+    records: np.ndarray
 
 
 class Loader:
-    """Reads the labelled positions of a dataset file in batches, one batch ahead of the training.
+    """Reads the samples of a dataset file in batches, one batch ahead of the training.
 
-    Positions without a score are left out. Which positions make a batch is a function of the seed
-    and the epoch alone; `sampler` says how.
+    A sample is a position with a score, or a triplet of which the file holds the first position
+    with its move; others are left out. Which samples make a batch is a function of the seed and the
+    epoch alone; `sampler` says how.
 
     Parameters
     ----------
@@ -45,13 +57,18 @@ class Loader:
         Dataset, or an index of several.
     feature_set : FeatureSet
     objective : Objective
-        Makes the target from score and result.
+        What a sample is, and its target.
     batch_size : int
+        Samples.
+    moves_quantile : float
+        For triplets: see ``triplets.usable``.
+    part, parts : int
+        Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on.
 
     Raises
     ------
     UserError
-        When the file is no dataset, or has no position with a score.
+        When the file is no dataset, or has no sample.
     """
 
     def __init__(
@@ -60,32 +77,56 @@ class Loader:
         feature_set: features.FeatureSet,
         objective: Objective,
         batch_size: int,
+        moves_quantile: float = 0.0,
+        part: int = 0,
+        parts: int = 1,
     ) -> None:
-        self._dataset = data.open(path)
-        self._scored = sampler.count(self._dataset)
-        if not self._scored:
-            raise UserError(f"{path} has no position with a score; label it first (nnuelab label)")
+        self._path, self._dataset = path, data.open(path)
         self._tables = feature_set.tables()
         self._width = feature_set.max_active
         self._objective = objective
+        self._share, self._parts = slice(part, None, parts), parts
         self.batch_size = batch_size
+        missing = "no position with a score; label it first (nnuelab label)"
+        self._keep: Callable[[np.ndarray], np.ndarray] = sampler.scored
+        if objective.positions == 3:
+            self._keep = self._triplets(moves_quantile)
+            missing = "no position with its move and another legal one; sample it from games"
+        self._samples = sampler.count(self._dataset, self._keep)
+        if not self._samples:
+            raise UserError(f"{path} has {missing}")
+
+    def _triplets(self, quantile: float) -> Callable[[np.ndarray], np.ndarray]:
+        """Which records make a triplet; moves are generated, so all have to be positions."""
+        for records in sampler.parts(self._dataset):
+            soundness.check(records, self._path)
+        least = triplets.least_moves(sampler.parts(self._dataset), quantile)
+        return partial(triplets.usable, least=least)
 
     def __len__(self) -> int:
-        """Positions per epoch."""
-        return self._scored
+        """Samples per epoch."""
+        return self._samples
 
-    def shuffled(self, seed: int, epoch: int) -> Iterator[Labelled]:
-        """All positions in random order; the last batch may be smaller."""
-        return self._ahead(sampler.shuffled(self._dataset, self.batch_size, seed, epoch))
+    @property
+    def batches(self) -> int:
+        """Batches per epoch; samples that are fewer than the processes are left out."""
+        whole, rest = divmod(self._samples, self.batch_size)
+        return whole + (rest >= self._parts)
+
+    def shuffled(self, seed: int, epoch: int, start: int = 0) -> Iterator[Labelled]:
+        """All samples in random order, from batch ``start`` on; the last batch may be smaller."""
+        found = sampler.shuffled(self._dataset, self.batch_size, seed, epoch, keep=self._keep)
+        return self._ahead(islice(found, start, self.batches), (seed, epoch))
 
     def in_order(self) -> Iterator[Labelled]:
-        """All positions as they lie in the file."""
-        return self._ahead(sampler.in_order(self._dataset, self.batch_size))
+        """All samples as they lie in the file; of triplets always the same."""
+        found = sampler.in_order(self._dataset, self.batch_size, self._keep)
+        return self._ahead(found, (HELD_OUT, 0))
 
-    def _ahead(self, batches: Iterator[np.ndarray]) -> Iterator[Labelled]:
+    def _ahead(self, batches: Iterator[np.ndarray], draw: tuple[int, int]) -> Iterator[Labelled]:
         def load() -> Labelled | None:
             records = next(batches, None)
-            return None if records is None else self._load(records)
+            return None if records is None else self._load(records, draw)
 
         # Extraction releases the GIL, so a thread is enough to have the next batch ready.
         with ThreadPoolExecutor(1) as background:
@@ -94,12 +135,20 @@ class Loader:
                 following = background.submit(load)
                 yield ready
 
-    def _load(self, records: np.ndarray) -> Labelled:
+    def _load(self, records: np.ndarray, draw: tuple[int, int]) -> Labelled:
+        """A batch; ``draw`` is the seed and the epoch of its triplets."""
+        total = len(records)
+        records = np.ascontiguousarray(records[self._share])
         target = self._objective.target(
             torch.from_numpy(records["score"].astype(np.float32)),
             torch.from_numpy(records["result"].astype(np.float32)),
         )
-        return Labelled(extract(self._tables, records, self._width), target)
+        if self._objective.positions == 3:
+            records = triplets.make_triplets(records, *draw)
+        else:
+            soundness.check(records, self._path)
+        batch = extract(self._tables, records, self._width)
+        return Labelled(batch, target, total, records)
 
 
 def extract(tables: features.tables.Tables, records: np.ndarray, width: int) -> Batch:

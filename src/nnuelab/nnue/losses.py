@@ -1,16 +1,52 @@
-"""What training minimises."""
+"""What training minimises: one class per method."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import torch
+from torch.nn.functional import logsigmoid, relu
 
 from nnuelab.data.records import UNKNOWN_RESULT
 
 
-@dataclass(frozen=True)
 class Objective:
+    """A loss, from what the net says of the positions of a sample.
+
+    Attributes
+    ----------
+    method : str
+        Its name on the command line.
+    positions : int
+        Positions of a sample: 1, or 3 (P, Q, R: see ``nnuelab.data.triplets``).
+    """
+
+    method: ClassVar[str]
+    positions: ClassVar[int] = 1
+
+    def target(self, score: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+        """What each sample is to learn, [B], from centipawns and results (-1, 0, 1; 2 unknown)."""
+        return torch.zeros_like(score)
+
+    def losses(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """The loss of each sample, [B].
+
+        Parameters
+        ----------
+        output : float [B * positions]
+            Centipawns for the side to move, the positions of a sample behind one another.
+        target : float [B]
+        """
+        raise NotImplementedError
+
+    def described(self) -> dict[str, Any]:
+        """Its method and parameters, as flat JSON types."""
+        return {"method": self.method, **asdict(self)}  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class Scores(Objective):
     """Distance of expected scores: ``mean |sigmoid(out / a) - target|^p``, the study's loss.
 
     The target is ``share * sigmoid(score / b) + (1 - share) * result``, with the game's result as
@@ -26,13 +62,14 @@ class Objective:
         Lambda: 1 learns the scores, 0 the results.
     """
 
+    method: ClassVar[str] = "scores"
     exponent: float = 2.6
     output_scale: float = 361.0
     target_scale: float = 410.0
     score_share: float = 1.0
 
     def target(self, score: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-        """Expected score to learn, [B], from centipawns and results (-1, 0, 1; 2 unknown)."""
+        """Expected score to learn, [B]."""
         wanted = torch.sigmoid(score / self.target_scale)
         if self.score_share == 1:
             return wanted
@@ -40,5 +77,72 @@ class Objective:
         return torch.where(result == UNKNOWN_RESULT, wanted, mixed)
 
     def losses(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """The loss of each position, [B], from centipawns and ``target``."""
+        """The loss of each position, [B]."""
         return (torch.sigmoid(output / self.output_scale) - target).abs() ** self.exponent
+
+
+def values(output: torch.Tensor, scale: float) -> tuple[torch.Tensor, ...]:
+    """p, q and r of each triplet, [B] each, squashed to -1..1; each for its own side to move."""
+    return (2 * torch.sigmoid(output / scale) - 1).view(-1, 3).unbind(1)
+
+
+@dataclass(frozen=True)
+class PQR(Objective):
+    """Moves that were chosen are better than others, and a position is worth what its best move is.
+
+    ``-ln S(r - q) - kappa (ln S(p + q) + ln S(-p - q))`` with the sigmoid S: the player of the move
+    doesn't want to see r from the other side, so r > q, and p = -q. Printed with the signs of q and
+    r exchanged in the post that it comes from (erikbern.com, 2014-11-29), whose values of q and r
+    are the mover's.
+
+    Attributes
+    ----------
+    output_scale : float
+        Centipawns of the net that are an expected score of 73 %.
+    kappa : float
+        Weight of p = -q.
+    moves_quantile : float
+        Leaves out positions with few legal moves: see ``triplets.usable``.
+    """
+
+    method: ClassVar[str] = "pqr"
+    positions: ClassVar[int] = 3
+    output_scale: float = 361.0
+    kappa: float = 1.0
+    moves_quantile: float = 0.0
+
+    def losses(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """The loss of each triplet, [B]."""
+        p, q, r = values(output, self.output_scale)
+        return -logsigmoid(r - q) - self.kappa * (logsigmoid(p + q) + logsigmoid(-p - q))
+
+
+@dataclass(frozen=True)
+class Triplet(Objective):
+    """The triplet loss of FaceNet (Schroff et al. 2015) with P as anchor, Q positive, R negative.
+
+    ``max(0, |p + q| - |p + r| + margin)``: seen by one side, Q's value lies nearer to P's than R's
+    does. Named by the study as future work. It is the same for -f as for f, so it says nothing
+    about who is better: it is for nets that know that already (fine-tuning).
+
+    Attributes
+    ----------
+    output_scale, moves_quantile : float
+        As in `PQR`.
+    margin : float
+        In values of -1..1.
+    """
+
+    method: ClassVar[str] = "triplet"
+    positions: ClassVar[int] = 3
+    output_scale: float = 361.0
+    margin: float = 0.1
+    moves_quantile: float = 0.0
+
+    def losses(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """The loss of each triplet, [B]."""
+        p, q, r = values(output, self.output_scale)
+        return relu((p + q).abs() - (p + r).abs() + self.margin)
+
+
+METHODS: dict[str, type[Objective]] = {kind.method: kind for kind in (Scores, PQR, Triplet)}

@@ -32,8 +32,8 @@ def check_training(features: FeatureSet, l1: int, batch_size: int) -> None:
     weights = (TABLES_IF_SHARED if shared else TABLES) * FLOAT * features.size * l1
     blocks = -(-batch_size // BLOCK)
     lists = 2 * INDEX * features.max_active * (BATCHES * batch_size + blocks * BLOCK)
-    lists += blocks * INDEX * features.size  # where each feature's positions begin
-    lists += 2 * FLOAT * batch_size * 2 * l1  # accumulators and their gradients
+    lists += 2 * blocks * INDEX * features.size  # which features have positions, and where
+    lists += FLOAT * batch_size * 2 * l1  # accumulators
     there = installed()
     if weights + lists > there:
         raise UserError(

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from nnuelab.nnue.first_layer import Batch, Threads, first_layer
+from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads, sums
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
@@ -70,7 +70,11 @@ class Network(nn.Module):
 
     def forward(self, batch: Batch, threads: Threads) -> torch.Tensor:
         """Centipawns for the side to move, float32[B]."""
-        return self.head(first_layer(self.rows(), self.b1, batch, threads))
+        return self.valued(batch, FirstLayers(*self.sizes, threads))
+
+    def valued(self, batch: Batch, layers: FirstLayers) -> torch.Tensor:
+        """The same by kernels that hold their memory; see ``first_layer.sums`` for gradients."""
+        return self.rest(sums(self.rows().detach(), self.b1, self.w2, self.b2, batch, layers))
 
     def rows(self) -> torch.Tensor:
         """What each feature adds to an accumulator, float32[N, M]."""
@@ -79,23 +83,28 @@ class Network(nn.Module):
         return merged(self.w1, self.shared, self._virtual)
 
     @torch.no_grad()
-    def set_gradient(self, rows: torch.Tensor) -> None:
-        """Takes the gradient of :meth:`rows` for that of the parameters behind it."""
-        self.w1.grad = rows
-        if self._virtual is not None:
-            shares = self._virtual >= 0
-            self.shared.grad = torch.zeros_like(self.shared).index_add_(
-                0, self._virtual[shares], rows[shares]
-            )
+    def share_gradient(self, layers: FirstLayers) -> None:
+        """Takes the gradient of :meth:`rows` in ``layers`` for that of what rows share."""
+        if self._virtual is None:
+            return
+        virtual = self._virtual[torch.from_numpy(layers.present).long()]
+        shares = virtual >= 0
+        rows = torch.from_numpy(layers.gradient).permute(1, 0, 2).flatten(1)[:, : self.sizes[1]]
+        self.shared.grad = torch.zeros_like(self.shared).index_add_(
+            0, virtual[shares], rows[shares]
+        )
 
     def head(self, accumulators: torch.Tensor) -> torch.Tensor:
-        """From clipped accumulators float32[B, 2M] to centipawns float32[B]."""
-        hidden = torch.addmm(self.b2, accumulators, self.w2.T).clamp(0, 1)
-        return CENTIPAWNS * (hidden @ self.w3 + self.b3)
+        """From clipped accumulators [B, 2M] to centipawns [B]."""
+        return self.rest(torch.addmm(self.b2, accumulators, self.w2.T))
 
-    def head_parameters(self) -> list[nn.Parameter]:
-        """The parameters of the layers behind the first."""
-        return [self.w2, self.b2, self.w3, self.b3]
+    def rest(self, sums: torch.Tensor) -> torch.Tensor:
+        """From the sums of the second layer [B, O] to centipawns [B]."""
+        return CENTIPAWNS * (sums.clamp(0, 1) @ self.w3 + self.b3)
+
+    def dense_parameters(self) -> list[nn.Parameter]:
+        """All parameters but the rows of the first layer."""
+        return [parameter for name, parameter in self.named_parameters() if name != "w1"]
 
     @torch.no_grad()
     def clip_weights(self) -> None:

@@ -40,7 +40,7 @@ def options(section: Section, *, without: Iterable[str] = ()) -> str:
     left_out = set(without)
     words = [
         word
-        for key, value in section.model_dump(mode="json").items()
+        for key, value in section.model_dump(mode="json", by_alias=True).items()
         if key not in left_out
         for word in _words(key, value)
     ]

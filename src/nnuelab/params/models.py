@@ -204,17 +204,36 @@ class Train(Section):
     batch_size: Count
     """Positions per step."""
     learning_rate: Positive
-    """Of Adam, in the first epoch."""
+    """Of Adam, the highest."""
+    schedule: Literal["step", "cosine", "one-cycle"]
+    """How it changes: by a factor per epoch; to 0 by half a cosine; up and down again."""
     lr_decay: Annotated[float, Field(gt=0, le=1)]
-    """Factor of the learning rate from one epoch to the next."""
+    """For step: factor of the learning rate from one epoch to the next."""
+    warmup: CountOrZero
+    """Steps at the beginning in which it rises."""
+    clip_norm: Annotated[float, Field(ge=0)]
+    """Longer gradients are shortened to this; 0: never."""
+    patience: CountOrZero
+    """Ends with the best net after so many epochs without a lower validation loss; 0: never."""
+    method: Literal["scores", "pqr", "triplet"]
+    """Learns scores, or what distinguishes the move played (P to Q) from another one (P to R)."""
     exponent: Annotated[float, Field(ge=1)]
-    """Of the loss: mean |sigmoid(out / output_scale) - target|^exponent."""
+    """For scores: the loss is mean |sigmoid(out / output_scale) - target|^exponent."""
     output_scale: Positive
     """Centipawns of the net that are an expected score of 73 %."""
     target_scale: Positive
-    """The same for the labels."""
+    """For scores: the same for the labels."""
     score_share: Annotated[float, Field(ge=0, le=1)]
-    """1 learns the scores, 0 the results of the games."""
+    """For scores: 1 learns the scores, 0 the results of the games."""
+    kappa: Annotated[float, Field(ge=0)]
+    """For pqr: weight of f(P) = -f(Q)."""
+    margin: Annotated[float, Field(ge=0)]
+    """For triplet: by how much Q is nearer to P than R, in values of -1..1."""
+    moves_quantile: Annotated[float, Field(ge=0, le=1)]
+    """For pqr and triplet: positions with fewer legal moves than this quantile, for their colour
+    and move number, are left out."""
+    from_: Annotated[str | None, Field(alias="from")]
+    """Checkpoint to begin with (fine-tuning); {name} and {seed} stand for those of the net."""
     threads: Count
     """Cores for one net; fewer than the machine has let several nets train side by side."""
 

@@ -156,7 +156,7 @@ def _line(mistake: dict[str, Any]) -> str:
     place = tuple(mistake["loc"])
     path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
     if mistake["type"] == "extra_forbidden":
-        names = list(_fields_at(place[:-1]))
+        names = [name.rstrip("_") for name in _fields_at(place[:-1])]  # from_ is from
         near = difflib.get_close_matches(str(place[-1]), names, 1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
         return f"{path}: unknown; {hint}"

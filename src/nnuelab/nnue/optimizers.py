@@ -1,0 +1,143 @@
+"""Adam for the table of the first layer, of which a batch has a gradient for some rows only."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from nnuelab.jit import at, jit
+from nnuelab.nnue.first_layer import FirstLayers
+from nnuelab.nnue.simd import COLUMNS
+
+OPTIMIZERS = ("adam", "rowwise-adam")
+BETAS, EPS = (0.9, 0.999), 1e-8  # torch's defaults
+_CHUNK = 512  # rows of one task
+_ONE = np.float32(1)
+
+
+@jit
+def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, beta1, beta2, eps):
+    """A step of Adam (Kingma and Ba, 2015) for rows start..stop.
+
+    A row without a gradient has one of 0: its moments decay, and it goes on by them. Only a row
+    that never had one stays where it is.
+
+    Parameters
+    ----------
+    weight, m, v : float32[N, M], changed
+    seen : bool[N], changed
+        Rows that ever had a gradient.
+    gradient : float32[panels, D, 64]
+    ranks : int32[N]
+        Which row of the gradient is whose; -1 for none.
+    rate : float32
+        Learning rate / (1 - beta1^t).
+    root : float32
+        sqrt(1 - beta2^t).
+    """
+    columns = weight.shape[1]
+    nothing = np.zeros(COLUMNS, np.float32)
+    for f in range(start, stop):
+        rank = np.int64(ranks[f])
+        if rank < 0 and not seen[f]:
+            continue
+        seen[f] = True
+        for panel in range(gradient.shape[0]):
+            first = panel * COLUMNS
+            n = min(COLUMNS, columns - first)
+            g = gradient[panel, rank] if rank >= 0 else nothing
+            w_part, m_part, v_part = weight[f, first:], m[f, first:], v[f, first:]
+            for j in range(n):
+                k = at(j)
+                m_part[k] = beta1 * m_part[k] + (_ONE - beta1) * g[k]
+                v_part[k] = beta2 * v_part[k] + (_ONE - beta2) * g[k] * g[k]
+                w_part[k] -= rate * m_part[k] / (np.sqrt(v_part[k]) / root + eps)
+
+
+@jit
+def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, beta1, beta2, eps):
+    """A step for rows present[start:stop], with one second moment for a whole row (``v``, float32
+    [N]): the mean of its squares. Others stay as they are, moments included. See `adam`.
+    """
+    columns = weight.shape[1]
+    for rank in range(start, stop):
+        f = np.int64(present[rank])
+        total = np.float32(0)
+        for panel in range(gradient.shape[0]):
+            g = gradient[panel, rank]
+            for j in range(COLUMNS):
+                total += g[at(j)] * g[at(j)]
+        v[f] = beta2 * v[f] + (_ONE - beta2) * total / np.float32(columns)
+        factor = rate / (np.sqrt(v[f]) / root + eps)
+        for panel in range(gradient.shape[0]):
+            first = panel * COLUMNS
+            n = min(COLUMNS, columns - first)
+            g = gradient[panel, rank]
+            w_part, m_part = weight[f, first:], m[f, first:]
+            for j in range(n):
+                k = at(j)
+                m_part[k] = beta1 * m_part[k] + (_ONE - beta1) * g[k]
+                w_part[k] -= factor * m_part[k]
+
+
+class RowAdam:
+    """Adam for a table of rows, or the row-wise variant; the same bits for any number of threads.
+
+    ``rowwise-adam`` is another optimizer, for tables of tens of thousands of rows: rows that a
+    batch doesn't have are left alone (as in torch's SparseAdam), and the second moment is one
+    number for each row (as in FBGEMM's partial row-wise Adam).
+
+    Parameters
+    ----------
+    weight : float32 [N, M]
+    rowwise : bool
+    """
+
+    def __init__(self, weight: torch.Tensor, rowwise: bool) -> None:
+        self.weight, self.rowwise, self.steps = weight, rowwise, 0
+        n = weight.shape[0]
+        self.m = np.zeros(weight.shape, np.float32)
+        self.v = np.zeros(n if rowwise else weight.shape, np.float32)
+        self._seen = np.zeros(n, np.bool_)
+
+    def step(self, layers: FirstLayers, rate: float) -> None:
+        """One step by the gradient that ``layers`` holds."""
+        self.steps += 1
+        weight = self.weight.detach().numpy()
+        beta1, beta2 = BETAS
+        scalars = [
+            np.float32(value)
+            for value in (
+                rate / (1 - beta1**self.steps),
+                (1 - beta2**self.steps) ** 0.5,
+                beta1,
+                beta2,
+                EPS,
+            )
+        ]
+
+        def some(start: int) -> None:
+            if self.rowwise:
+                rows = self.m, self.v, layers.present, layers.gradient
+                stop = min(start + _CHUNK, len(layers.present))
+                rowwise_adam(weight, *rows, start, stop, *scalars)
+            else:
+                rest = self.m, self.v, self._seen, layers.gradient, layers.ranks
+                adam(weight, *rest, start, min(start + _CHUNK, len(weight)), *scalars)
+
+        count = len(layers.present) if self.rowwise else len(weight)
+        for _ in layers.threads.map(some, range(0, count, _CHUNK)):
+            pass
+
+    def state_dict(self) -> dict[str, int | torch.Tensor]:
+        """All that the next step depends on."""
+        m, v = torch.from_numpy(self.m), torch.from_numpy(self.v)
+        return {"steps": self.steps, "m": m, "v": v, "seen": torch.from_numpy(self._seen)}
+
+    def load_state_dict(self, state: dict[str, int | torch.Tensor]) -> None:
+        """Goes on from there."""
+        self.steps = int(state["steps"])
+        for name, array in (("m", self.m), ("v", self.v), ("seen", self._seen)):
+            tensor = state[name]
+            assert isinstance(tensor, torch.Tensor)
+            array[:] = tensor.numpy()

@@ -1,0 +1,249 @@
+"""A training step: a network, its optimizer, and what fuses them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from nnuelab.errors import UserError
+from nnuelab.features import FeatureSet, fingerprint
+from nnuelab.nnue import schedules
+from nnuelab.nnue.checkpoint import Checkpoint, Running
+from nnuelab.nnue.first_layer import FirstLayers, Threads
+from nnuelab.nnue.group import Group
+from nnuelab.nnue.loader import Labelled, Loader
+from nnuelab.nnue.losses import Objective, Scores
+from nnuelab.nnue.network import Network
+from nnuelab.nnue.optimizers import BETAS, EPS, RowAdam
+
+CALIBRATION = 65536  # positions over which activations are averaged
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything about a run but its data.
+
+    The defaults suit a few hundred thousand positions, where small batches and a fast decay gave
+    the lowest validation loss. The study's, for billions: 16384, 5e-4 and 0.99.
+
+    Attributes
+    ----------
+    feature_set : str
+        Canonical expression.
+    l1, l2 : int
+        M and O.
+    epochs, batch_size : int
+    optimizer : str
+        Of the first layer's rows: adam, or rowwise-adam (see ``optimizers.RowAdam``).
+    learning_rate : float
+        The highest.
+    schedule : str
+        See ``schedules.factor``, with
+    lr_decay : float
+        for the schedule step, and
+    warmup : int
+        in steps.
+    clip_norm : float
+        A longer gradient (of all parameters together, L2) is shortened to it; 0: never.
+    patience : int
+        Epochs without a lower validation loss after which the run ends with the best net; 0: never.
+    seed : int
+    objective : Objective
+    """
+
+    feature_set: str
+    l1: int = 512
+    l2: int = 32
+    epochs: int = 6
+    batch_size: int = 1024
+    optimizer: str = "adam"
+    learning_rate: float = 2e-3
+    schedule: str = "step"
+    lr_decay: float = 0.5
+    warmup: int = 0
+    clip_norm: float = 0.0
+    patience: int = 0
+    seed: int = 1
+    objective: Objective = field(default_factory=Scores)
+
+    def described(self) -> dict[str, Any]:
+        """All of it as flat JSON types."""
+        flat = asdict(self)
+        del flat["objective"]
+        return flat | self.objective.described()
+
+    @property
+    def extendable(self) -> bool:
+        """Whether a run of more epochs begins as this one does."""
+        return self.schedule == "step" and not self.patience
+
+
+class Trainer:
+    """A network, its optimizer, and the step that fuses them.
+
+    Parameters
+    ----------
+    settings : Settings
+    feature_set : FeatureSet
+        That of the settings.
+    threads : Threads
+    group : Group, optional
+        Processes that train together.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        feature_set: FeatureSet,
+        threads: Threads,
+        group: Group | None = None,
+    ) -> None:
+        torch.set_num_threads(1)  # the pool splits the work; torch would split sums by threads
+        self.settings, self.feature_set, self.threads = settings, feature_set, threads
+        self.group = group or Group(torch.device("cpu"))
+        self.generator = torch.Generator().manual_seed(settings.seed)
+        self.network = Network(
+            feature_set.size,
+            settings.l1,
+            settings.l2,
+            self.generator,
+            min(feature_set.max_active, feature_set.size),
+            feature_set.virtual(),
+        )
+        self.rows_optimizer = RowAdam(self.network.w1, settings.optimizer == "rowwise-adam")
+        self.optimizer = torch.optim.Adam(
+            self.network.dense_parameters(),
+            lr=settings.learning_rate,
+            betas=BETAS,
+            eps=EPS,
+            fused=True,
+        )
+        self._layers = FirstLayers(*self.network.sizes, threads, whole=self.group.size > 1)
+
+    def learning_rate(self, done: int, per_epoch: int) -> float:
+        """After ``done`` steps, with ``per_epoch`` in an epoch."""
+        s = self.settings
+        return s.learning_rate * schedules.factor(
+            s.schedule, done, per_epoch, s.epochs, s.lr_decay, s.warmup
+        )
+
+    def step(self, labelled: Labelled, rate: float) -> float:
+        """One step of the optimizer; returns the sum of the losses before it."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad()
+        output = self.network.valued(labelled.batch, self._layers)
+        loss = self.settings.objective.losses(output, labelled.target).sum()
+        (loss / labelled.total).backward()
+        self.network.share_gradient(self._layers)
+        # By another name, in double precision: what is summed over processes is replaced.
+        total = loss.detach().double()
+        gradients = [torch.from_numpy(self._layers.gradient)]
+        gradients += [p.grad for p in self.network.dense_parameters() if p.grad is not None]
+        self.group.sum([total, *gradients])
+        if self.settings.clip_norm:
+            _clip(gradients, self.settings.clip_norm)
+        self.rows_optimizer.step(self._layers, rate)
+        self.optimizer.step()
+        self.network.clip_weights()
+        return float(total)
+
+    @torch.no_grad()
+    def outputs(self, labelled: Labelled) -> torch.Tensor:
+        """Centipawns for the side to move of each position, float32[B * positions]."""
+        return self.network.valued(labelled.batch, self._layers)
+
+    def validate(self, loader: Loader) -> dict[str, float]:
+        """Means over all samples of a dataset.
+
+        Returns
+        -------
+        dict
+            validation_loss, and for triplets right_sign: the share whose value after the move
+            played is lower than after the other one, each seen by the side to move there.
+        """
+        total, right = 0.0, 0
+        triplets = self.settings.objective.positions == 3
+        for labelled in loader.in_order():
+            outputs = self.outputs(labelled)
+            losses = self.settings.objective.losses(outputs, labelled.target)
+            total += float(losses.double().sum())
+            if triplets:
+                _, q, r = outputs.view(-1, 3).unbind(1)
+                right += int((r > q).sum())
+        found = {"validation_loss": total / len(loader)}
+        return found | {"right_sign": right / len(loader)} if triplets else found
+
+    def state(
+        self,
+        epoch: int,
+        running: Running,
+        settings: dict[str, Any],
+        loader: Loader,
+        history: list[dict[str, float]],
+    ) -> Checkpoint:
+        """The checkpoint after ``epoch`` epochs and what is done of the next."""
+        return Checkpoint(
+            feature_set=self.settings.feature_set,
+            settings=settings,
+            epoch=epoch,
+            running=running,
+            model=dict(self.network.state_dict()),
+            optimizer={
+                "rows": self.rows_optimizer.state_dict(),
+                "dense": self.optimizer.state_dict(),
+            },
+            activations=self.mean_activations(loader),
+            generator=self.generator.get_state(),
+            history=history,
+            files=self.feature_set.contents,
+            blocks=fingerprint.of_blocks(self.feature_set),
+        )
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Continues where a checkpoint stopped."""
+        self.network.load_state_dict(checkpoint.model)
+        self.rows_optimizer.load_state_dict(checkpoint.optimizer["rows"])
+        self.optimizer.load_state_dict(checkpoint.optimizer["dense"])
+        self.generator.set_state(checkpoint.generator)
+
+    def start_from(self, checkpoint: Checkpoint, path: Path) -> None:
+        """Begins with the net of another run.
+
+        Raises
+        ------
+        UserError
+            When it has another feature set or other sizes.
+        """
+        there = f"{checkpoint.feature_set} {checkpoint.sizes}"
+        here = f"{self.settings.feature_set} {self.network.sizes}"
+        if there != here:
+            raise UserError(
+                f"{path} holds a net of {there}, not of {here} (features, l1, l2); start from one "
+                "of the same shape"
+            )
+        self.network.load_state_dict(checkpoint.model)
+
+    @torch.no_grad()
+    def mean_activations(self, loader: Loader) -> torch.Tensor:
+        """Mean outputs of the first layer, float32[2M], over a fixed random choice of positions."""
+        batches = max(CALIBRATION // loader.batch_size, 1)
+        total, positions = torch.zeros(2 * self.settings.l1, dtype=torch.float64), 0
+        for labelled in islice(loader.shuffled(self.settings.seed, 0), batches):
+            weights = self.network.rows().numpy(), self.network.b1.numpy()
+            found = self._layers.accumulators(*weights, labelled.batch)
+            total += torch.from_numpy(found).double().sum(0)
+            positions += len(labelled.batch)
+        return (total / positions).float()
+
+
+def _clip(gradients: list[torch.Tensor], longest: float) -> None:
+    """Shortens all gradients together to a length (L2)."""
+    length = torch.stack([gradient.norm() for gradient in gradients]).norm()
+    if length > longest:
+        for gradient in gradients:
+            gradient.mul_(longest / length)

@@ -1,0 +1,103 @@
+"""Vector kernels of the dense second layer in training; see :mod:`nnuelab.nnue.simd`.
+
+They work on a panel of COLUMNS columns and TOGETHER positions, whose values stay in registers: 16
+of the 32 that AVX-512 has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from nnuelab.nnue.simd import _FLOATS, _I64, COLUMNS, _load, _splat, _store
+
+TOGETHER = 4  # positions
+_ROW = 4 * COLUMNS  # bytes
+
+
+def _scalar(builder: Any, base: Any, position: int, outputs: Any, o: Any) -> Any:
+    """Element [position, o] of float32[TOGETHER, outputs], in all lanes."""
+    place = builder.add(builder.mul(outputs, _I64(position)), o)
+    place = builder.add(base, builder.shl(place, _I64(2)))
+    return _splat(builder, _load(builder, place, ir.FloatType(), 4), COLUMNS)
+
+
+def _row_of(builder: Any, base: Any, stride: Any, i: int) -> Any:
+    return _load(builder, builder.add(base, builder.mul(stride, _I64(i))), _FLOATS, 4)
+
+
+def _fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    kind = ir.FunctionType(_FLOATS, [_FLOATS] * 3)
+    name = f"llvm.fma.v{COLUMNS}f32"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [a, b, c])
+
+
+@intrinsic
+def masked_products(
+    typing_context: Any,
+    z: Any,
+    weights: Any,
+    outputs: Any,
+    x: Any,
+    x_stride: Any,
+    target: Any,
+    stride: Any,
+    total: Any,
+) -> Any:
+    """target[i] = z[i] @ weights where 0 < x[i] < 1, else 0, for TOGETHER i; total += target.
+
+    Addresses of float32: ``z`` [TOGETHER, outputs], ``weights`` [outputs, 64], ``total`` [64];
+    ``x`` and ``target`` are TOGETHER rows of 64, so many bytes apart.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        z, weights, outputs, x, x_stride, target, stride, total = args
+        zero, one = (ir.Constant(_FLOATS, [value] * COLUMNS) for value in (0.0, 1.0))
+        products = [cgutils.alloca_once(builder, _FLOATS) for _ in range(TOGETHER)]
+        for product in products:
+            builder.store(zero, product)
+        with cgutils.for_range(builder, outputs) as loop:
+            place = builder.add(weights, builder.mul(loop.index, _I64(_ROW)))
+            row = _load(builder, place, _FLOATS, 4)
+            for i, product in enumerate(products):
+                scalar = _scalar(builder, z, i, outputs, loop.index)
+                builder.store(_fma(builder, scalar, row, builder.load(product)), product)
+        added = _load(builder, total, _FLOATS, 4)
+        for i, product in enumerate(products):
+            value = _row_of(builder, x, x_stride, i)
+            inside = builder.and_(
+                builder.fcmp_ordered(">", value, zero), builder.fcmp_ordered("<", value, one)
+            )
+            found = builder.select(inside, builder.load(product), zero)
+            _store(builder, found, builder.add(target, builder.mul(stride, _I64(i))), 4)
+            added = builder.fadd(added, found)
+        _store(builder, added, total, 4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 8), generate
+
+
+@intrinsic
+def add_outer(typing_context: Any, z: Any, x: Any, x_stride: Any, outputs: Any, target: Any) -> Any:
+    """target[o] += sum over TOGETHER i of z[i, o] x[i], for all o.
+
+    Addresses of float32: ``z`` [TOGETHER, outputs], ``target`` [outputs, 64]; ``x`` are TOGETHER
+    rows of 64, ``x_stride`` bytes apart.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        z, x, x_stride, outputs, target = args
+        values = [_row_of(builder, x, x_stride, i) for i in range(TOGETHER)]
+        with cgutils.for_range(builder, outputs) as loop:
+            place = builder.add(target, builder.mul(loop.index, _I64(_ROW)))
+            row = _load(builder, place, _FLOATS, 4)
+            for i, value in enumerate(values):
+                row = _fma(builder, _scalar(builder, z, i, outputs, loop.index), value, row)
+            _store(builder, row, place, 4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate

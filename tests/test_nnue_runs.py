@@ -1,0 +1,304 @@
+"""Runs: killed and continued, stopped early, fine-tuned, in several processes, on bad input."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from nnuelab import data
+from nnuelab.errors import UserError
+from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue.losses import PQR, Objective, Scores, Triplet
+from nnuelab.nnue.trainer import Settings
+from nnuelab.nnue.training import train
+from tests.nnue_data import write_datasets
+
+SETTINGS = Settings("H+V", l1=72, l2=8, epochs=3, batch_size=256, learning_rate=1e-3, lr_decay=0.9)
+Data = tuple[Path, Path]
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    return write_datasets(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def greedy(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """Games whose moves take what can be taken."""
+    return write_datasets(tmp_path_factory.mktemp("greedy"), greedy=True)
+
+
+def run(settings: Settings, data: Data, folder: Path, **options: object) -> str:
+    done = train(settings, *data, folder / "checkpoint.pt", folder / "history.csv", 1, **options)  # type: ignore[arg-type]
+    return done.digest()
+
+
+def history(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "history.csv")
+
+
+COMMAND = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from nnuelab.nnue.losses import METHODS
+from tests.test_nnue_runs import SETTINGS, run
+train, validation, folder, method = sys.argv[1:]
+settings = replace(SETTINGS, epochs=40, objective=METHODS[method]())
+run(settings, (Path(train), Path(validation)), Path(folder), save_seconds=0.0)
+"""
+
+
+def kill_at(wait: float, data: Data, folder: Path, method: str) -> bool:
+    """Starts a run, and kills it so many seconds after it has written a checkpoint."""
+    partial = folder / "checkpoint.pt.partial"
+    before = partial.stat().st_mtime_ns if partial.exists() else 0
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *map(str, data), str(folder), method]
+    )
+    while process.poll() is None:
+        if partial.exists() and partial.stat().st_mtime_ns > before:
+            time.sleep(wait)
+            break
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    return process.wait() == -signal.SIGKILL
+
+
+def check_kills(waits: list[float], data: Data, tmp_path: Path, method: str) -> None:
+    objective: Objective = {"scores": Scores(), "pqr": PQR()}[method]
+    settings = replace(SETTINGS, epochs=40, objective=objective)
+    expected = run(settings, data, tmp_path / "whole")
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    kills = sum(kill_at(wait, data, folder, method) for wait in waits)
+    assert kills > len(waits) // 2
+    assert run(settings, data, folder) == expected
+    columns = ["epoch", "train_loss", "validation_loss", "learning_rate"]
+    pd.testing.assert_frame_equal(history(folder)[columns], history(tmp_path / "whole")[columns])
+
+
+def test_a_killed_run_continues_to_the_same_net(datasets: Data, tmp_path: Path) -> None:
+    check_kills([0.05, 0.2], datasets, tmp_path, "pqr")
+
+
+@pytest.mark.slow
+def test_twenty_kills_change_nothing(datasets: Data, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    check_kills([float(wait) for wait in rng.uniform(0, 0.4, 20)], datasets, tmp_path, "scores")
+
+
+def test_a_run_continues_within_an_epoch(
+    datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped after each of its checkpoints in turn."""
+    expected = run(SETTINGS, datasets, tmp_path / "whole")
+    folder, written = tmp_path / "stopped", 0
+    write = checkpoints.Checkpoint.write
+
+    def write_and_stop(self: checkpoints.Checkpoint, path: Path) -> None:
+        write(self, path)
+        raise KeyboardInterrupt
+
+    within = 0
+    while not (folder / "checkpoint.pt").exists():
+        monkeypatch.setattr(checkpoints.Checkpoint, "write", write_and_stop)
+        try:
+            assert run(SETTINGS, datasets, folder, save_seconds=0.0) == expected
+        except KeyboardInterrupt:
+            written += 1
+            within += checkpoints.read(folder / "checkpoint.pt.partial").running.batches > 0
+    assert within == 3 * 6  # of 7 batches, the last one ends the epoch
+    assert written == within + 3
+
+
+@pytest.mark.parametrize("method", [PQR(), Triplet()])
+def test_triplets_depend_on_the_seed_alone(
+    datasets: Data, tmp_path: Path, method: Objective
+) -> None:
+    settings = replace(SETTINGS, epochs=1, objective=method)
+    first = run(settings, datasets, tmp_path / "a")
+    again = train(settings, *datasets, tmp_path / "b.pt", tmp_path / "b.csv", 3)
+    assert again.digest() == first
+    assert run(replace(settings, seed=2), datasets, tmp_path / "c") != first
+
+
+def test_pqr_learns_which_move_is_better(greedy: Data, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, feature_set="ALL", l1=32, objective=PQR(), learning_rate=5e-3)
+    run(replace(settings, learning_rate=1e-12), greedy, tmp_path / "untrained")
+    run(settings, greedy, tmp_path / "trained")
+    untrained, trained = history(tmp_path / "untrained"), history(tmp_path / "trained")
+    assert list(trained)[:4] == ["epoch", "train_loss", "validation_loss", "right_sign"]
+    assert trained["right_sign"].max() > untrained["right_sign"].iloc[-1] + 0.1
+    assert trained["right_sign"].max() > 0.65
+
+
+def test_a_filter_by_legal_moves_trains_on_fewer_and_validates_on_the_same(
+    datasets: Data, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, epochs=1, learning_rate=1e-12)
+    losses = []
+    for quantile in (0.0, 0.75):
+        folder = tmp_path / str(quantile)
+        run(replace(settings, objective=PQR(moves_quantile=quantile)), datasets, folder)
+        losses.append(history(folder).iloc[0])
+    assert losses[0]["validation_loss"] == pytest.approx(losses[1]["validation_loss"], rel=1e-6)
+    assert losses[0]["train_loss"] != losses[1]["train_loss"]
+
+
+def test_fine_tuning_begins_with_the_net_of_a_checkpoint(datasets: Data, tmp_path: Path) -> None:
+    run(SETTINGS, datasets, tmp_path)
+    start = tmp_path / "checkpoint.pt"
+    tiny = replace(SETTINGS, epochs=1, learning_rate=1e-12, objective=PQR(), seed=9)
+    run(tiny, datasets, tmp_path / "tuned", start=start)
+    before = checkpoints.read(start)
+    after = checkpoints.read(tmp_path / "tuned" / "checkpoint.pt")
+    for name, tensor in before.model.items():
+        torch.testing.assert_close(after.model[name], tensor, rtol=0, atol=1e-9)
+    assert len(after.history) == 1
+    with pytest.raises(UserError, match=r"from_sha256 .* there, '' here"):
+        run(tiny, datasets, tmp_path / "tuned")
+
+
+def test_fine_tuning_needs_a_net_of_the_same_shape(datasets: Data, tmp_path: Path) -> None:
+    run(replace(SETTINGS, epochs=1), datasets, tmp_path)
+    start = tmp_path / "checkpoint.pt"
+    for other in (replace(SETTINGS, feature_set="H"), replace(SETTINGS, l1=8)):
+        with pytest.raises(UserError, match=r"a net of H\+V \(192, 72, 8\), not of"):
+            run(other, datasets, tmp_path / "other", start=start)
+    with pytest.raises(UserError, match=r"there is no checkpoint .*none.pt to start from"):
+        run(SETTINGS, datasets, tmp_path / "other", start=tmp_path / "none.pt")
+
+
+def test_an_early_stop_keeps_the_best_net(datasets: Data, tmp_path: Path) -> None:
+    """A rate that is far too high from the third epoch on."""
+    settings = replace(SETTINGS, epochs=30, patience=3, learning_rate=1e-3, lr_decay=1.9)
+    run(settings, datasets, tmp_path)
+    losses = history(tmp_path)["validation_loss"]
+    best = int(losses.idxmin())
+    assert len(losses) == best + 1 + 3 < 30
+    kept = checkpoints.read(tmp_path / "checkpoint.pt")
+    assert kept.epoch == best + 1
+    digest = run(settings, datasets, tmp_path)  # it is done
+    assert digest == kept.digest()
+    assert len(history(tmp_path)) == len(losses)
+    assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob("*.best"))
+    plain = replace(settings, epochs=best + 1, patience=0)
+    assert run(plain, datasets, tmp_path / "plain") == digest
+
+
+def test_more_epochs_are_another_run_where_the_schedule_depends_on_them(
+    datasets: Data, tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, epochs=1, schedule="cosine")
+    run(settings, datasets, tmp_path)
+    with pytest.raises(UserError, match="epochs 1 there, 2 here"):
+        run(replace(settings, epochs=2), datasets, tmp_path)
+
+
+def test_the_schedule_is_that_of_the_steps(datasets: Data, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, epochs=2, schedule="cosine", warmup=3)
+    run(settings, datasets, tmp_path)
+    rates = history(tmp_path)["learning_rate"].tolist()  # of the last of 7 steps, of 14
+    assert rates == pytest.approx([1e-3 * (1 + np.cos(np.pi * done / 14)) / 2 for done in (6, 13)])
+
+
+def test_gradients_are_clipped(datasets: Data, tmp_path: Path) -> None:
+    digests = {
+        norm: run(replace(SETTINGS, epochs=1, clip_norm=norm), datasets, tmp_path / str(norm))
+        for norm in (0.0, 1e-6, 1e6)
+    }
+    assert digests[0.0] == digests[1e6] != digests[1e-6]
+
+
+def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_batch(
+    datasets: Data, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=r"the loss became nan .* the batch, in .*nan.npy"):
+        run(replace(SETTINGS, learning_rate=1e38), datasets, tmp_path)
+    assert not (tmp_path / "checkpoint.pt").exists()
+    assert len(data.open(tmp_path / "checkpoint.pt.nan.npy").records) == 256
+
+
+def test_a_damaged_dataset_stops_with_the_place(datasets: Data, tmp_path: Path) -> None:
+    records = np.load(datasets[0])
+    records["pieces_low"][701] = 0
+    np.save(tmp_path / "damaged.npy", records)
+    for objective in (Scores(), PQR()):
+        settings = replace(SETTINGS, objective=objective)
+        with pytest.raises(
+            UserError, match=r"damaged\.npy: the position after ply \d+ of game \d+ is damaged"
+        ):
+            run(settings, (tmp_path / "damaged.npy", datasets[1]), tmp_path / "out")
+
+
+def test_triplets_need_moves(datasets: Data, tmp_path: Path) -> None:
+    records = np.load(datasets[0])
+    records["move"] = 0
+    np.save(tmp_path / "none.npy", records)
+    with pytest.raises(UserError, match="no position with its move and another legal one"):
+        run(replace(SETTINGS, objective=PQR()), (tmp_path / "none.npy", datasets[1]), tmp_path)
+
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+from pathlib import Path
+from nnuelab.errors import UserError
+from tests.test_nnue_runs import SETTINGS, run
+try:
+    run(SETTINGS, (Path(sys.argv[1]), Path(sys.argv[2])), Path(sys.argv[3]))
+except UserError as error:
+    print(error)
+    sys.exit(1)
+"""
+
+
+def test_a_full_disk_is_one_clear_line(datasets: Data, tmp_path: Path) -> None:
+    """A file can't grow beyond less than a checkpoint."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, *map(str, datasets), str(tmp_path)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith(f"can't write {tmp_path}/checkpoint.pt.partial: ")
+    assert done.stdout.count("\n") == 1
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+TOGETHER = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tests.test_nnue_runs import SETTINGS, run
+run(SETTINGS, (Path(sys.argv[1]), Path(sys.argv[2])), Path(sys.argv[3]))
+"""
+
+
+def test_two_processes_have_the_loss_curve_of_one(datasets: Data, tmp_path: Path) -> None:
+    run(SETTINGS, datasets, tmp_path / "one")
+    script = tmp_path / "together.py"
+    script.write_text(TOGETHER)
+    root = Path(__file__).resolve().parents[1]
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    subprocess.run(
+        [sys.executable, *command, *map(str, datasets), str(tmp_path / "two")],
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+    )
+    one, two = history(tmp_path / "one"), history(tmp_path / "two")
+    for column in ("train_loss", "validation_loss"):
+        np.testing.assert_allclose(one[column], two[column], rtol=1e-3)
