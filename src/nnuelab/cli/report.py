@@ -57,23 +57,62 @@ def inspect(
     path: Annotated[Path, typer.Argument(help="Any file that a stage reads or makes.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     blocks: Blocks = None,
+    plot: Annotated[Path | None, typer.Option(help="Figure, .svg, .png or .html.")] = None,
+    positions: Annotated[
+        Path | None, typer.Option(help="For a net: a dataset to try its neurons on.")
+    ] = None,
 ) -> None:
     """Tell what a file is, where it came from, and what is in it.
 
-    Example: nnuelab inspect results/data/train.npy
+    Example: nnuelab inspect results/axis_table.csv --plot axis.svg
     """
     import json as encoder
 
     from rich.console import Console
 
+    from nnuelab import artifacts
     from nnuelab.report import inspect as summaries
     from nnuelab.report import render
 
-    summary = summaries.inspect(path)
+    if plot is not None:
+        from nnuelab.report import inspect_plots as figures
+
+        figures.check(plot)
+        artifacts.check_apart([path], [plot])
+    summary = summaries.inspect(path, positions)
+    if plot is not None:
+        figures.save(plot, figures.figure(summary))
     if json:
         print(encoder.dumps(summary.to_json(), indent=2, default=str))
     else:
         render.show(summary, Console())
+
+
+@app.command()
+def diff(
+    a: Annotated[Path, typer.Argument(help="A net, dataset, tournament, table or ratings.")],
+    b: Annotated[Path, typer.Argument(help="Another of the same kind.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    positions: Annotated[
+        Path | None, typer.Option(help="For nets: a dataset whose positions both evaluate.")
+    ] = None,
+) -> None:
+    """Tell what differs between two files, and by how much.
+
+    Example: nnuelab diff results/nets/ALL/1/net.nnue results/nets/ALL/2/net.nnue
+    """
+    import json as encoder
+
+    from rich.console import Console
+
+    from nnuelab.report import diff as differences
+    from nnuelab.report import render
+
+    found = differences.diff(a, b, positions)
+    if json:
+        print(encoder.dumps(found.to_json(), indent=2, default=str))
+    else:
+        render.show_difference(found, a, b, Console())
 
 
 @params.command()

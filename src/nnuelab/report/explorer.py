@@ -32,7 +32,7 @@ def explore(positions: dict[str, str], nets: Sequence[NetFiles]) -> dict[str, An
     records = np.zeros(len(positions), RECORD)
     for i, fen in enumerate(positions.values()):
         records[i] = from_fen(fen)
-    sets = {net.net.feature_set: net.net.features for net in reversed(nets)}
+    sets = {net.net.feature_set: net.net.features for net in nets}
     terms: dict[str, list[list[list[str]]]] = {}
     for feature_set in sets.values():
         terms |= active(feature_set, records)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.report import table
+from nnuelab.report import details, table
 
 MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
 TEXT = (".pgn", ".epd", ".fen")
@@ -28,6 +28,8 @@ KNOWN += "ratings and tables (.csv), histories (.csv), verifications and provena
 KNOWN += "and all that have provenance beside them"
 
 Table = list[dict[str, Any]]
+
+CROSS, BOARDS = "cross table (percent)", "sample positions"
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,14 @@ class Summary:
         }
 
 
-def inspect(path: Path) -> Summary:
+def inspect(path: Path, positions: Path | None = None) -> Summary:
     """Summarizes a file of any kind that the stages make or read.
+
+    Parameters
+    ----------
+    path : Path
+    positions : Path, optional
+        A dataset to try the neurons of a net on; by default that of the workflow the net is of.
 
     Raises
     ------
@@ -82,6 +90,8 @@ def inspect(path: Path) -> Summary:
         raise UserError(f"{path} is empty; make it again")
     try:
         summary = _reader(path)(path)
+        if summary.kind == "net":
+            _try_neurons(summary, positions)
     except UserError:
         raise
     except (ValueError, KeyError, EOFError, csv.Error) as error:
@@ -178,12 +188,20 @@ def _games(path: Path) -> Summary:
             "games": score["games"],
             "wins": score["wins"],
             "draws": score["draws"],
-            "score": round((score["wins"] + score["draws"] / 2) / score["games"], 4),
+            "score": round(_share(score), 4),
         }
         for name, score in (busiest if tournament else busiest[:10])
     ]
     title = "players" if tournament or len(busiest) <= 10 else "busiest players"
-    return Summary(path, "tournament" if tournament else "games", facts, {title: rows})
+    tables = {title: rows}
+    if tournament:
+        best = sorted(players, key=lambda name: -_share(players[name]))
+        tables[CROSS] = details.cross(path, best)
+    return Summary(path, "tournament" if tournament else "games", facts, tables)
+
+
+def _share(score: Counter[str]) -> float:
+    return (score["wins"] + score["draws"] / 2) / score["games"]
 
 
 def _is_tournament(players: dict[str, Counter[str]]) -> bool:
@@ -237,7 +255,8 @@ def _dataset(path: Path) -> Summary:
             f"{wins:.1%} won, {draws:.1%} drawn, {1 - wins - draws:.1%} lost"
         )
     first = dataset.to_pandas(5).to_dict("records")
-    return Summary(path, "dataset", facts, {"first positions": first})
+    tables = {"first positions": first, BOARDS: details.boards(records)}
+    return Summary(path, "dataset", facts, tables)
 
 
 # Nets
@@ -308,7 +327,27 @@ def _net(path: Path) -> Summary:
                 "at_limit": int(np.sum((array == limit.min) | (array == limit.max))),
             }
         )
-    return Summary(path, "net", facts, {"arrays": rows}, dict(net.provenance) or None)
+    more, strongest = details.features(net)
+    tables = {"arrays": rows, "features with the largest weights": strongest}
+    return Summary(path, "net", facts | more, tables, dict(net.provenance) or None)
+
+
+def _try_neurons(summary: Summary, positions: Path | None) -> None:
+    """Adds what the neurons do on positions, where there are some."""
+    from nnuelab.nnue.netfile import read_net
+
+    path = summary.path.absolute()
+    if positions is None and len(path.parents) > 3:
+        # The workflow's nets are results/nets/SET/SEED/net.nnue.
+        positions = path.parents[3] / "data" / "validation.npy"
+        if not positions.is_file():
+            positions = None
+    if positions is None:
+        summary.facts["dead_neurons"] = "unknown without positions; give --positions DATA"
+        return
+    more, rows = details.neurons(read_net(summary.path), positions)
+    summary.facts.update(more)
+    summary.tables["neurons with the most influence"] = rows
 
 
 # Tables

@@ -38,7 +38,8 @@ class Figure:
     spec: dict[str, Any]
 
 
-def _figure(name: str, title: str, caption: str, chart: Any, height: int = HEIGHT) -> Figure:
+def figure(name: str, title: str, caption: str, chart: Any, height: int = HEIGHT) -> Figure:
+    """A chart as wide as its place; ``height`` in pixels."""
     chart = chart.properties(width="container", height=height, description=f"{title}. {caption}")
     return Figure(name, title, caption, chart.to_dict())
 
@@ -108,7 +109,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
     )
     zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[4, 4], opacity=0.6, aria=False)
     chart = alt.layer(zero.encode(x=alt.datum(0)), seeds, games, points.add_params(_zoom("x")))
-    return _figure(
+    return figure(
         "elo",
         "Elo with both errors",
         "Thick: 95 % interval of the games, for these very nets. Thin: with new trainings, too; "
@@ -151,7 +152,7 @@ def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
         )
         .add_params(_zoom())
     )
-    return _figure(
+    return figure(
         "loss",
         "Validation loss over epochs",
         "One line for each net; dashes tell the seeds.",
@@ -199,7 +200,7 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
         )
         .add_params(_zoom())
     )
-    return _figure(
+    return figure(
         "errors",
         "Error of the integer nets",
         "How far the evaluation in integers is from that of the float net, on the same positions.",
@@ -229,7 +230,7 @@ def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
         ]
     )
-    return _figure(
+    return figure(
         "loss-elo",
         "Elo against validation loss",
         "Means over the seeds. Where the points fall on a line, the loss tells the strength.",
@@ -278,7 +279,7 @@ def pareto(
         ],
     )
     chart = alt.layer(line, dots.add_params(_zoom()))
-    return _figure("pareto", f"Elo against {cost}", caption, chart)
+    return figure("pareto", f"Elo against {cost}", caption, chart)
 
 
 def grid(rows: Sequence[Row], column: str, title: str) -> Figure | None:
@@ -304,7 +305,7 @@ def grid(rows: Sequence[Row], column: str, title: str) -> Figure | None:
         text=alt.Text("value:Q", format=".5~g"),
         color=alt.condition(f"datum.value > {middle}", alt.value("black"), alt.value("white")),
     )
-    return _figure(f"grid-{column}", f"{title} by size", "One cell for each net.", cells + text)
+    return figure(f"grid-{column}", f"{title} by size", "One cell for each net.", cells + text)
 
 
 def updates(rows: Sequence[Row]) -> Figure | None:
@@ -347,7 +348,7 @@ def updates(rows: Sequence[Row]) -> Figure | None:
             tooltip=[tip, alt.Tooltip("rows:Q", title="published, both", format=".2f")],
         )
     )
-    return _figure(
+    return figure(
         "updates",
         "What a move changes",
         "Ours are means of one accumulator over all legal moves. The study's mix the two players' "
@@ -384,7 +385,7 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
         )
         .add_params(_zoom())
     )
-    return _figure(
+    return figure(
         "neurons",
         "How busy the neurons are",
         "Each net's neurons in order; at 0 % a neuron is dead.",

@@ -2,43 +2,93 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
+from rich.columns import Columns
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from nnuelab.report import table
-from nnuelab.report.inspect import Summary
+from nnuelab.report.diff import Difference
+from nnuelab.report.inspect import BOARDS, Summary
 
 
 def show(summary: Summary, console: Console) -> None:
     """Prints what it is, what is in it, and where it came from."""
     size = summary.path.stat().st_size
     console.print(f"[bold]{summary.path}[/bold]: {summary.kind}, {size:,} bytes", highlight=False)
-    if summary.facts:
-        console.print(_pairs({name.replace("_", " "): v for name, v in summary.facts.items()}))
+    _facts(summary.facts, console)
     for title, rows in summary.tables.items():
         if not rows:
             continue
         console.print(f"\n[bold]{title}[/bold]")
-        if summary.kind == "table":
+        if title == BOARDS:
+            console.print(_boards(rows))
+        elif summary.kind == "table":
             text = [{k: table.cell(k, v) for k, v in row.items()} for row in rows]
-            console.print(_grid(*table.readable(text, narrow=True)))
+            _print(*table.readable(text, narrow=True), console)
             if table.has_published(text):
                 console.print(f"\n{table.PUBLISHED_NOTE}", highlight=False)
         else:
-            console.print(_grid(list(rows[0]), [[_text(v) for v in row.values()] for row in rows]))
+            _print(list(rows[0]), [[_text(v) for v in row.values()] for row in rows], console)
     if summary.provenance:
         console.print("\n[bold]where it came from[/bold]")
         console.print(_pairs(_flat(summary.provenance)))
 
 
+def show_difference(found: Difference, a: Path, b: Path, console: Console) -> None:
+    """Prints what differs between two files."""
+    console.print(f"[bold]a[/bold] {a}\n[bold]b[/bold] {b}", highlight=False)
+    _facts(found.facts, console)
+    for title, rows in found.tables.items():
+        console.print(f"\n[bold]{title}[/bold]" + ("" if rows else ": none"), highlight=False)
+        if rows:
+            _print(list(rows[0]), [[_text(v) for v in row.values()] for row in rows], console)
+
+
+def _facts(facts: dict[str, Any], console: Console) -> None:
+    if facts:
+        console.print(_pairs({name.replace("_", " "): v for name, v in facts.items()}))
+
+
+def _print(head: list[str], body: list[list[str]], console: Console) -> None:
+    """Prints a table; one with too many numbers in parts, each with the first column."""
+    first = min(max(len(line[0]) for line in body), console.width // 3)
+    parts, used = [[0]], first
+    for i in range(1, len(head)):
+        # Words wrap, numbers don't.
+        numeric = _numeric([line[i] for line in body])
+        width = 2 + max(len(head[i]), *(len(line[i]) for line in body)) if numeric else 2
+        if len(parts[-1]) > 1 and used + width > console.width:
+            parts.append([0])
+            used = first
+        parts[-1].append(i)
+        used += width
+    for number, part in enumerate(parts):
+        if number:
+            console.print()
+        console.print(_grid([head[i] for i in part], [[line[i] for i in part] for line in body]))
+
+
+def _boards(rows: list[dict[str, Any]]) -> Columns:
+    """Boards side by side, as many as fit, each with what is known of it."""
+    return Columns(
+        [
+            Text(f"{row['board']}\n\nscore {_text(row['score'])}, played {_text(row['move'])}")
+            for row in rows
+        ],
+        padding=(0, 4),
+    )
+
+
 def _grid(head: list[str], body: list[list[str]]) -> Table:
     grid = Table(box=None, pad_edge=False, header_style="italic")
     for i, title in enumerate(head):
-        numeric = all(_is_number(line[i].split(" ")[0]) for line in body)
+        numeric = _numeric([line[i] for line in body])
         justify: Literal["right", "left"] = "right" if numeric else "left"
-        grid.add_column(title.replace("_", " "), justify=justify, no_wrap=numeric)
+        grid.add_column(title.replace("_", " "), justify=justify, no_wrap=numeric, overflow="fold")
     for line in body:
         grid.add_row(*line)
     return grid
@@ -76,6 +126,11 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _numeric(cells: list[str]) -> bool:
+    """Whether all are numbers, with their errors behind them or without."""
+    return all(_is_number(cell.split(" ")[0]) for cell in cells)
 
 
 def _is_number(text: str) -> bool:
