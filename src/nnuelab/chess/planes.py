@@ -19,8 +19,8 @@ from nnuelab.chess.moves import (
     PROMOTION,
     pack,
 )
-from nnuelab.chess.position import BISHOP, KING, KNIGHT, NO_SQUARE, PAWN, QUEEN, ROOK
 from nnuelab.chess.movetext import ANY_PIECE, CASTLES_LONG, NO_MOVE
+from nnuelab.chess.position import BISHOP, KING, KNIGHT, NO_SQUARE, PAWN, QUEEN, ROOK
 from nnuelab.jit import at, inline, jit, lsb
 
 BOARD = np.dtype(

@@ -12,7 +12,7 @@ Python does better: a start position other than the usual one. What a game is:
 
 import numpy as np
 
-from nnuelab.chess import movetext, moves, planes
+from nnuelab.chess import moves, movetext, planes
 from nnuelab.data.pgn_bytes import (
     BASIS,
     BRACKET,

@@ -65,7 +65,7 @@ def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
     if first.kind != second.kind:
         raise UserError(f"{a} is of the kind {first.kind}, {b} of the kind {second.kind}")
     makers: dict[str, Callable[[Difference, Summary, Summary], None]] = {
-        "net": lambda found, *both: _nets(found, *both, positions),
+        "net": lambda found, one, other: _nets(found, one, other, positions),
         "dataset": _datasets,
         "tournament": _tournaments,
         "table": _tables,
@@ -142,7 +142,9 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
         "evaluation_mean_cp": round(float(change.mean()), 2),
         "evaluation_rms_cp": round(float(np.sqrt(np.mean(change.astype(float) ** 2))), 2),
         "evaluation_max_cp": int(np.abs(change).max()),
-        "correlation": round(float(np.corrcoef(*said)[0, 1]), 5) if len(records) > 1 else None,
+        "correlation": round(float(np.corrcoef(said[0], said[1])[0, 1]), 5)
+        if len(records) > 1
+        else None,
     }
     found.tables["positions that they evaluate most differently"] = [
         {"fen": to_fen(records[i]), "a": int(said[0][i]), "b": int(said[1][i])}
