@@ -17,6 +17,17 @@ try:
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
+# What was fetched stays what it is, whatever the way to it: no parameters of the rules, because a
+# new one would have gigabytes fetched again.
+os.environ["NNUELAB_MIRROR"] = settings.data.mirror or ""
+os.environ["NNUELAB_MAX_RATE"] = str(settings.data.max_rate)
+
+
+envvars:
+    "NNUELAB_MIRROR",
+    "NNUELAB_MAX_RATE",
+
+
 EXPRESSIONS = {
     folder_of(name): name
     for experiment in settings.experiments.values()
@@ -44,6 +55,12 @@ def code(module, sets=(), files=()):
     """Content hash of what a job runs: a module with its imports, the blocks of its sets, files."""
     blocks = {file for expression in sets for file in block_files(expression)}
     return code_hash(module, [*blocks, *files])
+
+
+def pinned(name):
+    """The checksum that the settings know of a download, as an option."""
+    known = settings.data.sha256
+    return f"--sha256 {known[name]}" if name in known else ""
 
 
 def of_nets(experiment, file):

@@ -61,20 +61,6 @@ rule book:
         "nnuelab book --output {output.openings} {params.options} --workers {threads} 2> {log}"
 
 
-# What was fetched stays what it is, whatever the code and the way to it: no parameter of the rules,
-# because a new one would have gigabytes fetched again.
-FETCH = f"--max-rate {settings.data.max_rate}" + (
-    f" --mirror {settings.data.mirror}" if settings.data.mirror else ""
-)
-
-
-def pinned(name):
-    """The checksum that the settings know of a download."""
-    return (
-        f"--sha256 {settings.data.sha256[name]}" if name in settings.data.sha256 else ""
-    )
-
-
 rule puzzles:
     output:
         puzzles="results/puzzles/lichess_db_puzzle.csv.zst",
@@ -87,7 +73,7 @@ rule puzzles:
     message:
         "Puzzles of the Lichess database; progress in {log}"
     shell:
-        "nnuelab download --source puzzles {FETCH} {params.pinned}"
+        "nnuelab download --source puzzles {params.pinned}"
         " --output {output.puzzles} 2> {log}"
 
 
@@ -130,7 +116,7 @@ rule download:
     message:
         "Games: {wildcards.part}; progress in {log}"
     shell:
-        "nnuelab download --source {params.source} --part {wildcards.part} {FETCH} {params.pinned}"
+        "nnuelab download --source {params.source} --part {wildcards.part} {params.pinned}"
         " --output {output.games} 2> {log}"
 
 
