@@ -84,7 +84,7 @@ def test_help_shows_an_example_of_every_command() -> None:
 
 def test_every_command_that_reads_a_net_or_an_expression_finds_blocks_of_ones_own() -> None:
     named = {"net", "nets", "features", "expression", "checkpoint", "players"}
-    others = {"nnuelab net convert", "nnuelab inspect", "nnuelab report"}
+    others = {f"nnuelab {name}" for name in ("net convert", "inspect", "diff", "report")}
     found = set()
     for name, function in registered().items():
         annotations = typing.get_type_hints(function, include_extras=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
 
@@ -78,6 +78,7 @@ def label(
     ] = 10,
     seed: Annotated[int, typer.Option(help="Seed of the split.")] = 1,
     workers: Annotated[int, typer.Option(min=0, help="Engines; 0: one per core.")] = 0,
+    blocks: Blocks = None,
 ) -> None:
     """Give each sample a score and split them by game.
 
@@ -96,6 +97,8 @@ def label(
     elif labeller is LabellerName.engine:
         from nnuelab.selfplay.labels import engine as this_engine
 
+        given = [file for file in (net, *(blocks or [])) if file is not None]
+        artifacts.check_apart(given, [train, validation])
         chosen = this_engine(net, _limit(depth, nodes, movetime), workers)
     else:
         chosen = labels.pgn if labeller is LabellerName.pgn else labels.result

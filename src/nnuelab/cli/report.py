@@ -96,6 +96,7 @@ def diff(
     positions: Annotated[
         Path | None, typer.Option(help="For nets: a dataset whose positions both evaluate.")
     ] = None,
+    blocks: Blocks = None,
 ) -> None:
     """Tell what differs between two files, and by how much.
 
