@@ -189,6 +189,9 @@ def test_wrong_tables_are_found_out(games):
     rows = features.tables()._owned[0][0]
     white_rook_on_a1 = (0, 6, 0, 0)
     rows[white_rook_on_a1] += 1
+    extracted = features.tables()._owned[1]
+    extracted["rows"][0][white_rook_on_a1[:3]] += 1
+    extracted["squares"][0, 0, 0] += 1
     for name in (
         "extraction = definition",
         "colour flip",

@@ -33,7 +33,7 @@ CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
 WITHOUT = tuple(filter(None, os.environ.get("NNUELAB_WITHOUT", "").split(",")))
 CACHE_LINE = 64  # bytes
 UNUSED_DAYS = 30  # after which kernels of another state of the sources are removed
-KERNEL_ROOMS = ("jit.py", "chess", "features", "data", "nnue", "engine")
+KERNEL_ROOMS = ("jit.py", "vectors.py", "chess", "features", "data", "nnue", "engine")
 
 
 SIMD_PATHS = {
@@ -58,6 +58,10 @@ def _simd_path() -> str:
 
 
 SIMD = _simd_path()
+VBMI2 = SIMD == "avx512" and all(
+    llvmlite.binding.get_host_cpu_features().get(name) for name in ("avx512vbmi", "avx512vbmi2")
+)
+"""Whether bytes of 64 can be permuted and compressed at once: not on the first CPUs of AVX-512."""
 
 
 def _cache_folder() -> Path:

@@ -8,6 +8,7 @@ of :data:`nnuelab.chess.position.POSITION`, ``perspective`` is 0 for White and 1
 import numpy as np
 
 from nnuelab.chess.position import EMPTY, KING, POSITION, set_checkers
+from nnuelab.features.extraction_kernels import extract
 from nnuelab.features.kinds.piece_square_kernels import active_rows, changed_rows, changed_squares
 from nnuelab.features.lists import pack, place, unpack
 from nnuelab.features.tables import COUNT_KEYS, COUNTS, ENEMY_KEYS, KEYS, OWN_KEYS
@@ -120,20 +121,19 @@ def needs_refresh(tables, old, new, perspective):
 
 
 @inline
-def place_pieces(record, position):
-    """Bitboards and mailbox of a dataset record."""
+def place_pieces(occupied, pieces_low, pieces_high, position):
+    """Bitboards and mailbox of a dataset record's fields."""
     position.roles[:] = _ZERO
     position.colors[:] = _ZERO
     position.board[:] = EMPTY
-    occupied = np.uint64(record.occupied)
-    pieces = np.uint64(record.pieces_low)
+    occupied, pieces = np.uint64(occupied), np.uint64(pieces_low)
     n = 0
     while occupied:
         square = lsb(occupied)
         bit = occupied & (~occupied + _ONE)
         occupied ^= bit
         if n == _NIBBLES:
-            pieces = np.uint64(record.pieces_high)
+            pieces = np.uint64(pieces_high)
         piece = np.int64(pieces & _NIBBLE)
         pieces >>= _FOUR
         n += 1
@@ -151,21 +151,40 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
     records : structured array [B]
         With the fields occupied, pieces_low, pieces_high, flags and ep of ``nnuelab.data``.
     stm_out, other_out : int32[B, >= max_active], written
-        Features seen by the side to move and by the other, each once, in no order, then -1.
+        Features seen by the side to move and by the other, each once, in no order, then -1. Those
+        of one list lie side by side.
     stm_n, other_n : int64[B], written
         How many there are.
+
+    Raises
+    ------
+    ValueError
+        When the lists are too few, too short or lie otherwise.
     """
+    least = min(len(stm_out), len(other_out), len(stm_n), len(other_n))
+    if least < len(records) or min(stm_out.shape[1], other_out.shape[1]) < tables.max_active:
+        raise ValueError("there are fewer or shorter lists than the positions' features need")
+    if len(records) == 0:
+        return
+    if stm_out.strides[1] != 4 or other_out.strides[1] != 4:
+        raise ValueError("the features of a list don't lie side by side")
+    fields = records["occupied"], records["pieces_low"], records["pieces_high"], records["flags"]
+    lists = stm_out, other_out, stm_n, other_n
+    extract(tables.extracted, tables.terms.n, fields, lists)
+    if tables.n_called == 0:
+        return
     # A record is a bare pointer to numba: the array is named at each use, or it is freed before.
     scratch = np.zeros(1, POSITION)
     for i in range(len(records)):
-        place_pieces(records[i], scratch[0])
+        place_pieces(fields[0][i], fields[1][i], fields[2][i], scratch[0])
         turn = np.int64(records[i].flags & 1)
         if tables.state != 0:
             scratch[0].turn = turn
             scratch[0].castling = records[i].flags >> 1 & 15
             scratch[0].ep = records[i].ep
             set_checkers(scratch[0])
-        stm_n[i] = active(tables, scratch[0], turn, stm_out[i])
-        other_n[i] = active(tables, scratch[0], 1 - turn, other_out[i])
+        stm_n[i] = _active_called(tables, scratch[0], turn, stm_out[i], stm_n[i])
+        other_n[i] = _active_called(tables, scratch[0], 1 - turn, other_out[i], other_n[i])
+        # They may have used what lies behind their features.
         stm_out[i, stm_n[i] :] = -1
         other_out[i, other_n[i] :] = -1

@@ -16,13 +16,14 @@ def count(records, counts):
     """
     scratch = np.zeros(1, POSITION)
     places = np.empty(MOST_PIECES, np.int64)
+    occupied, low, high = records["occupied"], records["pieces_low"], records["pieces_high"]
     for i in range(len(records)):
-        place_pieces(records[i], scratch[0])
-        occupied = scratch[0].colors[0] | scratch[0].colors[1]
+        place_pieces(occupied[i], low[i], high[i], scratch[0])
+        left = occupied[i]
         n = np.int64(0)
-        while occupied:
-            square = lsb(occupied)
-            occupied &= occupied - np.uint64(1)
+        while left:
+            square = lsb(left)
+            left &= left - np.uint64(1)
             places[n] = np.int64(scratch[0].board[square]) * SQUARES_ON_BOARD + square
             for j in range(n):
                 counts[places[j], places[n]] += 1

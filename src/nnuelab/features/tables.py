@@ -31,7 +31,8 @@ from numba import from_dtype, types
 from nnuelab.chess.position import POSITION
 from nnuelab.features.algebra import FeatureSet, Product
 from nnuelab.features.block import MOST_PIECES, PIECES, SQUARES_ON_BOARD, Classes, Kernels
-from nnuelab.features.kinds.piece_square import PieceSquare
+from nnuelab.features.extraction import EXTRACTED, extracted
+from nnuelab.features.kinds.piece_square import PieceSquare, seen_by
 from nnuelab.features.kinds.sum import Sum
 from nnuelab.jit import address, entry
 
@@ -71,6 +72,7 @@ FEATURES = np.dtype(
         ("size", "i8"),  # number of features
         ("max_active", "i8"),  # bound of the rows that one perspective has active at once
         ("terms", PIECE_SQUARE),  # terms of the sum that are one piece-square block
+        ("extracted", "u8"),  # -> EXTRACTED[terms.n]: the same for batches
         ("n_called", "i8"),
         ("called", "u8"),  # -> TERM[n_called]
         ("add_active", "u8"),  # functions of called_kernels, where there are such terms
@@ -129,6 +131,8 @@ class Tables:
             self.record["state"] |= kernels.state
         self.record["terms"], owned = piece_square_tables(inlined)
         self._owned.append(owned)
+        blocks = np.array([extracted(*block) for block in inlined], EXTRACTED)
+        self.record["extracted"] = self._own(blocks)
         self.record["n_called"] = len(called)
         self.record["called"] = self._own(np.array(called, dtype=TERM))
         if called:
@@ -249,13 +253,3 @@ def piece_square_tables(blocks: list[tuple[np.ndarray, int]]) -> tuple[np.void, 
 
 
 _BITS = np.uint64(1) << np.arange(SQUARES_ON_BOARD, dtype=np.uint64)
-
-
-def seen_by(table: np.ndarray, perspective: int) -> np.ndarray:
-    """A table [12, 64] of what a player sees, by real piece and square.
-
-    Black's perspective swaps colours and turns the board over.
-    """
-    if perspective == 0:
-        return table
-    return table[np.arange(PIECES) ^ 1][:, np.arange(SQUARES_ON_BOARD) ^ 56]

@@ -19,6 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnuelab.jit import SIMD, symbol, table
+from nnuelab.vectors import I8, I16, I32, I64, declared, element, load, splat, store
 
 LANES = 64  # accumulators are a multiple of it; what a pass over one takes at once
 BLOCK = 4  # inputs that the byte dot product takes together
@@ -29,28 +30,7 @@ COLUMNS = 64  # floats of a row that sum_rows adds at once: eight AVX2 registers
 # int16 values that stay in registers while rows are added: half of the registers there are
 _RESIDENT = 256 if SIMD == "avx512" else 128
 
-_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _FLOATS = ir.VectorType(ir.FloatType(), COLUMNS)
-
-
-def _load(builder: Any, place: Any, kind: Any, align: int) -> Any:
-    return builder.load(builder.inttoptr(place, kind.as_pointer()), align=align)
-
-
-def _store(builder: Any, value: Any, place: Any, align: int) -> None:
-    builder.store(value, builder.inttoptr(place, value.type.as_pointer()), align=align)
-
-
-def _element(builder: Any, base: Any, index: Any, kind: Any) -> Any:
-    """The element ``index`` of the array of integers at ``base``."""
-    return builder.load(builder.gep(builder.inttoptr(base, kind.as_pointer()), [index]))
-
-
-def _splat(builder: Any, value: Any, lanes: int) -> Any:
-    vector = ir.VectorType(value.type, lanes)
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, _I32(0))
-    zeros = ir.Constant(ir.VectorType(_I32, lanes), [0] * lanes)
-    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
 
 
 def _clamp(builder: Any, value: Any, low: Any, high: Any, compare: Any) -> Any:
@@ -58,15 +38,11 @@ def _clamp(builder: Any, value: Any, low: Any, high: Any, compare: Any) -> Any:
     return builder.select(compare("<", value, high), value, high)
 
 
-def _declared(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
-    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
-
-
 @contextmanager
 def _loop(builder: Any, count: Any, step: int) -> Iterator[Any]:
     """A loop ``count`` times; gives 0, ``step``, 2 ``step``... as int64."""
     with cgutils.for_range(builder, count) as loop:
-        yield builder.mul(loop.index, _I64(step))
+        yield builder.mul(loop.index, I64(step))
 
 
 # Accumulators ------------------------------------------------------------------------------------
@@ -95,22 +71,22 @@ def _combine(added: int | None, removed: int | None) -> Any:
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             source, target, width, rows, plus, n_plus, minus, n_minus = args
-            stride = builder.mul(width, _I64(2))
+            stride = builder.mul(width, I64(2))
 
             def pass_over(first: Any, count: Any, lanes: int) -> None:
                 """``count`` times ``lanes`` values, beginning with byte ``first``."""
-                vector = ir.VectorType(_I16, lanes)
+                vector = ir.VectorType(I16, lanes)
 
                 def change(total: Any, indices: Any, i: Any, offset: Any, operation: Any) -> None:
-                    index = builder.zext(_element(builder, indices, i, _I32), _I64)
+                    index = builder.zext(element(builder, indices, i, I32), I64)
                     place = builder.add(rows, builder.add(builder.mul(index, stride), offset))
-                    row = _load(builder, place, vector, 2)
+                    row = load(builder, place, vector, 2)
                     builder.store(operation(builder.load(total), row), total)
 
                 total = cgutils.alloca_once(builder, vector)
                 with _loop(builder, count, 2 * lanes) as here:
                     offset = builder.add(first, here)
-                    start = _load(builder, builder.add(source, offset), vector, 2)
+                    start = load(builder, builder.add(source, offset), vector, 2)
                     builder.store(start, total)
                     for fixed, n, indices, operation in (
                         (added, n_plus, plus, builder.add),
@@ -121,13 +97,13 @@ def _combine(added: int | None, removed: int | None) -> Any:
                                 change(total, indices, loop.index, offset, operation)
                         else:
                             for i in range(fixed):
-                                change(total, indices, _I64(i), offset, operation)
-                    _store(builder, builder.load(total), builder.add(target, offset), 2)
+                                change(total, indices, I64(i), offset, operation)
+                    store(builder, builder.load(total), builder.add(target, offset), 2)
 
-            whole = builder.udiv(width, _I64(_RESIDENT))
-            rest = builder.udiv(builder.urem(width, _I64(_RESIDENT)), _I64(LANES))
-            pass_over(_I64(0), whole, _RESIDENT)
-            pass_over(builder.mul(whole, _I64(2 * _RESIDENT)), rest, LANES)
+            whole = builder.udiv(width, I64(_RESIDENT))
+            rest = builder.udiv(builder.urem(width, I64(_RESIDENT)), I64(LANES))
+            pass_over(I64(0), whole, _RESIDENT)
+            pass_over(builder.mul(whole, I64(2 * _RESIDENT)), rest, LANES)
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 8), generate
@@ -152,35 +128,35 @@ table("simd_set_bits", _SET_BITS)
 
 def _numbers_by_table(builder: Any, nonzero: Any, first: Any, place: Any, count: Any) -> None:
     """Appends the numbers of the nonzero blocks, eight at a time."""
-    eight = ir.VectorType(_I16, 8)
-    base = builder.ptrtoint(symbol(builder, "simd_set_bits"), _I64)
-    mask = builder.bitcast(nonzero, _I16)
+    eight = ir.VectorType(I16, 8)
+    base = builder.ptrtoint(symbol(builder, "simd_set_bits"), I64)
+    mask = builder.bitcast(nonzero, I16)
     for half in range(2):
-        byte = builder.and_(builder.lshr(mask, _I16(8 * half)), _I16(255))
-        entry = builder.add(base, builder.shl(builder.zext(byte, _I64), _I64(4)))
+        byte = builder.and_(builder.lshr(mask, I16(8 * half)), I16(255))
+        entry = builder.add(base, builder.shl(builder.zext(byte, I64), I64(4)))
         numbers = builder.add(
-            _load(builder, entry, eight, 2),
-            _splat(builder, builder.trunc(builder.add(first, _I64(8 * half)), _I16), 8),
+            load(builder, entry, eight, 2),
+            splat(builder, builder.trunc(builder.add(first, I64(8 * half)), I16), 8),
         )
         n = builder.load(count)
-        _store(builder, numbers, builder.add(place, builder.shl(n, _I64(1))), 2)
-        builder.store(builder.add(n, builder.zext(builder.ctpop(byte), _I64)), count)
+        store(builder, numbers, builder.add(place, builder.shl(n, I64(1))), 2)
+        builder.store(builder.add(n, builder.zext(builder.ctpop(byte), I64)), count)
 
 
 def _numbers_by_compress(builder: Any, nonzero: Any, first: Any, place: Any, count: Any) -> None:
     """The same, sixteen at a time."""
-    wide = ir.VectorType(_I32, 16)
-    compress = _declared(
+    wide = ir.VectorType(I32, 16)
+    compress = declared(
         builder, "llvm.x86.avx512.mask.compress.v16i32", wide, wide, wide, nonzero.type
     )
     numbers = builder.add(
-        ir.Constant(wide, list(range(16))), _splat(builder, builder.trunc(first, _I32), 16)
+        ir.Constant(wide, list(range(16))), splat(builder, builder.trunc(first, I32), 16)
     )
     numbers = builder.call(compress, [numbers, ir.Constant(wide, [0] * 16), nonzero])
     n = builder.load(count)
-    narrow = builder.trunc(numbers, ir.VectorType(_I16, 16))
-    _store(builder, narrow, builder.add(place, builder.shl(n, _I64(1))), 2)
-    more = builder.zext(builder.ctpop(builder.bitcast(nonzero, _I16)), _I64)
+    narrow = builder.trunc(numbers, ir.VectorType(I16, 16))
+    store(builder, narrow, builder.add(place, builder.shl(n, I64(1))), 2)
+    more = builder.zext(builder.ctpop(builder.bitcast(nonzero, I16)), I64)
     builder.store(builder.add(n, more), count)
 
 
@@ -206,22 +182,22 @@ def activate(
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         source, target, width, high, shift, first, blocks, n = args
-        vector = ir.VectorType(_I16, LANES)
+        vector = ir.VectorType(I16, LANES)
         zero = ir.Constant(vector, [0] * LANES)
-        high = _splat(builder, builder.trunc(high, _I16), LANES)
-        shift = _splat(builder, builder.trunc(shift, _I16), LANES)
+        high = splat(builder, builder.trunc(high, I16), LANES)
+        shift = splat(builder, builder.trunc(shift, I16), LANES)
         found = cgutils.alloca_once_value(builder, n)
         list_numbers = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
         count = LANES // BLOCK
-        with _loop(builder, builder.udiv(width, _I64(LANES)), LANES) as i:
-            place = builder.add(source, builder.shl(i, _I64(1)))
-            value = _load(builder, place, vector, 2)
+        with _loop(builder, builder.udiv(width, I64(LANES)), LANES) as i:
+            place = builder.add(source, builder.shl(i, I64(1)))
+            value = load(builder, place, vector, 2)
             value = _clamp(builder, value, zero, high, builder.icmp_signed)
-            value = builder.trunc(builder.lshr(value, shift), ir.VectorType(_I8, LANES))
-            _store(builder, value, builder.add(target, i), 1)
-            fours = builder.bitcast(value, ir.VectorType(_I32, count))
+            value = builder.trunc(builder.lshr(value, shift), ir.VectorType(I8, LANES))
+            store(builder, value, builder.add(target, i), 1)
+            fours = builder.bitcast(value, ir.VectorType(I32, count))
             nonzero = builder.icmp_unsigned("!=", fours, ir.Constant(fours.type, [0] * count))
-            number = builder.add(first, builder.udiv(i, _I64(BLOCK)))
+            number = builder.add(first, builder.udiv(i, I64(BLOCK)))
             list_numbers(builder, nonzero, number, blocks, found)
         return builder.load(found)
 
@@ -236,25 +212,25 @@ def _add_dots(builder: Any, total: Any, inputs: Any, weights: Any) -> Any:
     wide, bytes_ = total.type, inputs.type
     if SIMD in ("avx512", "vnni256"):
         name = f"llvm.x86.avx512.vpdpbusd.{32 * wide.count}"
-        dot = _declared(builder, name, wide, wide, bytes_, bytes_)
+        dot = declared(builder, name, wide, wide, bytes_, bytes_)
         return builder.call(dot, [total, inputs, weights])
     # Two products together fit int16 (2 * 127 * 128 < 2^15), so nothing saturates on the way.
-    narrow = ir.VectorType(_I16, 2 * wide.count)
+    narrow = ir.VectorType(I16, 2 * wide.count)
     if SIMD == "avx2":
-        pairs = _declared(builder, "llvm.x86.avx2.pmadd.ub.sw", narrow, bytes_, bytes_)
-        fours = _declared(builder, "llvm.x86.avx2.pmadd.wd", wide, narrow, narrow)
+        pairs = declared(builder, "llvm.x86.avx2.pmadd.ub.sw", narrow, bytes_, bytes_)
+        fours = declared(builder, "llvm.x86.avx2.pmadd.wd", wide, narrow, narrow)
         ones = ir.Constant(narrow, [1] * narrow.count)
         sums = builder.call(fours, [builder.call(pairs, [inputs, weights]), ones])
         return builder.add(total, sums)
-    whole = ir.VectorType(_I16, bytes_.count)
+    whole = ir.VectorType(I16, bytes_.count)
     products = builder.mul(builder.zext(inputs, whole), builder.sext(weights, whole))
-    pairs = builder.sext(_add_neighbours(builder, products), ir.VectorType(_I32, narrow.count))
+    pairs = builder.sext(_add_neighbours(builder, products), ir.VectorType(I32, narrow.count))
     return builder.add(total, _add_neighbours(builder, pairs))
 
 
 def _add_neighbours(builder: Any, vector: Any) -> Any:
     count = vector.type.count
-    mask = ir.VectorType(_I32, count // 2)
+    mask = ir.VectorType(I32, count // 2)
     halves = [
         builder.shuffle_vector(
             vector,
@@ -286,31 +262,31 @@ def _accumulator(outputs: int) -> Any:
             vectors = outputs // lanes
             # So many chains of sums that none waits for its last dot product
             chains = max(1, min(UNROLLED, 8 // vectors)) if SIMD != "avx2" else 1
-            wide, bytes_ = ir.VectorType(_I32, lanes), ir.VectorType(_I8, 4 * lanes)
+            wide, bytes_ = ir.VectorType(I32, lanes), ir.VectorType(I8, 4 * lanes)
             totals = [
                 [cgutils.alloca_once(builder, wide) for _ in range(vectors)] for _ in range(chains)
             ]
-            places = [builder.add(sums, _I64(4 * lanes * v)) for v in range(vectors)]
+            places = [builder.add(sums, I64(4 * lanes * v)) for v in range(vectors)]
             for chain in totals:
                 for total, place in zip(chain, places, strict=True):
                     first = chain is totals[0]
                     zero = ir.Constant(wide, [0] * lanes)
-                    builder.store(_load(builder, place, wide, 4) if first else zero, total)
-            with _loop(builder, builder.udiv(n, _I64(UNROLLED)), UNROLLED) as i:
+                    builder.store(load(builder, place, wide, 4) if first else zero, total)
+            with _loop(builder, builder.udiv(n, I64(UNROLLED)), UNROLLED) as i:
                 for k in range(UNROLLED):
-                    number = _element(builder, blocks, builder.add(i, _I64(k)), _I16)
-                    block = builder.zext(number, _I64)
-                    four = _splat(builder, _element(builder, inputs, block, _I32), lanes)
+                    number = element(builder, blocks, builder.add(i, I64(k)), I16)
+                    block = builder.zext(number, I64)
+                    four = splat(builder, element(builder, inputs, block, I32), lanes)
                     four = builder.bitcast(four, bytes_)
                     row = builder.add(weights, builder.mul(block, stride))
                     for v, total in enumerate(totals[k % chains]):
-                        part = _load(builder, builder.add(row, _I64(4 * lanes * v)), bytes_, 1)
+                        part = load(builder, builder.add(row, I64(4 * lanes * v)), bytes_, 1)
                         builder.store(_add_dots(builder, builder.load(total), four, part), total)
             for v, place in enumerate(places):
                 total = builder.load(totals[0][v])
                 for chain in totals[1:]:
                     total = builder.add(total, builder.load(chain[v]))
-                _store(builder, total, place, 4)
+                store(builder, total, place, 4)
             return context.get_dummy_value()
 
         return types.void(*[types.int64] * 6), generate
@@ -335,12 +311,12 @@ def sum_rows(typing_context: Any, table: Any, rows: Any, n: Any, bias: Any, targ
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         table, rows, n, bias, target = args
         total = cgutils.alloca_once(builder, _FLOATS)
-        builder.store(_load(builder, bias, _FLOATS, 4), total)
+        builder.store(load(builder, bias, _FLOATS, 4), total)
         _accumulate(builder, total, table, rows, n)
         zero = ir.Constant(_FLOATS, [0.0] * COLUMNS)
         one = ir.Constant(_FLOATS, [1.0] * COLUMNS)
         value = _clamp(builder, builder.load(total), zero, one, builder.fcmp_unordered)
-        _store(builder, value, target, 4)
+        store(builder, value, target, 4)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 5), generate
@@ -353,9 +329,9 @@ def add_rows(typing_context: Any, table: Any, rows: Any, n: Any, target: Any) ->
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         table, rows, n, target = args
         total = cgutils.alloca_once(builder, _FLOATS)
-        builder.store(_load(builder, target, _FLOATS, 4), total)
+        builder.store(load(builder, target, _FLOATS, 4), total)
         _accumulate(builder, total, table, rows, n)
-        _store(builder, builder.load(total), target, 4)
+        store(builder, builder.load(total), target, 4)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 4), generate
@@ -369,11 +345,11 @@ def clip_gradient(typing_context: Any, out: Any, gradient: Any, target: Any, tot
         out, gradient, target, total = args
         zero = ir.Constant(_FLOATS, [0.0] * COLUMNS)
         one = ir.Constant(_FLOATS, [1.0] * COLUMNS)
-        x = _load(builder, out, _FLOATS, 4)
+        x = load(builder, out, _FLOATS, 4)
         inside = builder.and_(builder.fcmp_ordered(">", x, zero), builder.fcmp_ordered("<", x, one))
-        value = builder.select(inside, _load(builder, gradient, _FLOATS, 4), zero)
-        _store(builder, value, target, 4)
-        _store(builder, builder.fadd(_load(builder, total, _FLOATS, 4), value), total, 4)
+        value = builder.select(inside, load(builder, gradient, _FLOATS, 4), zero)
+        store(builder, value, target, 4)
+        store(builder, builder.fadd(load(builder, total, _FLOATS, 4), value), total, 4)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 4), generate
@@ -381,8 +357,8 @@ def clip_gradient(typing_context: Any, out: Any, gradient: Any, target: Any, tot
 
 def _accumulate(builder: Any, total: Any, table: Any, rows: Any, n: Any) -> None:
     """Adds the rows to ``total``, which stays in registers."""
-    row_bytes = _I64(4 * COLUMNS)
+    row_bytes = I64(4 * COLUMNS)
     with cgutils.for_range(builder, n) as loop:
-        index = builder.zext(_element(builder, rows, loop.index, _I32), _I64)
-        row = _load(builder, builder.add(table, builder.mul(index, row_bytes)), _FLOATS, 4)
+        index = builder.zext(element(builder, rows, loop.index, I32), I64)
+        row = load(builder, builder.add(table, builder.mul(index, row_bytes)), _FLOATS, 4)
         builder.store(builder.fadd(builder.load(total), row), total)

@@ -148,6 +148,16 @@ class PieceSquare(Block):
         raise AssertionError("piece-square blocks are tables of the feature set itself")
 
 
+def seen_by(table: np.ndarray, perspective: int) -> np.ndarray:
+    """A table [12, 64] of what a player sees, by real piece and square.
+
+    Black's perspective swaps colours and turns the board over.
+    """
+    if perspective == 0:
+        return table
+    return table[np.arange(PIECES) ^ 1][:, np.arange(SQUARES_ON_BOARD) ^ 56]
+
+
 def most_active(rows: np.ndarray) -> int:
     """Bound of the rows (int32[12, 64], -1 none) that are active at once in any position."""
 

@@ -1,0 +1,37 @@
+"""What intrinsics of LLVM vectors are written with; see :mod:`nnuelab.nnue.simd` for some.
+
+Addresses are integers (LLVM's i64), since that is what jitted code hands over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+
+
+def load(builder: Any, place: Any, kind: Any, align: int) -> Any:
+    return builder.load(builder.inttoptr(place, kind.as_pointer()), align=align)
+
+
+def store(builder: Any, value: Any, place: Any, align: int) -> None:
+    builder.store(value, builder.inttoptr(place, value.type.as_pointer()), align=align)
+
+
+def element(builder: Any, base: Any, index: Any, kind: Any) -> Any:
+    """The element ``index`` of the array of integers at ``base``."""
+    return builder.load(builder.gep(builder.inttoptr(base, kind.as_pointer()), [index]))
+
+
+def splat(builder: Any, value: Any, lanes: int) -> Any:
+    vector = ir.VectorType(value.type, lanes)
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
+    zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
+
+
+def declared(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
+    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
