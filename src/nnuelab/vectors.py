@@ -35,3 +35,9 @@ def splat(builder: Any, value: Any, lanes: int) -> Any:
 
 def declared(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
     return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
+
+
+def shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
+    """The elements of a vector with these numbers."""
+    numbers = ir.Constant(ir.VectorType(I32, len(lanes)), lanes)
+    return builder.shuffle_vector(vector, vector, numbers)

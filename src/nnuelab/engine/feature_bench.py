@@ -59,7 +59,8 @@ SEARCH = {  # nodes/s relative to ALL, at least and the aim
     "KP": (0.50, 0.70),
     "KB(16)": (0.70, 0.85),
 }
-MEMSET = ("ALL", "H", "V", "D1", "D2")  # extraction is held against writing its output
+# Extraction is held against writing as many lists of that length
+MEMSET = ("ALL", "H", "V", "D1", "D2", "ALL+H+V+D1+D2", "KA", "KP", "KB(16)")
 POSITIONS_PER_SECOND = {"PH": 2e6, "PV": 2e6, "MB": 2e6}
 SHARE_OF_MEMSET = 0.6
 

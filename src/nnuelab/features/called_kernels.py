@@ -52,6 +52,39 @@ def add_active(tables, position, perspective, out, n):
 
 
 @inline
+def _turn(term, white, start, stop, black, other):
+    """Numbers a term's features in ``white[start:stop]``, and Black's in ``black[other:]``."""
+    for i in range(start, stop):
+        feature = white[at(i)]
+        turned = view(term.turned, feature + 1, np.int32)[at(feature)]
+        white[at(i)] = feature + term.offset
+        black[at(other + i - start)] = turned + term.offset
+
+
+def add_active_of_both(tables, position, white, black, counts):
+    """The same for both perspectives, without the blocks that batches are extracted of.
+
+    Takes and returns both lengths, packed.
+    """
+    w, b = unpack(counts)
+    terms = view(tables.called, tables.n_others, TERM)
+    white, black = carray(white, tables.max_active), carray(black, tables.max_active)
+    for i in range(tables.n_others):
+        term = terms[i]
+        more = call(term.active, term.data, position, np.int64(0), place(white, w))
+        if term.turned != _ZERO:
+            _turn(term, white, w, w + more, black, b)
+            b += more
+        else:
+            _number(term, white, w, w + more)
+            less = call(term.active, term.data, position, np.int64(1), place(black, b))
+            _number(term, black, b, b + less)
+            b += less
+        w += more
+    return pack(w, b)
+
+
+@inline
 def _changes_of(term, old, new, perspective, plus, minus):
     """What comes and goes in one term, as it numbers it: written to two addresses."""
     if term.changes != _ZERO:
@@ -92,8 +125,8 @@ def add_changes_of_both(tables, old, new, added, removed, width, counts):
         a0 += more
         r0 += less
         if term.turned != _ZERO:
-            _turn(term, added, a0 - more, a0, a1)
-            _turn(term, removed, r0 - less, r0, r1)
+            _turn(term, added[0], a0 - more, a0, added[1], a1)
+            _turn(term, removed[0], r0 - less, r0, removed[1], r1)
         else:
             plus, minus = place(added[1], a1), place(removed[1], r1)
             _number(term, added[0], a0 - more, a0)
@@ -105,13 +138,3 @@ def add_changes_of_both(tables, old, new, added, removed, width, counts):
         r1 += less
     counts.added, counts.removed = pack(a0, a1), pack(r0, r1)
     return np.int64(0)
-
-
-@inline
-def _turn(term, out, start, stop, other):
-    """Numbers a term's features in ``out[0, start:stop]``, and Black's in ``out[1, other:]``."""
-    for i in range(start, stop):
-        feature = out[0, at(i)]
-        turned = view(term.turned, feature + 1, np.int32)[at(feature)]
-        out[0, at(i)] = feature + term.offset
-        out[1, at(other + i - start)] = turned + term.offset

@@ -1,23 +1,22 @@
-"""Batches of piece-square blocks, straight from packed records; see :mod:`extraction`.
+"""Batches of blocks about a piece and its square, straight from packed records.
 
 Blocks come one after another in a list of features, each in the order of the squares that make its
-rows active first, whichever way they are found.
+features active first, whichever way they are found; see :mod:`extraction`.
 """
 
 import numpy as np
 
 from nnuelab.features.block import MOST_PIECES, PIECES, SQUARES_ON_BOARD
-from nnuelab.features.extraction import EXTRACTED
+from nnuelab.features.concepts import KING
+from nnuelab.features.extraction import ALIKE, ALONE, APART, BY_PIECES, EXTRACTED, TABLE
 from nnuelab.features.extraction_simd import (
     FLAGS,
     HIGH,
     LOW,
-    append_alike,
-    append_alone,
-    append_apart,
-    begin_alike,
-    begin_alone,
-    begin_apart,
+    extract_alike,
+    extract_alone,
+    extract_apart,
+    extract_by_king,
 )
 from nnuelab.jit import VBMI2, at, inline, jit, lsb, view
 
@@ -28,9 +27,8 @@ _ZERO = np.uint64(0)
 _NIBBLE = np.uint64(15)
 _FOUR = np.uint64(4)
 _SIXTY = np.uint64(60)
-_SIXTY_THREE = np.int64(63)
+_KINGS = 2 * KING  # code of White's, the next is that of Black's
 _BLOCK = EXTRACTED.itemsize
-_SEEN = -(-PIECES * SQUARES_ON_BOARD // 64)  # words of a set of a block's rows
 
 
 @jit
@@ -42,36 +40,54 @@ def extract(blocks, n, fields, lists):
     fields : tuple of array [B]
         occupied, pieces_low, pieces_high and flags of the records, of any stride.
     lists : tuple of array, written
-        Features seen by the side to move and by the other, then -1 (int32[B, >= max_active], those
-        of one list side by side), and how many (int64[B]).
+        Features seen by the side to move and by the other (int32[B, >= max_active], those of one
+        list side by side), and how many (int64[B]).
     """
     stm_out, other_out, stm_n, other_n = lists
     terms = view(blocks, n, EXTRACTED)
     vectors = VBMI2 and _fit_vectors(fields, lists)
-    begun = vectors and n > 0 and terms[0].vector != 0  # by vectors, which write the first 32
-    written = MOST_PIECES if begun else 0
+    # Bytes from a position to the next, and to what is of the other side
+    record, stride = _place(fields[0]), np.int64(fields[0].strides[0])
+    out, row = _place(stm_out), np.int64(stm_out.strides[0])
+    other, counts = _place(other_out) - out, _place(stm_n)
+    other_counts = _place(other_n) - counts
+    if n == 0:
+        stm_n[:] = 0
+        other_n[:] = 0
+        return
     for start in range(0, len(fields[0]), CHUNK):
         stop = min(start + CHUNK, len(fields[0]))
-        if not begun:
-            stm_n[start:stop] = 0
-            other_n[start:stop] = 0
-        if written < stm_out.shape[1]:
-            stm_out[start:stop, written:] = -1
-        if written < other_out.shape[1]:
-            other_out[start:stop, written:] = -1
         for b in range(n):
-            if vectors and terms[b].vector != 0:
-                block = blocks + np.uint64(b * _BLOCK)
-                partitions = terms[b].partitions
-                _append_by_vectors(block, partitions, b == 0, fields, lists, start, stop - start)
+            way = terms[b].way if vectors else np.int64(BY_PIECES)
+            if way == BY_PIECES:
+                _append_by_pieces(terms[b], b > 0, fields, lists, start, stop)
+                continue
+            place = (
+                np.int64(blocks) + b * _BLOCK,
+                record + start * stride,
+                stride,
+                stop - start,
+                out + start * row,
+                row,
+                other,
+                counts + start * 8,
+                other_counts,
+                -np.int64(b > 0),
+            )
+            if way == ALONE:
+                extract_alone(*place)
+            elif way == ALIKE:
+                extract_alike(*place)
+            elif way == APART:
+                extract_apart(*place)
             else:
-                _append(terms[b], fields, lists, start, stop)
+                extract_by_king(*place)
 
 
 @inline
-def _place(array, i):
-    """The address of what ``array[i]`` is or begins with."""
-    return np.int64(array.ctypes.data) + i * np.int64(array.strides[0])
+def _place(array):
+    """The address of what ``array[0]`` is or begins with."""
+    return np.int64(array.ctypes.data)
 
 
 @jit
@@ -79,85 +95,79 @@ def _fit_vectors(fields, lists):
     """Whether fields and lists lie in memory as the kernels of vectors take them."""
     occupied, pieces_low, pieces_high, flags = fields
     stm_out, other_out, stm_n, other_n = lists
-    record = _place(occupied, 0)
+    record = _place(occupied)
     return (
-        _place(pieces_low, 0) == record + LOW
-        and _place(pieces_high, 0) == record + HIGH
-        and _place(flags, 0) == record + FLAGS
+        _place(pieces_low) == record + LOW
+        and _place(pieces_high) == record + HIGH
+        and _place(flags) == record + FLAGS
         and stm_out.strides[0] == other_out.strides[0]
         and stm_n.strides[0] == other_n.strides[0] == 8
     )
 
 
 @jit
-def _append_by_vectors(block, partitions, first, fields, lists, start, count):
-    stm_out, other_out, stm_n, other_n = lists
-    place = (
-        np.int64(block),
-        _place(fields[0], start),
-        np.int64(fields[0].strides[0]),
-        count,
-        _place(stm_out, start),
-        np.int64(stm_out.strides[0]),
-        _place(other_out, start) - _place(stm_out, start),
-        _place(stm_n, start),
-        _place(other_n, start) - _place(stm_n, start),
-    )
-    if partitions == 0:
-        if first:
-            begin_alone(*place)
-        else:
-            append_alone(*place)
-    elif partitions == 1:
-        if first:
-            begin_alike(*place)
-        else:
-            append_alike(*place)
-    elif first:
-        begin_apart(*place)
-    else:
-        append_apart(*place)
-
-
-@jit
-def _append(block, fields, lists, start, stop):
-    """The same without vectors, for any block: piece by piece."""
+def _append_by_pieces(block, begun, fields, lists, start, stop):
+    """The same without vectors, for any block."""
     occupied, pieces_low, pieces_high, flags = fields
     stm_out, other_out, stm_n, other_n = lists
-    # Named once: LLVM can't know that writing lists leaves the block alone.
-    rows, numbers, repeats = block.rows, block.numbers, block.repeats != 0
-    words = (block.n + 63) >> 6 if repeats else np.int64(0)
-    seen = np.zeros((2, _SEEN), np.uint64)
+    tables = view(block.tables, block.n_tables, TABLE)
+    classes, repeats = block.classes, block.repeats != 0
+    places = np.empty(MOST_PIECES, np.int64)
+    unlike = np.empty(MOST_PIECES, np.int64)
+    kings, seen = np.zeros(2, np.int64), np.zeros(PIECES * SQUARES_ON_BOARD, np.int64)
     for i in range(start, stop):
-        for word in range(words):
-            seen[0, at(word)] = _ZERO
-            seen[1, at(word)] = _ZERO
-        turn = np.int64(flags[i] & 1)
-        low, high = np.uint64(pieces_low[i]), np.uint64(pieces_high[i])
         left = np.uint64(occupied[i])
-        n, m = stm_n[i], other_n[i]
-        while left:
-            square = lsb(left)
+        low, high = np.uint64(pieces_low[i]), np.uint64(pieces_high[i])
+        there = np.int64(0)
+        while left != _ZERO and there < MOST_PIECES:
+            square, piece = lsb(left), np.int64(low & _NIBBLE)
             left &= left - _ONE
-            piece = np.int64(low & _NIBBLE)
             low = low >> _FOUR | high << _SIXTY
             high >>= _FOUR
-            row = np.int64(rows[at(turn), at(piece), at(square)])
-            if row >= 0 and not (repeats and _was_seen(seen[0], row)):
-                stm_out[at(i), at(n)] = numbers[at(row)]
-                n += 1
-            row = np.int64(rows[at(1 - turn), at(piece), at(square)])
-            if row >= 0 and not (repeats and _was_seen(seen[1], row)):
-                other_out[at(i), at(m)] = numbers[at(row)]
-                m += 1
-        stm_n[i] = n
-        other_n[i] = m
+            places[at(there)] = piece * SQUARES_ON_BOARD + square
+            there += 1
+            if piece >= _KINGS:
+                kings[at(piece & 1)] = square
+        black = np.int64(flags[i] & 1)
+        for player in range(2):
+            table = tables[at(classes[at(player), at(kings[at(player)])])]
+            numbers = table.numbers[at(player)]
+            firsts, m = places, there
+            if repeats:
+                tag = np.int64(2 * i + player + 1)
+                firsts, m = unlike, _unlike(numbers, places, there, seen, tag, unlike)
+            features = table.features[at(player)]
+            if player == black:
+                n = stm_n[i] if begun else np.int64(0)
+                stm_n[i] = _append(features, firsts, m, stm_out[i], n)
+            else:
+                n = other_n[i] if begun else np.int64(0)
+                other_n[i] = _append(features, firsts, m, other_out[i], n)
 
 
 @inline
-def _was_seen(seen, row):
-    """Whether a row is in a set, which it joins."""
-    word, bit = at(row >> 6), _ONE << np.uint64(row & _SIXTY_THREE)
-    found = seen[word] & bit != _ZERO
-    seen[word] |= bit
-    return found
+def _unlike(numbers, places, n, seen, tag, out):
+    """Writes the first of the places with the same feature; returns how many there are.
+
+    ``seen`` (int64[768]) has the tag that each feature was last met with.
+    """
+    m = np.int64(0)
+    for k in range(n):
+        place = places[at(k)]
+        number = np.int64(numbers[at(place)])
+        if number >= 0:
+            out[at(m)] = place
+            m += np.int64(seen[at(number)] != tag)
+            seen[at(number)] = tag
+    return m
+
+
+@inline
+def _append(features, places, m, out, n):
+    """Appends the features of so many places; returns the new length."""
+    for k in range(m):
+        feature = features[at(places[at(k)])]
+        if feature >= 0:
+            out[at(n)] = feature
+            n += 1
+    return n

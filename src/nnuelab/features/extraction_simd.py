@@ -1,10 +1,10 @@
 """Extraction by vectors of 64 bytes: all pieces of a position at once, for CPUs with VBMI2.
 
 The squares of a position's pieces are a list of bytes, compressed out of 0..63 by the occupied
-squares; so are the pieces, out of the board. A feature is the sum of a part of the square and one
-of the piece, both looked up for 32 pieces at once. Where pieces share a row, only the first of them
-counts: the list is made of the occupied squares less those that have a piece of the same group on
-a lower square of their class.
+squares; the nibbles of the record are the list of those pieces. A feature is the sum of a part of
+the square and one of the piece, both looked up for 32 pieces at once. Where pieces share a feature,
+only the first of them counts: the occupied squares are reduced to those without a piece of the same
+group on a lower square of their class.
 
 Lists are 32 words in an order that suits what comes last: word 2i is element i, word 2i + 1 element
 16 + i, so that the even words and the odd ones, widened where they are, are the list in order.
@@ -12,153 +12,230 @@ Lists are 32 words in an order that suits what comes last: word 2i is element i,
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnuelab.features.block import MOST_PIECES
-from nnuelab.features.extraction import EXTRACTED, MOST_BEFORE
-from nnuelab.jit import aligned, symbol, table
-from nnuelab.vectors import I1, I8, I16, I32, I64, declared, load, splat, store
+from nnuelab.features.block import MOST_PIECES, SQUARES_ON_BOARD
+from nnuelab.features.concepts import KING
+from nnuelab.features.extraction import (
+    ALIKE,
+    ALONE,
+    APART,
+    BY_KING,
+    EXTRACTED,
+    MOST_BEFORE,
+    PARTS,
+)
+from nnuelab.vectors import I1, I8, I16, I32, I64, declared, load, shuffled, splat, store
 
 LOW, HIGH, FLAGS = 8, 16, 24  # bytes from a record's field `occupied` to its other fields
-AHEAD = 2  # positions that each of two steps is ahead of the next one
+_EMPTY = 128  # instead of a group
 
 _BYTES, _WORDS, _INTS = ir.VectorType(I8, 64), ir.VectorType(I16, 32), ir.VectorType(I32, 16)
-_HALF, _BITS = ir.VectorType(I8, 32), ir.VectorType(I1, 64)
+_PIECES = ir.VectorType(I8, MOST_PIECES)
 _ELEMENTS = [word // 2 + 16 * (word % 2) for word in range(32)]  # of the list in each word
 
-_PADDING = aligned((MOST_PIECES + 1, MOST_PIECES), np.int32)  # -1 beyond so many features
-_PADDING[:] = -(np.arange(MOST_PIECES) >= np.arange(MOST_PIECES + 1)[:, None]).astype(np.int32)
-table("extraction_padding", _PADDING)
+
+class _Tables:
+    """What a record of EXTRACTED holds and leads to."""
+
+    def __init__(self, builder: Any, block: Any) -> None:
+        self._builder, self._block = builder, block
+        self._parts = self.field("parts", I64)
+        self._of_player = builder.mul(self.field("n_tables", I64), I64(PARTS.itemsize))
+
+    def _at(self, name: str, player: int = 0) -> Any:
+        kind, offset = EXTRACTED.fields[name][:2]  # type: ignore[index]
+        size = kind.itemsize // max(kind.shape, (1,))[0]
+        return self._builder.add(self._block, I64(offset + player * size))
+
+    def field(self, name: str, kind: Any, player: int = 0, more: int = 0) -> Any:
+        """A field, or a player's part of it, from so many bytes on."""
+        builder = self._builder
+        return load(builder, builder.add(self._at(name, player), I64(more)), kind, 1)
+
+    def parts(self, player: int, king: Any = None) -> Any:
+        """Address of a record of PARTS, by the square of the player's king if there are several."""
+        builder = self._builder
+        first = builder.add(self._parts, builder.mul(self._of_player, I64(player)))
+        if king is None:
+            return first
+        number = load(builder, builder.add(self._at("classes", player), king), I8, 1)
+        return builder.add(first, builder.mul(builder.zext(number, I64), I64(PARTS.itemsize)))
 
 
-def _constant(values: Any, vector: Any) -> Any:
-    return ir.Constant(vector, list(values))
+class _Position:
+    """A record's pieces as vectors, and what is asked of them."""
+
+    def __init__(self, builder: Any, record: Any, groups: Any) -> None:
+        self._builder, self._record = builder, record
+        self.occupied = load(builder, record, I64, 1)
+        words = shuffled(builder, self._nibbles(ir.VectorType(I64, 2)), [0, 0, 1, 1])
+        shift = declared(builder, "llvm.x86.avx512.pmultishift.qb.256", *[_PIECES] * 3)
+        shifts = ir.Constant(_PIECES, [4 * (byte % 16) for byte in range(32)])
+        found = builder.call(shift, [shifts, builder.bitcast(words, _PIECES)])
+        self._pieces = builder.and_(found, ir.Constant(_PIECES, [15] * 32))
+        look_up = declared(builder, "llvm.x86.avx2.pshuf.b", *[_PIECES] * 3)
+        self._groups = builder.call(look_up, [groups, self._pieces])
+
+    def _nibbles(self, kind: Any) -> Any:
+        return load(self._builder, self._builder.add(self._record, I64(LOW)), kind, 1)
+
+    def _bitboard(self, chosen: Any) -> Any:
+        """Squares of some of the pieces of the list."""
+        builder = self._builder
+        deposit = declared(builder, "llvm.x86.bmi.pdep.64", I64, I64, I64)
+        bits = builder.zext(builder.bitcast(chosen, I32), I64)
+        return builder.call(deposit, [bits, self.occupied])
+
+    def black_to_move(self) -> Any:
+        place = self._builder.add(self._record, I64(FLAGS))
+        return self._builder.trunc(load(self._builder, place, I8, 1), I1)
+
+    def king(self, player: int) -> Any:
+        """The square of a player's king; any square if there is none."""
+        builder = self._builder
+        code = ir.Constant(_PIECES, [2 * KING + player] * 32)
+        board = self._bitboard(builder.icmp_unsigned("==", self._pieces, code))
+        return builder.and_(builder.cttz(board, I1(0)), I64(SQUARES_ON_BOARD - 1))
+
+    def grouped(self) -> Any:
+        """Squares of the pieces that have a group."""
+        zero = ir.Constant(_PIECES, [0] * 32)
+        return self._bitboard(self._builder.icmp_unsigned("!=", self._groups, zero))
+
+    def board(self) -> Any:
+        """The group of the piece on each square, 0 for none; _EMPTY without a piece."""
+        builder, bits = self._builder, ir.VectorType(I1, 64)
+        expand = declared(builder, "llvm.x86.avx512.mask.expand.v64i8", *[_BYTES] * 3, bits)
+        wide = shuffled(builder, self._groups, [byte % 32 for byte in range(64)])
+        empty = ir.Constant(_BYTES, [_EMPTY] * 64)
+        return builder.call(expand, [wide, empty, builder.bitcast(self.occupied, bits)])
+
+    def squares(self, board: Any) -> Any:
+        """The list of the squares of a bitboard, as words."""
+        iota = ir.Constant(_BYTES, list(range(64)))
+        return _listed(self._builder, iota, board)
+
+    def pieces_on(self, board: Any) -> Any:
+        """The list of the pieces on those squares, as words."""
+        builder = self._builder
+        extract = declared(builder, "llvm.x86.bmi.pext.64", I64, I64, I64)
+        bits = builder.trunc(builder.call(extract, [board, self.occupied]), I32)
+        return _listed(builder, self._pieces, bits)
+
+    def all_pieces(self) -> Any:
+        """The list of all pieces; of a word only the lowest four bits mean anything."""
+        builder, nibbles = self._builder, self._nibbles(ir.VectorType(I8, 16))
+        shifts = ir.Constant(_WORDS, [4 * (element % 2) for element in _ELEMENTS])
+        return builder.lshr(_words(builder, nibbles, [e // 2 for e in _ELEMENTS]), shifts)
 
 
-def _shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
-    lanes_type = ir.VectorType(I32, len(lanes))
-    return builder.shuffle_vector(vector, vector, _constant(lanes, lanes_type))
+def _listed(builder: Any, values: Any, bits: Any) -> Any:
+    """The list of the bytes that bits select, as words; anything is behind."""
+    vector, mask = values.type, ir.VectorType(I1, values.type.count)
+    name = f"llvm.x86.avx512.mask.compress.v{vector.count}i8"
+    compress = declared(builder, name, vector, vector, vector, mask)
+    # With zeros for what is behind, CPUs wait for whatever the target register held before.
+    found = builder.call(compress, [values, values, builder.bitcast(bits, mask)])
+    return _words(builder, found, _ELEMENTS)
 
 
-class _Lists:
-    """Makes the lists of squares and pieces of a position: words, and how many."""
+def _words(builder: Any, values: Any, order: list[int]) -> Any:
+    """Bytes as words in some order; the upper bytes hold anything."""
+    return builder.bitcast(shuffled(builder, values, [i for i in order for _ in range(2)]), _WORDS)
 
-    def __init__(self, builder: Any, block: Any, partitions: int) -> None:
+
+class _First:
+    """Finds the first piece of each group on each class of squares, for one partition."""
+
+    def __init__(self, builder: Any, tables: _Tables, player: int) -> None:
         self._builder = builder
-        self._partitions = partitions
-        self._before = [
-            [_member(builder, block, "before", _BYTES, p, 64 * i) for i in range(MOST_BEFORE)]
-            for p in range(partitions)
-        ]
-        self._groups = _member(builder, block, "groups", _HALF)
+        self._before = [tables.field("before", _BYTES, player, 64 * i) for i in range(MOST_BEFORE)]
 
-    def prepared(self, record: Any) -> list[Any]:
-        """What the lists are made of, of the record at an address."""
-        occupied = load(self._builder, record, I64, 1)
-        if not self._partitions:
-            return [occupied, self._pieces(record)]
-        return [self._board(record, occupied)]
-
-    def of(self, source: list[Any]) -> list[tuple[Any, Any, Any]]:
-        """(squares, pieces, n) for each partition of the squares; one if they all differ."""
-        builder = self._builder
-        if not self._partitions:
-            occupied, pieces = source
-            squares = self._compressed(_constant(range(64), _BYTES), occupied)
-            return [(squares, pieces, self._count(occupied))]
-        (board,) = source
-        found = []
-        for before in self._before:
-            first = self._first(board, before)
-            squares = self._compressed(_constant(range(64), _BYTES), first)
-            pieces = self._compressed(board, first)
-            found.append((squares, pieces, self._count(builder.bitcast(first, I64))))
-        return found
-
-    def _count(self, bits: Any) -> Any:
-        builder = self._builder
-        count = builder.ctpop(bits)
-        most = I64(MOST_PIECES)
-        return builder.select(builder.icmp_unsigned("<", count, most), count, most)
-
-    def _compressed(self, values: Any, bits: Any) -> Any:
-        """The bytes that bits select, as words; the upper bytes hold anything."""
-        builder = self._builder
-        compress = declared(
-            builder, "llvm.x86.avx512.mask.compress.v64i8", _BYTES, _BYTES, _BYTES, _BITS
-        )
-        zero = _constant([0] * 64, _BYTES)
-        found = builder.call(compress, [values, zero, builder.bitcast(bits, _BITS)])
-        spread = _shuffled(builder, found, [_ELEMENTS[byte // 2] for byte in range(64)])
-        return builder.bitcast(spread, _WORDS)
-
-    def _nibbles(self, vector: Any, shifts: Any, place: Any) -> Any:
-        """Bytes of a word of nibbles: those that begin at its bits ``shifts``."""
-        builder = self._builder
-        width = 8 * vector.count
-        shift = declared(builder, f"llvm.x86.avx512.pmultishift.qb.{width}", vector, vector, vector)
-        word = splat(builder, load(builder, place, I64, 1), vector.count // 8)
-        return builder.call(shift, [_constant(shifts, vector), builder.bitcast(word, vector)])
-
-    def _pieces(self, record: Any) -> Any:
-        """The pieces as words, of which only the lowest four bits mean anything."""
-        shifts = [4 * (_ELEMENTS[byte // 2] % 16) for byte in range(64)]
-        low, high = (
-            self._nibbles(_BYTES, shifts, self._builder.add(record, I64(offset)))
-            for offset in (LOW, HIGH)
-        )
-        odd = _constant([byte // 2 % 2 for byte in range(64)], _BITS)
-        return self._builder.bitcast(self._builder.select(odd, high, low), _WORDS)
-
-    def _board(self, record: Any, occupied: Any) -> Any:
-        """The group of the piece on each square, 0 for none."""
-        builder = self._builder
-        shifts = [4 * (byte % 16) for byte in range(32)]
-        low, high = (
-            self._nibbles(_HALF, shifts, builder.add(record, I64(offset))) for offset in (LOW, HIGH)
-        )
-        upper = _constant([byte // 16 for byte in range(32)], ir.VectorType(I1, 32))
-        pieces = builder.and_(builder.select(upper, high, low), _constant([15] * 32, _HALF))
-        look_up = declared(builder, "llvm.x86.avx2.pshuf.b", _HALF, _HALF, _HALF)
-        groups = builder.call(look_up, [self._groups, pieces])
-        wide = _shuffled(builder, groups, [byte % 32 for byte in range(64)])
-        expand = declared(
-            builder, "llvm.x86.avx512.mask.expand.v64i8", _BYTES, _BYTES, _BYTES, _BITS
-        )
-        zero = _constant([0] * 64, _BYTES)
-        return builder.call(expand, [wide, zero, builder.bitcast(occupied, _BITS)])
-
-    def _first(self, board: Any, before: list[Any]) -> Any:
-        """Occupied squares without a piece of the same group on a lower square of their class."""
-        builder, zero = self._builder, _constant([0] * 64, _BYTES)
-        permute = declared(
-            builder, "llvm.x86.avx512.vpermi2var.qi.512", _BYTES, _BYTES, _BYTES, _BYTES
-        )
-        least = board  # of the differences: 0 where one is, and on empty squares
-        for squares in before:
+    def squares(self, board: Any) -> Any:
+        builder, zero = self._builder, ir.Constant(_BYTES, [0] * 64)
+        permute = declared(builder, "llvm.x86.avx512.vpermi2var.qi.512", *[_BYTES] * 4)
+        differ = [builder.icmp_unsigned("!=", board, zero)]
+        for squares in self._before:
             lower = builder.call(permute, [board, squares, zero])
-            difference = builder.xor(board, lower)
-            smaller = builder.icmp_unsigned("<", difference, least)
-            least = builder.select(smaller, difference, least)
-        return builder.icmp_unsigned("!=", least, zero)
+            differ.append(builder.icmp_unsigned("!=", board, lower))
+        while len(differ) > 1:  # in pairs: a chain of all of them would take longer
+            differ = [builder.and_(*pair) for pair in zip(differ[::2], differ[1::2], strict=True)]
+        return builder.bitcast(differ[0], I64)
 
 
-def _member(builder: Any, block: Any, name: str, vector: Any, player: int = 0, at: int = 0) -> Any:
-    """A vector of a block's field."""
-    field, offset = EXTRACTED.fields[name][:2]  # type: ignore[index]
-    size = field.itemsize // field.shape[0]
-    return load(builder, builder.add(block, I64(offset + player * size + at)), vector, 1)
+class _Parts:
+    """Turns lists of squares and pieces into features; by a record of PARTS."""
+
+    def __init__(self, builder: Any, place: Any, based: bool) -> None:
+        def part(name: str, kind: Any, more: int = 0) -> Any:
+            offset = PARTS.fields[name][1] + more  # type: ignore[index]
+            return load(builder, builder.add(place, I64(offset)), kind, 4)
+
+        self._builder = builder
+        self._low, self._high = part("squares", _WORDS), part("squares", _WORDS, 64)
+        self._pieces = part("pieces", _WORDS)
+        self._base = splat(builder, part("base", I32), 16) if based else None
+
+    def write(self, squares: Any, pieces: Any, n: Any, place: Any) -> None:
+        """Writes ``n`` features."""
+        builder = self._builder
+        pair = declared(builder, "llvm.x86.avx512.vpermi2var.hi.512", *[_WORDS] * 4)
+        look_up = declared(builder, "llvm.x86.avx512.permvar.hi.512", *[_WORDS] * 3)
+        found = builder.add(
+            builder.call(pair, [self._low, squares, self._high]),
+            builder.call(look_up, [self._pieces, pieces]),
+        )
+        found = builder.bitcast(found, _INTS)
+        even = builder.and_(found, ir.Constant(_INTS, [0xFFFF] * 16))
+        odd = builder.lshr(found, ir.Constant(_INTS, [16] * 16))
+        mask, pointer = ir.VectorType(I1, 16), _INTS.as_pointer()
+        write = declared(
+            builder, "llvm.masked.store.v16i32.p0v16i32", ir.VoidType(), _INTS, pointer, I32, mask
+        )
+        bits = builder.sub(builder.shl(I64(1), n), I64(1))
+        for half, values in enumerate((even, odd)):
+            there = builder.inttoptr(builder.add(place, I64(64 * half)), pointer)
+            wanted = builder.trunc(builder.lshr(bits, I64(16 * half)), I16)
+            if self._base is not None:
+                values = builder.add(values, self._base)
+            builder.call(write, [values, there, I32(4), builder.bitcast(wanted, mask)])
 
 
-def _extractor(partitions: int, first: bool) -> Any:
-    """A kernel for blocks with so many partitions of the squares; ``first``: of a sum."""
+class _Ahead:
+    """Makes values some turns of a loop before they are asked for, and holds them in registers.
+
+    What is done for a position is one long chain of instructions, and a CPU looks ahead by few
+    positions only.
+    """
+
+    def __init__(self, builder: Any, turns: int, make: Callable[[Any], list[Any]]) -> None:
+        self._builder, self._turns, self._make = builder, turns, make
+        self._places = [
+            [cgutils.alloca_once_value(builder, value) for value in make(I64(i))]
+            for i in range(turns)
+        ]
+
+    def __call__(self, i: Any) -> list[Any]:
+        """The values of turn ``i``; turns follow each other."""
+        builder = self._builder
+        values = [[builder.load(place) for place in places] for places in self._places]
+        values.append(self._make(builder.add(i, I64(self._turns))))
+        for places, following in zip(self._places, values[1:], strict=True):
+            for place, value in zip(places, following, strict=True):
+                builder.store(value, place)
+        return values[0]
+
+
+def _extractor(way: int) -> Any:
+    """A kernel for the blocks that are extracted in one way."""
+    partitions = {ALIKE: 1, APART: 2}.get(way, 0)
 
     @intrinsic
     def extract(
@@ -172,129 +249,93 @@ def _extractor(partitions: int, first: bool) -> Any:
         other: Any,
         n: Any,
         other_n: Any,
+        kept: Any,
     ) -> Any:
-        """Appends the features of a block, for both players and ``count`` positions; then -1.
+        """Appends the features of a block, for both players and ``count`` positions.
 
-        What is appended to each list is 32 long with the -1, whole. All parameters are int64. The
-        first block of a sum begins the lists.
+        All parameters are int64.
 
         Parameters
         ----------
         block
             Address of a record of EXTRACTED.
-        records, stride
+        records, stride, count
             Address of the first position's ``occupied``, with the other fields at LOW, HIGH and
-            FLAGS from there, and bytes to the next position's.
-        count
-            At least 1.
+            FLAGS from there, bytes to the next position's, and how many there are, at least 1.
         out, row, other
             Address of the first list for the side to move (int32), bytes to the next position's,
             and bytes from each to that for the other side.
         n, other_n
-            Address of the first length (int64, contiguous), written or added to, and bytes to the
-            other's.
+            Address of the first length (int64, contiguous), written, and bytes to the other's.
+        kept
+            Whether the lists are appended to (-1), or begun (0).
         """
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            block, records, stride, count, out, row, other, n, other_n = args
-            lists = _Lists(builder, block, partitions)
-            features = _Features(builder, block)
-            last = builder.add(records, builder.mul(stride, builder.sub(count, I64(1))))
+            block, records, stride, count, out, row, other, n, other_n, kept = args
+            tables = _Tables(builder, block)
+            groups = tables.field("groups", _PIECES)
+            firsts = [_First(builder, tables, player) for player in range(partitions)]
+            fixed = [_Parts(builder, tables.parts(p), based=False) for p in range(2)]
+            last = builder.sub(count, I64(1))
 
-            def prepared(i: Any) -> list[Any]:
-                inside = builder.icmp_signed("<", i, count)
-                here = builder.add(records, builder.mul(i, stride))
-                return lists.prepared(builder.select(inside, here, last))
+            def position(i: Any) -> _Position:
+                i = builder.select(builder.icmp_signed("<", i, count), i, last)
+                return _Position(builder, builder.add(records, builder.mul(i, stride)), groups)
 
-            def made(source: list[Any]) -> list[Any]:
-                return [value for one in lists.of(source) for value in one]
+            def listed(i: Any) -> list[Any]:
+                """Which squares count; then lists of them, and of the pieces on them."""
+                here = position(i)
+                if way == ALONE:
+                    return [here.occupied, here.squares(here.occupied), here.all_pieces()]
+                if way == BY_KING:
+                    counted = here.grouped()
+                    return [counted, here.squares(counted), here.pieces_on(counted)]
+                (board,) = boards(i)
+                counted = [builder.and_(f.squares(board), here.occupied) for f in firsts]
+                squares = [here.squares(bits) for bits in counted]
+                return counted + squares + [_listed(builder, board, bits) for bits in counted]
 
-            # A position's instructions are one long chain: three positions are worked on at once.
-            ready = _Queue(builder, [made(prepared(I64(k))) for k in range(AHEAD)])
-            begun = _Queue(builder, [prepared(I64(AHEAD + k)) for k in range(AHEAD)])
+            boards = _Ahead(builder, 2 if partitions else 0, lambda i: [position(i).board()])
+            lists = _Ahead(builder, 2 if partitions else 0, listed)
             with cgutils.for_range(builder, count) as loop:
-                i = loop.index
-                source = begun.exchanged(prepared(builder.add(i, I64(2 * AHEAD))))
-                values = ready.exchanged(made(source))
-                record = builder.add(records, builder.mul(i, stride))
-                black = load(builder, builder.add(record, I64(FLAGS)), I8, 1)
-                black = builder.trunc(black, I1)
-                found = {0: values[:3], 1: values[-3:]}  # by player
-                place = builder.add(out, builder.mul(i, row))
-                places = [place, builder.add(place, other)]  # by side
-                number = builder.add(n, builder.shl(i, I64(3)))
-                for side, length_at in enumerate((number, builder.add(number, other_n))):
-                    length = builder.select(black, found[1 - side][2], found[side][2])
-                    if not first:
-                        before = load(builder, length_at, I64, 1)
-                        places[side] = builder.add(places[side], builder.shl(before, I64(2)))
-                        length = builder.add(before, length)
-                    store(builder, length, length_at, 1)
+                i, here = loop.index, position(loop.index)
+                values = lists(i)
+                parts = fixed
+                if way == BY_KING:
+                    places = [tables.parts(p, here.king(p)) for p in range(2)]
+                    parts = [_Parts(builder, place, based=True) for place in places]
+                black = here.black_to_move()
+                list_at, length_at = builder.mul(i, row), builder.shl(i, I64(3))
+                list_at, length_at = builder.add(out, list_at), builder.add(n, length_at)
+                sides = [
+                    (list_at, length_at),
+                    (builder.add(list_at, other), builder.add(length_at, other_n)),
+                ]
                 for player in range(2):
-                    place = builder.select(black, places[1 - player], places[player])
-                    features.write(player, found[player], place)
+                    list_at, length_at = (
+                        builder.select(black, theirs, own)
+                        for own, theirs in zip(sides[player], sides[1 - player], strict=True)
+                    )
+                    apart = max(partitions, 1)
+                    counted, squares, pieces = values[player % apart :: apart]
+                    more = _limited(builder, builder.ctpop(counted))
+                    length = builder.and_(load(builder, length_at, I64, 1), kept)
+                    store(builder, builder.add(length, more), length_at, 1)
+                    list_at = builder.add(list_at, builder.shl(length, I64(2)))
+                    parts[player].write(squares, pieces, more, list_at)
             return context.get_dummy_value()
 
-        return types.void(*[types.int64] * 9), generate
+        return types.void(*[types.int64] * 10), generate
 
     return extract
 
 
-class _Queue:
-    """Values in registers, each held for as many turns of a loop."""
-
-    def __init__(self, builder: Any, values: list[list[Any]]) -> None:
-        self._builder = builder
-        self._places = [
-            [cgutils.alloca_once_value(builder, value) for value in one] for one in values
-        ]
-
-    def exchanged(self, values: list[Any]) -> list[Any]:
-        """Takes out the oldest values and puts in others."""
-        builder = self._builder
-        oldest = [builder.load(place) for place in self._places[0]]
-        for one, following in pairwise(self._places):
-            for place, source in zip(one, following, strict=True):
-                builder.store(builder.load(source), place)
-        for place, value in zip(self._places[-1], values, strict=True):
-            builder.store(value, place)
-        return oldest
+def _limited(builder: Any, count: Any) -> Any:
+    most = I64(MOST_PIECES)
+    return builder.select(builder.icmp_unsigned("<", count, most), count, most)
 
 
-class _Features:
-    """Turns lists of squares and pieces into features."""
-
-    def __init__(self, builder: Any, block: Any) -> None:
-        self._builder = builder
-        self._squares = [
-            [_member(builder, block, "squares", _WORDS, p, 64 * half) for half in range(2)]
-            for p in range(2)
-        ]
-        self._parts = [_member(builder, block, "pieces", _WORDS, p) for p in range(2)]
-        self._padding = builder.ptrtoint(symbol(builder, "extraction_padding"), I64)
-
-    def write(self, player: int, lists: list[Any], place: Any) -> None:
-        """Writes the features of lists of squares and pieces, then -1."""
-        builder, (squares, pieces, n) = self._builder, lists
-        pair = declared(
-            builder, "llvm.x86.avx512.vpermi2var.hi.512", _WORDS, _WORDS, _WORDS, _WORDS
-        )
-        look_up = declared(builder, "llvm.x86.avx512.permvar.hi.512", _WORDS, _WORDS, _WORDS)
-        low, high = self._squares[player]
-        found = builder.add(
-            builder.call(pair, [low, squares, high]),
-            builder.call(look_up, [self._parts[player], pieces]),
-        )
-        found = builder.bitcast(found, _INTS)
-        halves = (
-            builder.and_(found, _constant([0xFFFF] * 16, _INTS)),
-            builder.lshr(found, _constant([16] * 16, _INTS)),
-        )
-        padding = builder.add(self._padding, builder.mul(n, I64(4 * MOST_PIECES)))
-        for half, values in enumerate(halves):
-            minus = load(builder, builder.add(padding, I64(64 * half)), _INTS, 64)
-            store(builder, builder.or_(values, minus), builder.add(place, I64(64 * half)), 4)
-
-
-begin_alone, begin_alike, begin_apart = (_extractor(n, True) for n in range(3))
-append_alone, append_alike, append_apart = (_extractor(n, False) for n in range(3))
+extract_alone, extract_alike, extract_apart, extract_by_king = map(
+    _extractor, (ALONE, ALIKE, APART, BY_KING)
+)

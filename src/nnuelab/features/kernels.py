@@ -151,8 +151,8 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
     records : structured array [B]
         With the fields occupied, pieces_low, pieces_high, flags and ep of ``nnuelab.data``.
     stm_out, other_out : int32[B, >= max_active], written
-        Features seen by the side to move and by the other, each once, in no order, then -1. Those
-        of one list lie side by side.
+        Features seen by the side to move and by the other, each once, in no order, then anything.
+        Those of one list lie side by side.
     stm_n, other_n : int64[B], written
         How many there are.
 
@@ -170,8 +170,8 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
         raise ValueError("the features of a list don't lie side by side")
     fields = records["occupied"], records["pieces_low"], records["pieces_high"], records["flags"]
     lists = stm_out, other_out, stm_n, other_n
-    extract(tables.extracted, tables.terms.n, fields, lists)
-    if tables.n_called == 0:
+    extract(tables.extracted, tables.n_extracted, fields, lists)
+    if tables.n_others == 0:
         return
     # A record is a bare pointer to numba: the array is named at each use, or it is freed before.
     scratch = np.zeros(1, POSITION)
@@ -183,8 +183,12 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
             scratch[0].castling = records[i].flags >> 1 & 15
             scratch[0].ep = records[i].ep
             set_checkers(scratch[0])
-        stm_n[i] = _active_called(tables, scratch[0], turn, stm_out[i], stm_n[i])
-        other_n[i] = _active_called(tables, scratch[0], 1 - turn, other_out[i], other_n[i])
-        # They may have used what lies behind their features.
-        stm_out[i, stm_n[i] :] = -1
-        other_out[i, other_n[i] :] = -1
+        stm, other = place(stm_out[i], 0), place(other_out[i], 0)
+        if turn == 0:
+            counts = pack(stm_n[i], other_n[i])
+            counts = call(tables.add_active_of_both, tables, scratch[0], stm, other, counts)
+            stm_n[i], other_n[i] = unpack(counts)
+        else:
+            counts = pack(other_n[i], stm_n[i])
+            counts = call(tables.add_active_of_both, tables, scratch[0], other, stm, counts)
+            other_n[i], stm_n[i] = unpack(counts)

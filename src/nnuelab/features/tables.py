@@ -32,6 +32,7 @@ from nnuelab.chess.position import POSITION
 from nnuelab.features.algebra import FeatureSet, Product
 from nnuelab.features.block import MOST_PIECES, PIECES, SQUARES_ON_BOARD, Classes, Kernels
 from nnuelab.features.extraction import EXTRACTED, extracted
+from nnuelab.features.kinds.king import KingPiece
 from nnuelab.features.kinds.piece_square import PieceSquare, seen_by
 from nnuelab.features.kinds.sum import Sum
 from nnuelab.jit import address, entry
@@ -72,10 +73,13 @@ FEATURES = np.dtype(
         ("size", "i8"),  # number of features
         ("max_active", "i8"),  # bound of the rows that one perspective has active at once
         ("terms", PIECE_SQUARE),  # terms of the sum that are one piece-square block
-        ("extracted", "u8"),  # -> EXTRACTED[terms.n]: the same for batches
         ("n_called", "i8"),
         ("called", "u8"),  # -> TERM[n_called]
+        ("n_extracted", "i8"),  # blocks that batches are extracted of without any position
+        ("extracted", "u8"),  # -> EXTRACTED[n_extracted]
+        ("n_others", "i8"),  # the first of the called terms: those that are no such block
         ("add_active", "u8"),  # functions of called_kernels, where there are such terms
+        ("add_active_of_both", "u8"),
         ("add_changes", "u8"),
         ("add_changes_of_both", "u8"),
         ("state", "i8"),  # 1: a term reads more of a position than where its pieces stand
@@ -120,19 +124,26 @@ class Tables:
         self.record["size"] = features.size
         self.record["max_active"] = features.max_active
         inlined: list[tuple[np.ndarray, int]] = []
+        tabulated: list[tuple[np.void, list[Any]]] = []
         called: list[tuple[int, int, int, int, int]] = []
+        tabulated_too: list[tuple[int, int, int, int, int]] = []
         for term, offset in _without_sums(features, 0):
-            block = term.factors[0]
-            if len(term.factors) == 1 and isinstance(block, PieceSquare):
+            block = term.factors[0] if len(term.factors) == 1 else None
+            if isinstance(block, PieceSquare | KingPiece):
+                tabulated.append(extracted(block, offset))
+            if isinstance(block, PieceSquare):
                 inlined.append((block.rows, offset))
                 continue
-            kernels = block.kernels() if len(term.factors) == 1 else self._product(term)
-            called.append((*self._compile(kernels), offset))
+            kernels = self._product(term) if block is None else block.kernels()
+            terms = tabulated_too if isinstance(block, KingPiece) else called
+            terms.append((*self._compile(kernels), offset))
             self.record["state"] |= kernels.state
         self.record["terms"], owned = piece_square_tables(inlined)
-        self._owned.append(owned)
-        blocks = np.array([extracted(*block) for block in inlined], EXTRACTED)
-        self.record["extracted"] = self._own(blocks)
+        self._owned += [owned, [owner for _, owner in tabulated]]
+        self.record["n_extracted"] = len(tabulated)
+        self.record["extracted"] = self._own(np.array([one for one, _ in tabulated], EXTRACTED))
+        self.record["n_others"] = len(called)
+        called += tabulated_too
         self.record["n_called"] = len(called)
         self.record["called"] = self._own(np.array(called, dtype=TERM))
         if called:
@@ -161,6 +172,7 @@ class Tables:
         counts = from_dtype(COUNTS)
         for name, arguments in {
             "add_active": (features, position, number, _LIST, number),
+            "add_active_of_both": (features, position, *lists, number),
             "add_changes": (features, *views, number, *lists, number),
             "add_changes_of_both": (features, *views, *lists, number, counts),
         }.items():

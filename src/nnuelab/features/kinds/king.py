@@ -62,14 +62,15 @@ class KingPiece(Block):
         return np.stack([with_king(king) for king in range(SQUARES_ON_BOARD)])
 
     @cached_property
-    def _class_of(self) -> np.ndarray:
+    def class_of(self) -> np.ndarray:
         """int64[64]: class of each square of the own king."""
         flat = self.rows.reshape(SQUARES_ON_BOARD, -1)
         return np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
-    def _tables(self) -> list[np.ndarray]:
+    @property
+    def tables(self) -> list[np.ndarray]:
         """int32[12, 64] of each class."""
-        _, first = np.unique(self._class_of, return_index=True)
+        _, first = np.unique(self.class_of, return_index=True)
         return [self.rows[king] for king in first]
 
     def alive(self) -> np.ndarray:
@@ -93,10 +94,10 @@ class KingPiece(Block):
 
     @cached_property
     def max_active(self) -> int:
-        return max(most_active(rows) for rows in self._tables())
+        return max(most_active(rows) for rows in self.tables)
 
     def classes(self) -> Classes:
-        return Classes(own=self._class_of)
+        return Classes(own=self.class_of)
 
     def virtual(self) -> np.ndarray | None:
         if self.shared_by is None:
@@ -126,10 +127,10 @@ class KingPiece(Block):
         from nnuelab.features.tables import PIECE_SQUARE, piece_square_tables
         from nnuelab.jit import address
 
-        made = [piece_square_tables([(rows, 0)]) for rows in self._tables()]
+        made = [piece_square_tables([(rows, 0)]) for rows in self.tables]
         blocks = np.array([record for record, _ in made], PIECE_SQUARE)
         squares = np.arange(SQUARES_ON_BOARD)
-        classes = np.stack([self._class_of, self._class_of[squares ^ 56]])
+        classes = np.stack([self.class_of, self.class_of[squares ^ 56]])
         data = np.zeros(1, king_kernels.KING_PIECE)
         data["n"], data["blocks"], data["classes"] = len(blocks), address(blocks), address(classes)
         owned = (blocks, classes, made)

@@ -95,6 +95,16 @@ class PieceSquare(Block):
 
     rows: np.ndarray = field(repr=False)
 
+    @property
+    def tables(self) -> list[np.ndarray]:
+        """``rows`` by the class of the own king's square: there is one."""
+        return [self.rows]
+
+    @property
+    def class_of(self) -> np.ndarray:
+        """int64[64]: that class by square."""
+        return np.zeros(SQUARES_ON_BOARD, np.int64)
+
     @cached_property
     def members(self) -> np.ndarray:
         """bool[size, 12, 64]: which pieces on which squares make a feature active, legal or not."""
