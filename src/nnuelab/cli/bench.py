@@ -12,7 +12,7 @@ from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 
 BENCHMARKS = {  # name -> module and function that returns the rows
-    "data": "nnuelab.data.dataset_bench:dataset_rows",
+    "data": "nnuelab.data.bench:data_rows",
     "search": "nnuelab.engine.bench:search_rows",
     "features": "nnuelab.engine.feature_bench:feature_rows",
     "kernels": "nnuelab.engine.bench:kernel_rows",
