@@ -134,7 +134,7 @@ def _reading(path: Path) -> list[dict[str, Any]]:
         positions = sum(worker((path, chunk)).games.positions for chunk in chunks)
         return positions / (time.process_time() - start)
 
-    some = b"".join(list(pgn.texts(path))[:PYTHON_GAMES]).decode("latin-1")
+    some = b"\n".join(list(pgn.texts(path))[:PYTHON_GAMES]).decode("latin-1")
     sides = {"ours": ours, "python-chess": lambda: _python_chess(some)}
     name = "PGN without comments to packed positions, against "
     rust = _rust(path)
@@ -230,7 +230,7 @@ def _memory(folder: Path, text: bytes) -> list[dict[str, Any]]:
     with path.open("wb") as file, zstandard.ZstdCompressor(3).stream_writer(file) as writer:
         for _ in range(LARGE * 1_000_000 // len(piece)):
             writer.write(piece)
-    arguments = ["sample", path, "--output", folder / "sampled.npy", "--per-game", "1"]
+    arguments = ["sample", str(path), "--output", str(folder / "sampled.npy"), "--per-game", "1"]
     command = [sys.executable, "-c", _PEAK, *arguments, "--workers", "1"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     used = int(done.stdout) * 1024 / 1e6

@@ -1,0 +1,78 @@
+"""The report of a sample says what its positions are like."""
+
+from __future__ import annotations
+
+import json
+
+import chess
+import numpy as np
+import pytest
+
+from nnuelab import data
+from nnuelab.cli.sampling import sample
+from nnuelab.data.description import ROLES, describe
+from nnuelab.data.records import NO_SCORE, to_fen
+from nnuelab.errors import UserError
+from nnuelab.report import sample as sample_report
+from tests.naive import data as naive
+from tests.naive.attacks import legal_targets
+
+
+@pytest.fixture(scope="module")
+def files(shared, tmp_path_factory):
+    """Sample, report and figure of real games."""
+    folder = tmp_path_factory.mktemp("sample")
+    output, report, plot = (folder / name for name in ("s.npy", "r.json", "f.svg"))
+    games = shared / "data/games/fixture_evals_200.pgn"
+    sample([games], output, report=report, plot=plot, max_positions=2000)
+    return output, report, plot
+
+
+def counts_of(values: list[int], step: int, first: int = 0) -> list[int]:
+    return np.bincount((np.array(values) - first) // step).tolist()
+
+
+def test_the_report_describes_the_positions(files) -> None:
+    output, report, _ = files
+    told = json.loads(report.read_text())
+    records = data.open(output).records
+    boards = [chess.Board(to_fen(record)) for record in records]
+    assert told["positions"] == told["described"] == told["counts"]["sampled"] == len(boards)
+    assert told["ply"]["counts"] == counts_of([board.ply() for board in boards], 10)
+    assert told["material"]["counts"] == counts_of([naive.material(board) for board in boards], 2)
+    for turn, side in ((chess.WHITE, "white"), (chess.BLACK, "black")):
+        legal = [board.legal_moves.count() for board in boards if board.turn == turn]
+        assert told["legal_moves"][side]["counts"] == counts_of(legal, 1)
+    scores = records["score"][records["score"] != NO_SCORE]
+    assert told["without_score"] == len(records) - len(scores)
+    assert told["score"]["counts"] == counts_of(np.clip(scores, -3000, 2999), 100, -3000)
+    results = np.where(records["flags"] & 1, -records["result"], records["result"])
+    assert told["result"]["1-0"] == (results == 1).sum()
+    assert told["result"]["0-1"] == (results == -1).sum()
+    assert sum(told["ratings"]["counts"]) == 2 * len(set(records["game"].tolist()))
+
+
+def test_mobility_is_that_of_the_slow_twin(files) -> None:
+    records = data.open(files[0]).records[:150]
+    told = describe(records)["mobility"]
+    boards = [chess.Board(to_fen(record)) for record in records]
+    for side in ("own", "enemy"):
+        for role, letter in enumerate(ROLES):
+            squares = [
+                len(
+                    {s for r, s in legal_targets(board, board.turn == (side == "own")) if r == role}
+                )
+                for board in boards
+            ]
+            assert told[side][letter]["counts"] == counts_of(squares, 1), (side, letter)
+
+
+def test_the_figure_is_the_same_each_time(files, tmp_path) -> None:
+    _, report, plot = files
+    told = json.loads(report.read_text())
+    again = tmp_path / "again.svg"
+    sample_report.plot(again, told)
+    first, second = (path.read_text().count("<path") for path in (plot, again))
+    assert first == second > 50
+    with pytest.raises(UserError, match=r"ends in \.svg or \.png"):
+        sample_report.check_plot(tmp_path / "figure.gif")
