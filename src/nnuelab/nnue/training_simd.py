@@ -13,7 +13,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnuelab.nnue.simd import _FLOATS, _I64, COLUMNS, _load, _splat, _store
+from nnuelab.nnue.simd import _FLOATS, COLUMNS
+from nnuelab.vectors import I64, load, splat, store
 
 TOGETHER = 4  # positions
 _ROW = 4 * COLUMNS  # bytes
@@ -21,13 +22,13 @@ _ROW = 4 * COLUMNS  # bytes
 
 def _scalar(builder: Any, base: Any, position: int, outputs: Any, o: Any) -> Any:
     """Element [position, o] of float32[TOGETHER, outputs], in all lanes."""
-    place = builder.add(builder.mul(outputs, _I64(position)), o)
-    place = builder.add(base, builder.shl(place, _I64(2)))
-    return _splat(builder, _load(builder, place, ir.FloatType(), 4), COLUMNS)
+    place = builder.add(builder.mul(outputs, I64(position)), o)
+    place = builder.add(base, builder.shl(place, I64(2)))
+    return splat(builder, load(builder, place, ir.FloatType(), 4), COLUMNS)
 
 
 def _row_of(builder: Any, base: Any, stride: Any, i: int) -> Any:
-    return _load(builder, builder.add(base, builder.mul(stride, _I64(i))), _FLOATS, 4)
+    return load(builder, builder.add(base, builder.mul(stride, I64(i))), _FLOATS, 4)
 
 
 def _fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
@@ -61,21 +62,21 @@ def masked_products(
         for product in products:
             builder.store(zero, product)
         with cgutils.for_range(builder, outputs) as loop:
-            place = builder.add(weights, builder.mul(loop.index, _I64(_ROW)))
-            row = _load(builder, place, _FLOATS, 4)
+            place = builder.add(weights, builder.mul(loop.index, I64(_ROW)))
+            row = load(builder, place, _FLOATS, 4)
             for i, product in enumerate(products):
                 scalar = _scalar(builder, z, i, outputs, loop.index)
                 builder.store(_fma(builder, scalar, row, builder.load(product)), product)
-        added = _load(builder, total, _FLOATS, 4)
+        added = load(builder, total, _FLOATS, 4)
         for i, product in enumerate(products):
             value = _row_of(builder, x, x_stride, i)
             inside = builder.and_(
                 builder.fcmp_ordered(">", value, zero), builder.fcmp_ordered("<", value, one)
             )
             found = builder.select(inside, builder.load(product), zero)
-            _store(builder, found, builder.add(target, builder.mul(stride, _I64(i))), 4)
+            store(builder, found, builder.add(target, builder.mul(stride, I64(i))), 4)
             added = builder.fadd(added, found)
-        _store(builder, added, total, 4)
+        store(builder, added, total, 4)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 8), generate
@@ -93,11 +94,11 @@ def add_outer(typing_context: Any, z: Any, x: Any, x_stride: Any, outputs: Any, 
         z, x, x_stride, outputs, target = args
         values = [_row_of(builder, x, x_stride, i) for i in range(TOGETHER)]
         with cgutils.for_range(builder, outputs) as loop:
-            place = builder.add(target, builder.mul(loop.index, _I64(_ROW)))
-            row = _load(builder, place, _FLOATS, 4)
+            place = builder.add(target, builder.mul(loop.index, I64(_ROW)))
+            row = load(builder, place, _FLOATS, 4)
             for i, value in enumerate(values):
                 row = _fma(builder, _scalar(builder, z, i, outputs, loop.index), value, row)
-            _store(builder, row, place, 4)
+            store(builder, row, place, 4)
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 5), generate
