@@ -33,7 +33,7 @@ CHUNK = 50  # candidates per task
 
 def _start_worker(source: Source, limit: Limit, seed: int, plies: int, max_score: int) -> None:
     global _seat, _seed, _plies, _max_score
-    _seat = Seat(source.start(limit), limit)
+    _seat = source.start(limit)
     _seed, _plies, _max_score = seed, plies, max_score
 
 

@@ -23,6 +23,7 @@ from nnuelab.data.engines import find_engine
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import ordered
 from nnuelab.engine.search import DEFAULT_NET, load_net
+from nnuelab.engine.state import INFINITE
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
 from nnuelab.progress import Progress
@@ -30,7 +31,7 @@ from nnuelab.selfplay.openings import START, opening
 from nnuelab.selfplay.pgn import kept, to_pgn
 from nnuelab.selfplay.uci import UciEngine
 from nnuelab.tournament.adjudication import Rules
-from nnuelab.tournament.game import Player, Seat
+from nnuelab.tournament.game import Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.play import play
 from nnuelab.tournament.players import NetEntrant
@@ -67,11 +68,16 @@ class Source:
     engine: str | None = None
     net: Path | None = None
 
-    def start(self, limit: Limit) -> Player:
-        """The player, made in this process; UserError when it can't be."""
+    def start(self, limit: Limit) -> Seat:
+        """The player, made in this process, with its limit; UserError when it can't be."""
         if self.engine is not None:
-            return UciEngine(self.engine, HASH_MB)
-        return NetEntrant(self.net, limit, HASH_MB).start()
+            return Seat(UciEngine(self.engine, HASH_MB), limit)
+        player = NetEntrant(self.net, limit, HASH_MB).start()
+        # All kernels are loaded now, or compiled, and that once for all workers.
+        quick = Seat(player, Limit(nodes=1))
+        opening(quick, 0, 0, 4, INFINITE)
+        play(quick, quick, notation.STARTING_FEN, Rules(max_plies=1))
+        return Seat(player, limit)
 
     def files(self) -> dict[str, Path]:
         """What it plays with that is told by its content."""
@@ -80,7 +86,7 @@ class Source:
     def name(self) -> str:
         """The name of the player, with its version; UserError when it can't play."""
         if self.engine is None:
-            self.start(Limit(nodes=1)).close()  # compiles the kernels once for all workers
+            self.start(Limit(nodes=1)).player.close()
             return f"nnuelab {__version__} {load_net(self.net).feature_set}"
         with UciEngine(self.engine) as probe:
             return probe.name
@@ -124,7 +130,7 @@ _parameters: Parameters
 
 def _start_worker(source: Source, name: str, parameters: Parameters) -> None:
     global _seat, _name, _parameters
-    _seat = Seat(source.start(parameters.limit), parameters.limit)
+    _seat = source.start(parameters.limit)
     _name, _parameters = name, parameters
 
 
