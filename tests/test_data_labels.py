@@ -381,9 +381,9 @@ def test_positions_that_are_over_have_no_score(tmp_path: Path) -> None:
 
 def test_options_reach_the_engine_or_are_refused(tmp_path: Path) -> None:
     path = fake_engine(tmp_path, 0)
-    engines.UciEngine(path, "depth 1", {"hash": "8"}).close()
+    engines.Analyst(path, "depth 1", {"hash": "8"}).close()
     with pytest.raises(UserError, match=r"Fake 1\.0 has no option 'Skill Level'"):
-        engines.UciEngine(path, "depth 1", {"Skill Level": "3"})
+        engines.Analyst(path, "depth 1", {"Skill Level": "3"})
 
 
 @pytest.mark.parametrize("engine", ["no-such-engine", "/etc/passwd"])

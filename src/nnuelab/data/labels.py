@@ -82,7 +82,7 @@ def stockfish(
         "limit": limit,
         "options": dict(options or {}),
     }
-    make = partial(engines.UciEngine, path, limit, options, patience)
+    make = partial(engines.Analyst, path, limit, options, patience)
     return Searching(make, identity, workers)
 
 

@@ -22,6 +22,7 @@ from typing import BinaryIO
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES
+from nnuelab.data.formats import binpack_encoder as encoder
 from nnuelab.data.formats import binpack_kernels as kernels
 from nnuelab.data.formats.numbers import Numbers
 from nnuelab.data.records import RECORD, UNKNOWN_RESULT, to_fen
@@ -95,19 +96,19 @@ def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str])
         When the move of a position is illegal.
     """
     data = np.empty(FULL + kernels.HEAD + kernels.MOST_BYTES * (kernels.MAX_CHAIN + 1), np.uint8)
-    state = np.zeros(1, kernels.STATE)[0]
+    state = np.zeros(1, encoder.STATE)[0]
     state["chain"] = -1
     scratch = np.empty(MAX_MOVES, np.int64)
     for batch in batches:
         fit = _fit(batch, left_out)
         done = 0
         while done < len(fit):
-            done, fault = kernels.encode(fit, done, data, FULL, state, scratch)
+            done, fault = encoder.encode(fit, done, data, FULL, state, scratch)
             if fault:
                 raise UserError(f"the move of {to_fen(fit[done])!r} is illegal; nothing is written")
             if done < len(fit):
                 _flush(file, data, state)
-    kernels.close(data, state)
+    encoder.close(data, state)
     _flush(file, data, state)
 
 
