@@ -28,6 +28,13 @@ class Method(StrEnum):
     triplet = "triplet"
 
 
+class Optimizer(StrEnum):
+    """What moves the rows of the first layer."""
+
+    adam = "adam"
+    rowwise = "rowwise-adam"
+
+
 class ScheduleName(StrEnum):
     """How the learning rate changes."""
 
@@ -63,6 +70,9 @@ def train(
     l2: Annotated[int, typer.Option(min=1, max=16384, help="Neurons of the second layer.")] = 32,
     epochs: Annotated[int, typer.Option(min=1)] = 6,
     batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
+    optimizer: Annotated[
+        Optimizer, typer.Option(help="rowwise-adam: another one, faster for king-piece sets.")
+    ] = Optimizer.adam,
     learning_rate: Annotated[float, typer.Option(min=0, help="Of Adam, the highest.")] = 2e-3,
     schedule: Annotated[
         ScheduleName,
@@ -128,6 +138,7 @@ def train(
         l2=l2,
         epochs=epochs,
         batch_size=batch_size,
+        optimizer=optimizer.value,
         learning_rate=learning_rate,
         schedule=schedule.value,
         lr_decay=lr_decay,

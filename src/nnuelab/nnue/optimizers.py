@@ -12,11 +12,10 @@ from nnuelab.nnue.simd import COLUMNS
 OPTIMIZERS = ("adam", "rowwise-adam")
 BETAS, EPS = (0.9, 0.999), 1e-8  # torch's defaults
 _CHUNK = 512  # rows of one task
-_ONE = np.float32(1)
 
 
 @jit
-def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, beta1, beta2, eps):
+def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, betas, eps):
     """A step of Adam (Kingma and Ba, 2015) for rows start..stop.
 
     A row without a gradient has one of 0: its moments decay, and it goes on by them. Only a row
@@ -34,7 +33,10 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, beta1, be
         Learning rate / (1 - beta1^t).
     root : float32
         sqrt(1 - beta2^t).
+    betas : float32[4]
+        beta1, 1 - beta1, beta2, 1 - beta2.
     """
+    beta1, rest1, beta2, rest2 = betas[0], betas[1], betas[2], betas[3]
     columns = weight.shape[1]
     nothing = np.zeros(COLUMNS, np.float32)
     for f in range(start, stop):
@@ -49,16 +51,17 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, beta1, be
             w_part, m_part, v_part = weight[f, first:], m[f, first:], v[f, first:]
             for j in range(n):
                 k = at(j)
-                m_part[k] = beta1 * m_part[k] + (_ONE - beta1) * g[k]
-                v_part[k] = beta2 * v_part[k] + (_ONE - beta2) * g[k] * g[k]
+                m_part[k] = beta1 * m_part[k] + rest1 * g[k]
+                v_part[k] = beta2 * v_part[k] + rest2 * g[k] * g[k]
                 w_part[k] -= rate * m_part[k] / (np.sqrt(v_part[k]) / root + eps)
 
 
 @jit
-def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, beta1, beta2, eps):
+def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, betas, eps):
     """A step for rows present[start:stop], with one second moment for a whole row (``v``, float32
     [N]): the mean of its squares. Others stay as they are, moments included. See `adam`.
     """
+    beta1, rest1, beta2, rest2 = betas[0], betas[1], betas[2], betas[3]
     columns = weight.shape[1]
     for rank in range(start, stop):
         f = np.int64(present[rank])
@@ -67,7 +70,7 @@ def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, beta1
             g = gradient[panel, rank]
             for j in range(COLUMNS):
                 total += g[at(j)] * g[at(j)]
-        v[f] = beta2 * v[f] + (_ONE - beta2) * total / np.float32(columns)
+        v[f] = beta2 * v[f] + rest2 * total / np.float32(columns)
         factor = rate / (np.sqrt(v[f]) / root + eps)
         for panel in range(gradient.shape[0]):
             first = panel * COLUMNS
@@ -76,7 +79,7 @@ def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, beta1
             w_part, m_part = weight[f, first:], m[f, first:]
             for j in range(n):
                 k = at(j)
-                m_part[k] = beta1 * m_part[k] + (_ONE - beta1) * g[k]
+                m_part[k] = beta1 * m_part[k] + rest1 * g[k]
                 w_part[k] -= factor * m_part[k]
 
 
@@ -105,16 +108,10 @@ class RowAdam:
         self.steps += 1
         weight = self.weight.detach().numpy()
         beta1, beta2 = BETAS
-        scalars = [
-            np.float32(value)
-            for value in (
-                rate / (1 - beta1**self.steps),
-                (1 - beta2**self.steps) ** 0.5,
-                beta1,
-                beta2,
-                EPS,
-            )
-        ]
+        betas = np.array([beta1, 1 - beta1, beta2, 1 - beta2], np.float32)
+        with np.errstate(over="ignore"):  # the loss will tell of a rate that is beyond all measure
+            scaled = np.float32(rate / (1 - beta1**self.steps))
+        scalars = scaled, np.float32((1 - beta2**self.steps) ** 0.5), betas, np.float32(EPS)
 
         def some(start: int) -> None:
             if self.rowwise:

@@ -203,6 +203,8 @@ class Train(Section):
     """Passes over the training data."""
     batch_size: Count
     """Positions per step."""
+    optimizer: Literal["adam", "rowwise-adam"]
+    """Adam; or a variant of it for tables of tens of thousands of rows."""
     learning_rate: Positive
     """Of Adam, the highest."""
     schedule: Literal["step", "cosine", "one-cycle"]
