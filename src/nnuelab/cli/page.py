@@ -1,4 +1,4 @@
-"""Commands of the page to look at: report."""
+"""Commands of the page to look at: report, serve."""
 
 from __future__ import annotations
 
@@ -49,3 +49,22 @@ def report(
     missing = [e.name for e in gathered.experiments if not e.rows]
     said = f"; not made yet: {', '.join(missing)}" if missing else ""
     typer.echo(f"{output}: {len(html.encode()) / 1e6:.1f} MB{said}", err=True)
+
+
+@app.command()
+def serve(
+    results: ResultsFolder = Path("results"),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+) -> None:
+    """Show the page in a browser of this machine, and ask the engine about positions of your own.
+
+    Example: nnuelab serve --port 8001
+    """
+    from nnuelab.report import results as found
+    from nnuelab.report.serve import HOST, Answers, Server
+
+    gathered = found.gather(results, [])
+    nets = {net.path: net for experiment in gathered.experiments for net in experiment.nets}
+    with Server(Answers(list(nets.values()), results / "report.html"), port) as server:
+        typer.echo(f"http://{HOST}:{server.server_port}/ (stop with Ctrl-C)", err=True)
+        server.serve_forever()

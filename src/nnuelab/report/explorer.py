@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,28 +21,39 @@ KNOWN = {
 }
 
 
-def explore(positions: dict[str, str], nets: Sequence[NetFiles]) -> dict[str, Any]:
-    """Everything as JSON: by position, and by term of the nets' feature sets.
+class Explorer:
+    """Nets that are ready to look at positions; for one thread at a time."""
 
-    Parameters
-    ----------
-    positions : dict of str to str
-        Legal FENs by what they are.
-    """
-    records = np.zeros(len(positions), RECORD)
-    for i, fen in enumerate(positions.values()):
-        records[i] = from_fen(fen)
-    sets = {net.net.feature_set: net.net.features for net in nets}
-    terms: dict[str, list[list[list[str]]]] = {}
-    for feature_set in sets.values():
-        terms |= active(feature_set, records)
-    fens = list(positions.values())
-    return {
-        "positions": [{"name": name, "fen": fen} for name, fen in positions.items()],
-        "sets": {name: [term.name for term in found.terms] for name, found in sets.items()},
-        "terms": terms,
-        "evaluations": {net.player: Evaluator(net.net).evaluate_fens(fens) for net in nets},
-    }
+    def __init__(self, nets: Sequence[NetFiles]) -> None:
+        self.sets = {net.net.feature_set: net.net.features for net in nets}
+        self._evaluators = {net.player: Evaluator(net.net) for net in nets}
+
+    def look(self, positions: Mapping[str, str]) -> dict[str, Any]:
+        """Everything as JSON: by position, and by term of the nets' feature sets.
+
+        Parameters
+        ----------
+        positions : dict of str to str
+            Legal FENs by what they are.
+
+        Raises
+        ------
+        nnuelab.chess.notation.FenError
+            When a FEN is not a legal position.
+        """
+        fens = list(positions.values())
+        records = np.zeros(len(fens), RECORD)
+        for i, fen in enumerate(fens):
+            records[i] = from_fen(fen)
+        terms: dict[str, list[list[list[str]]]] = {}
+        for feature_set in self.sets.values():
+            terms |= active(feature_set, records)
+        return {
+            "positions": [{"name": name, "fen": fen} for name, fen in positions.items()],
+            "sets": {n: [term.name for term in found.terms] for n, found in self.sets.items()},
+            "terms": terms,
+            "evaluations": {n: e.evaluate_fens(fens) for n, e in self._evaluators.items()},
+        }
 
 
 def active(

@@ -57,7 +57,9 @@ def save(path: Path, drawn: Figure) -> None:
     import vl_convert
 
     check(path)
-    spec = {**drawn.spec, "width": WIDTH, "title": drawn.title, "background": "white"}
+    spec = {**drawn.spec, "title": drawn.title, "background": "white"}
+    if spec.get("width") == "container":
+        spec["width"] = WIDTH
     if path.suffix == ".svg":
         content = vl_convert.vegalite_to_svg(spec).encode()
     elif path.suffix == ".png":
@@ -184,7 +186,7 @@ def _net(summary: Summary) -> Figure:
         .encode(
             x=alt.X("column:O").sort(first.columns).title(None),
             y=alt.Y("row:O").sort(first.rows).title(None),
-            color=alt.Color("weight:Q").scale(scheme="blueorange", domainMid=0),
+            color=alt.Color("weight:Q").scale(scheme="redblue", domainMid=0),
             facet=alt.Facet("picture:N", columns=4)
             .sort(list(dict.fromkeys(p.title for p in shown)))
             .title(None),
@@ -210,7 +212,7 @@ def _tournament(summary: Summary) -> Figure:
         .encode(
             x=alt.X("against:N").sort(order),
             y=alt.Y("player:N").sort(order),
-            color=alt.Color("percent:Q").scale(scheme="blueorange", domain=[0, 100]),
+            color=alt.Color("percent:Q").scale(scheme="redblue", domain=[0, 100]),
             tooltip=["player:N", "against:N", "percent:Q"],
         )
     )

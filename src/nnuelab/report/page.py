@@ -237,7 +237,7 @@ class _Builder:
         figure = plots.neurons(shares, sets)
         section.figures = [figure] if figure else []
         self.blobs["weights"] = _weights(measured)
-        self.blobs["explorer"] = explorer.explore(self._positions(sample), self.nets)
+        self.blobs["explorer"] = explorer.Explorer(self.nets).look(self._positions(sample))
         return section
 
     def _positions(self, sample: np.ndarray) -> dict[str, str]:

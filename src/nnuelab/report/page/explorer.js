@@ -23,6 +23,29 @@ function explore({ positions, sets, terms, evaluations }) {
     });
     byId("explore-features").replaceChildren(...lists);
   }
+  // Served by nnuelab, the page can ask the engine; as a file it asks nobody.
+  const form = byId("explore-form");
+  form.hidden = !location.protocol.startsWith("http");
+  options(byId("explore-net"), Object.keys(evaluations).map((name) => [name, name]));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const said = byId("explore-said");
+    said.textContent = "\u2026";
+    try {
+      const response = await fetch(`explore?${new URLSearchParams(new FormData(form))}`);
+      const found = await response.json();
+      if (!response.ok) throw new Error(found.error);
+      for (const [net, [value]] of Object.entries(found.evaluations)) evaluations[net]?.push(value);
+      for (const [term, [sides]] of Object.entries(found.terms)) terms[term]?.push(sides);
+      positions.push(found.positions[0]);
+      options(place, positions.map((position, i) => [i, position.name]));
+      place.value = positions.length - 1;
+      redraw();
+      said.textContent = found.search;
+    } catch (error) {
+      said.textContent = error.message;
+    }
+  });
   const names = (list) => make("ul", {}, ...list.map((name) => make("li", {}, name)));
   for (const select of [place, set]) select.addEventListener("change", redraw);
   redraw();

@@ -1,0 +1,193 @@
+"""The server answers on loopback, says what is wrong with a FEN, and gives out no file."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import socket
+import threading
+from urllib.parse import quote
+
+import chess
+import pytest
+
+from nnuelab.errors import UserError
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.report import results, serve
+from tests import report_results
+
+PAGE = b"<!doctype html><title>page</title>"
+
+
+@pytest.fixture(scope="module")
+def nets(tmp_path_factory):
+    folder = report_results.make(tmp_path_factory.mktemp("project"))
+    (folder / "report.html").write_bytes(PAGE)
+    return results.gather(folder, ["axis"]).experiments[0].nets
+
+
+@pytest.fixture(scope="module")
+def server(nets):
+    page = nets[0].path.parents[3] / "report.html"
+    with serve.Server(serve.Answers(nets, page), 0) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def connection(server):
+    opened = http.client.HTTPConnection(serve.HOST, server.server_port, timeout=60)
+    yield opened
+    opened.close()
+
+
+def ask(connection, path, **headers):
+    connection.request("GET", path, headers=headers)
+    response = connection.getresponse()
+    return response.status, response.read()
+
+
+def explore(connection, fen, net=""):
+    status, body = ask(connection, f"/explore?fen={quote(fen)}&net={quote(net)}")
+    return status, json.loads(body)
+
+
+def test_it_listens_on_loopback_only(server):
+    assert server.server_address[0] == "127.0.0.1"
+    assert server.socket.family == socket.AF_INET
+
+
+def test_the_page_is_served(connection):
+    assert ask(connection, "/") == (200, PAGE)
+
+
+def test_without_a_page_it_says_how_to_make_it(nets, tmp_path):
+    answers = serve.Answers(nets, tmp_path / "report.html")
+    assert not answers.has_page
+    assert b"snakemake report" in answers.page
+
+
+def test_without_nets_there_is_nothing_to_serve(tmp_path):
+    with pytest.raises(UserError, match="no net to serve"):
+        serve.Answers([], tmp_path / "report.html")
+
+
+def test_a_port_in_use_is_said(server, nets, tmp_path):
+    with pytest.raises(UserError, match="choose another --port"):
+        serve.Server(serve.Answers(nets, tmp_path / "none"), server.server_port)
+
+
+def test_evaluations_are_the_engines_and_moves_legal(connection, nets):
+    board = chess.Board()
+    rng = random.Random(3)
+    for _ in range(12):
+        status, found = explore(connection, board.fen(), "H+PH+MC#2")
+        assert status == 200
+        for net in nets:
+            expected = Evaluator(net.net).evaluate_fens([board.fen()])
+            assert found["evaluations"][net.player] == expected
+        assert found["search"].startswith("H+PH+MC#2 after")
+        line = found["search"].rpartition(", ")[2].split()
+        played = board.copy()
+        for move in line:
+            played.push_uci(move)
+        assert len(found["terms"]["ALL"][0][0]) == len(board.piece_map())
+        board.push(rng.choice(list(board.legal_moves)))
+
+
+@pytest.mark.parametrize(
+    ("fen", "words"),
+    [
+        ("", "give a FEN"),
+        ("x" * 121, "at most 120 characters"),
+        ("8/8/8/8/8/8/8/8 w - - 0 1", "king"),
+        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR x KQkq - 0 1", "x"),
+        ("\0\n<script>", "FEN"),
+    ],
+)
+def test_a_broken_fen_is_one_line(connection, fen, words):
+    status, found = explore(connection, fen)
+    assert status == 400
+    assert words in found["error"]
+    assert "\n" not in found["error"]
+
+
+def test_an_unknown_net_is_named(connection):
+    status, found = explore(connection, chess.STARTING_FEN, "nobody#1")
+    assert status == 400
+    assert "there is no net 'nobody#1'" in found["error"]
+
+
+def test_a_game_that_is_over_has_no_move(connection):
+    status, found = explore(connection, "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    assert status == 200
+    assert found["search"].endswith("the game is over")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/axis_table.csv",
+        "/report.html",
+        "/../results/report.html",
+        "/..%2f..%2fetc/passwd",
+        "//etc/passwd",
+        "/./",
+        "/%00",
+        "/explore/../axis_table.csv",
+        "/?file=axis_table.csv",
+        "/explore?fen=../../etc/passwd",
+        "file:///etc/passwd",
+    ],
+)
+def test_no_path_gives_a_file(connection, path):
+    status, body = ask(connection, path)
+    assert (status, body) == (200, PAGE) if path.startswith("/?") else status in (400, 404)
+    assert b"root:" not in body
+
+
+def test_an_address_that_is_none_is_said(server):
+    with socket.create_connection((serve.HOST, server.server_port), timeout=60) as raw:
+        raw.sendall(f"GET http://[/ HTTP/1.1\r\nHost: {server.names[0]}\r\n\r\n".encode())
+        assert b" 400 " in raw.recv(100)
+
+
+def test_another_host_name_is_refused(connection):
+    assert ask(connection, "/", Host="evil.example")[0] == 403
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_nothing_can_be_written(connection, method):
+    connection.request(method, "/", body=b"x")
+    assert connection.getresponse().status == 501
+
+
+def test_ten_thousand_random_requests_are_survived(server, monkeypatch):
+    """Any bytes as path, any mutation of a FEN, connections that break off."""
+    monkeypatch.setattr(serve, "NODES", 100)
+    rng = random.Random(10)
+    letters = '/8pPnNbBrRqQkKwW-abcdefgh0123456789 %?&=.\\~#"<>{}'
+    counts: dict[int, int] = {}
+    connection = http.client.HTTPConnection(serve.HOST, server.server_port, timeout=60)
+    fens = [chess.STARTING_FEN, "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"]
+    for number in range(10_000):
+        kind = rng.randrange(10)
+        if kind == 0 and number % 5 == 0:
+            with socket.create_connection((serve.HOST, server.server_port)) as raw:
+                raw.sendall(rng.randbytes(rng.randrange(1, 300)))
+            continue
+        fen = list(rng.choice(fens))
+        for _ in range(rng.randrange(1, 4)):
+            fen[rng.randrange(len(fen))] = rng.choice(letters)
+        text = "".join(fen) if kind < 6 else "".join(rng.choices(letters, k=rng.randrange(60)))
+        path = f"/explore?fen={quote(text)}" if kind < 8 else "/" + quote(text, safe="/?=&%.~")
+        status, _ = ask(connection, path)
+        counts[status] = counts.get(status, 0) + 1
+    assert set(counts) <= {200, 400, 404}
+    assert min(counts.values()) > 100
+    assert ask(connection, "/") == (200, PAGE)
+    connection.close()
