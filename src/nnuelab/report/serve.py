@@ -7,6 +7,7 @@ what the nets say of a position. Nothing that a request holds becomes part of a 
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -99,6 +100,11 @@ class Server(ThreadingHTTPServer):
                 f"can't listen on port {port} ({error}); choose another --port"
             ) from None
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says nothing of a reader that went away."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
     @property
     def names(self) -> tuple[str, ...]:
         """What a browser calls this server: another name is a foreign page's way in."""
@@ -141,15 +147,12 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, "application/json", json.dumps(value).encode())
 
     def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:
-        try:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.end_headers()
-            self.wfile.write(content)
-        except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the reader went away
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: what is asked is nobody's business but the user's."""
