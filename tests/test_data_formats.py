@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from nnuelab import data
 from nnuelab.data import formats
-from nnuelab.data.dataset import writing
+from nnuelab.data.dataset import write_index, writing
 from nnuelab.data.formats import binpack, bulletformat
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, pack_move, to_fen
 from nnuelab.data.unusable import Unusable
@@ -249,7 +249,7 @@ def test_the_deepest_evaluation_of_lichess_counts(tmp_path: Path) -> None:
 def bad_files() -> Iterator[tuple[str, str, str]]:
     yield ".csv", f"fen,score\n{START},5\nx y z,1\n", "line 3: broken FEN 'x y z'"
     yield ".csv", f"fen,score\n{START},much\n", "line 2: the score 'much' is no number"
-    yield ".csv", f"fen,score\n{START},40000\n", "line 2: the score 40000 is beyond 16 bits"
+    yield ".csv", f"fen,score\n{START},40000\n", "line 2: the score 40000 is beyond 32700"
     yield ".csv", f"fen,score\n{START},1,2\n", "line 2: 3 cells instead of 2"
     yield ".csv", f"fen,result\n{START},won\n", "line 2: the result 'won' is none of 1, 0, -1"
     yield ".csv", f"fen,game\n{START},-3\n", "line 2: the game '-3' is no number from 0"
@@ -326,6 +326,19 @@ def test_names_without_a_format_are_refused_with_those_that_have_one(tmp_path: P
         formats.convert(tmp_path / "a.npy", tmp_path / "a.csv.bz2")
     with pytest.raises(UserError, match="would overwrite"):
         formats.convert(tmp_path / "a.npy", tmp_path / "a.npy")
+
+
+def test_an_index_is_read_and_a_damaged_dataset_refused(tmp_path: Path) -> None:
+    records = whole_games(4)
+    shards = [saved(tmp_path / f"{i}.npy", part) for i, part in enumerate(np.split(records, [40]))]
+    index = tmp_path / "all.shards"
+    write_index(index, shards)
+    assert np.array_equal(read(index), records)
+    with pytest.raises(UserError, match="nnuelab data index"):
+        formats.convert(index, tmp_path / "other.shards")
+    records["occupied"][50] = 0
+    with pytest.raises(UserError, match="is damaged"):
+        formats.convert(saved(tmp_path / "a.npy", records), tmp_path / "a.csv")
 
 
 def test_the_command_tells_what_it_did(tmp_path: Path) -> None:

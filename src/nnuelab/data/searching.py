@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from nnuelab.data import soundness
 from nnuelab.data.cache import Cache
 from nnuelab.data.dataset import Dataset
 from nnuelab.data.parallel import cores
@@ -89,6 +90,7 @@ class Searching:
         try:
             for start in range(0, len(samples), BATCH):
                 batch = np.concatenate([*samples.parts(start, start + BATCH)])
+                soundness.check(batch, samples.path)
                 keys = Cache.keys(batch)
                 there = cache.get(keys)
                 answers: list[Found | Future[Found]] = []

@@ -37,12 +37,13 @@ class Format:
 
     whose: str
     read: Read
-    write: Write
+    write: Write | None
     is_text: bool = True
 
 
 FORMATS = {
     ".npy": Format("this project's", npy.read, npy.write, is_text=False),
+    ".shards": Format("an index of them", npy.read, None, is_text=False),
     ".binpack": Format("Stockfish's", binpack.read, binpack.write, is_text=False),
     ".bf": Format("bulletformat", bulletformat.read, bulletformat.write, is_text=False),
     ".plain": Format("Stockfish's text", plain.read, plain.write),
@@ -99,7 +100,9 @@ def convert(
         When the source is missing or damaged, too much of it is unusable, or nothing is left; no
         output is written then.
     """
-    kind, goal = of(source), of(output)
+    kind, write = of(source), of(output).write
+    if write is None:
+        raise UserError(f"{output}: an index is made of datasets, by `nnuelab data index`")
     if not source.is_file():
         raise UserError(f"there is no file {source}; check its name")
     artifacts.check_apart([source], [output])
@@ -116,7 +119,7 @@ def convert(
 
         with artifacts.atomic(output) as temporary:
             with _written(temporary, output.suffix.lower()) as file:
-                goal.write(file, counted(), left_out)
+                write(file, counted(), left_out)
             left_out = +left_out
             written = count - left_out.total()
             if not written:

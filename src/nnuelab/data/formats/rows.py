@@ -18,6 +18,7 @@ from nnuelab.errors import UserError
 BATCH = 1 << 13  # rows
 LONGEST = 1_000  # bytes of a FEN; a file of one endless line would fill the memory
 VALUE_NONE = 32_002  # Stockfish's score of a position that has none
+HIGHEST = 32_700  # centipawns, as in all datasets
 ABSOLUTE = {b"1-0": 1, b"0-1": -1, b"1/2-1/2": 0}  # for White
 
 
@@ -53,8 +54,8 @@ def score(text: bytes) -> int:
         raise BadRow(f"the score {text.decode(errors='replace')!r} is no number") from None
     if found == VALUE_NONE:
         return NO_SCORE
-    if abs(found) >= -NO_SCORE:
-        raise BadRow(f"the score {found} is beyond 16 bits")
+    if abs(found) > HIGHEST:
+        raise BadRow(f"the score {found} is beyond {HIGHEST}")
     return found
 
 
