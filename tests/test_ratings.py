@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from nnuelab.errors import UserError
 from nnuelab.tournament import model, ordo, ratings
-from nnuelab.tournament.headers import Results, headers, read_results
+from nnuelab.tournament.headers import headers, read_results
 from tests.naive import tournament as naive
+from tests.simulated import simulate
 
 RESULTS = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
 
@@ -363,27 +364,6 @@ def test_ordo_that_cannot_be_started_costs_a_line(
 # --- simulated tournaments of known strength
 
 
-def simulate(
-    rng: np.random.Generator,
-    elo: np.ndarray,
-    pairs: int,
-    advantage: float = 30.0,
-    opening: float = 0.0,
-) -> Results:
-    """A round robin of ``pairs`` openings per pairing; ``opening`` = sd of an opening's bias."""
-    n = len(elo)
-    first, second = np.triu_indices(n, 1)
-    a, b = np.repeat(first, pairs), np.repeat(second, pairs)
-    bias = rng.normal(0, opening, len(a))
-    white = np.concatenate([a, b])
-    black = np.concatenate([b, a])
-    p = 1 / (1 + np.exp(-model.SLOPE * (elo[white] + advantage + np.tile(bias, 2) - elo[black])))
-    draw = 0.7 * np.minimum(p, 1 - p)
-    u = rng.random(len(p))
-    points = np.where(u < p - draw / 2, 1.0, np.where(u < p + draw / 2, 0.5, 0.0))
-    return Results([f"p{i}" for i in range(n)], white, black, points, np.tile(np.arange(len(a)), 2))
-
-
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 4), st.integers(30, 60))
 def test_fit_equals_the_naive_twin(seed: int, players: int, pairs: int) -> None:
@@ -396,21 +376,6 @@ def test_fit_equals_the_naive_twin(seed: int, players: int, pairs: int) -> None:
     np.testing.assert_allclose(fitted.elo, elo, atol=1e-6)
     np.testing.assert_allclose(fitted.covariance, covariance, rtol=1e-6, atol=1e-6)
     assert fitted.white_advantage == pytest.approx(advantage, abs=1e-6)
-
-
-def test_intervals_cover_the_truth() -> None:
-    rng = np.random.default_rng(20)
-    elo = np.array([60.0, 10.0, 0.0, -70.0])
-    hits, anchored = [], []
-    for _ in range(100):
-        fitted = model.fit(simulate(rng, elo, 120, opening=80.0))
-        found, error = fitted.relative_to(np.full(4, 1 / 4))
-        hits.append(np.abs(found - elo) < error)
-        found, error = fitted.relative_to(np.eye(4)[2])
-        anchored.append((np.abs(found - elo) < error)[[0, 1, 3]])
-    # Binomial noise of 400 (300) correlated looks: about +-0.02.
-    assert 0.91 < np.mean(hits) < 0.98
-    assert 0.91 < np.mean(anchored) < 0.98
 
 
 def test_anchoring_moves_ratings_and_keeps_differences(tmp_path: Path) -> None:

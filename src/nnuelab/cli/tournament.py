@@ -98,27 +98,44 @@ def rate(
     pgn: Annotated[list[Path], typer.Argument(help="PGN files, plain or compressed.")],
     anchor: Annotated[str | None, typer.Option(help="The player whose rating is 0.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
+    details: Annotated[
+        Path | None,
+        typer.Option(help="JSON: head-to-head, who is surely stronger, draws, covariance."),
+    ] = None,
+    sets: Annotated[
+        str | None,
+        typer.Option(help="With --details: rate feature sets (players SET#SEED) relative to this."),
+    ] = None,
 ) -> None:
     """Rates the players of PGN files by Ordo's model, with 95 % errors clustered by opening pair.
 
     Prints CSV: name,elo,error,points,games,score by elo, descending; score = points / games. Two
     games of the same players from the same FEN (or of rounds N.1 and N.2) are an opening pair.
 
+    `nnuelab inspect` shows what --details writes.
+
     Example: nnuelab rate results/tournament/axis.pgn --anchor ALL#1
     """
+    from nnuelab.tournament import details as more
     from nnuelab.tournament import ratings
 
-    if csv is not None:
-        artifacts.check_apart(pgn, [csv])
-    table = ratings.to_csv(ratings.rate(pgn, anchor))
-    if csv is not None:
-        with artifacts.atomic(csv) as temporary:
-            temporary.write_text(table)
+    outputs = [path for path in (csv, details) if path is not None]
+    artifacts.check_apart(pgn, outputs)
+    if sets is not None and details is None:
+        raise typer.BadParameter("--sets tells what to write to --details; give that, too")
+    results, fitted = ratings.rated(pgn, anchor)
+    table = ratings.to_csv(ratings.table(results, fitted, anchor))
+    texts = {csv: table}
+    if details is not None:
+        texts[details] = more.to_json(more.told(results, fitted, anchor, sets))
+    for path in outputs:
+        with artifacts.atomic(path) as temporary:
+            temporary.write_text(texts[path])
         artifacts.provenance(
-            csv,
+            path,
             inputs=artifacts.by_name(pgn),
-            parameters={"anchor": anchor},
-            module="tournament.ratings",
+            parameters={"anchor": anchor, "sets": sets},
+            module="tournament.details",
         )
     sys.stdout.write(table)
 

@@ -54,17 +54,24 @@ class Rating:
 class SetRating:
     """The strength of a feature set relative to the anchor set, with its two kinds of error.
 
+    Every error is half a 95 % interval, in rating points. Those that concern training are None
+    where a seed stands alone.
+
     Attributes
     ----------
     feature_set : str
     seeds : int
         Nets of this set that played.
     elo : float
-        Mean rating of the set's nets less that of the anchor's, rating points.
+        Mean rating of the set's nets less that of the anchor's, rating points. No net is chosen.
     elo_error_games : float
-        Half the 95 % interval, from the games alone: these very nets, played again.
+        From the games alone: these very nets, played again.
     elo_error_seeds : float or None
-        Half the 95 % interval from the spread of equal trainings; None where a seed stands alone.
+        From the spread of equal trainings: other nets of the same sets, trained and played again.
+    elo_error : float or None
+        Both combined, each by its own variance: never less than that of the games.
+    degrees_of_freedom : float or None
+        Of the combination; infinite where the games explain all of the spread.
     """
 
     feature_set: str
@@ -72,6 +79,8 @@ class SetRating:
     elo: float
     elo_error_games: float
     elo_error_seeds: float | None
+    elo_error: float | None = None
+    degrees_of_freedom: float | None = None
 
 
 def fit(results: Results) -> model.Fit:
@@ -106,6 +115,16 @@ def rate(pgn: Path | str | Iterable[Path | str], anchor: str | None = None) -> l
         No finished game, a foreign result, an unknown anchor, a player who won or lost every game,
         groups of players that never met.
     """
+    return table(*rated(pgn, anchor), anchor)
+
+
+def rated(
+    pgn: Path | str | Iterable[Path | str], anchor: str | None = None
+) -> tuple[Results, model.Fit]:
+    """Games and their fit, for all that `rate` and `details` make of it; raises what `rate` does.
+
+    The advantage of White and the share of draws are told on stderr.
+    """
     results = read_results([pgn] if isinstance(pgn, str | Path) else pgn)
     if anchor is not None and anchor not in results.players:
         raise UserError(
@@ -113,6 +132,18 @@ def rate(pgn: Path | str | Iterable[Path | str], anchor: str | None = None) -> l
             f"the players are {', '.join(results.players)}"
         )
     fitted = fit(results)
+    if fitted.white_advantage_error:
+        print(
+            f"white advantage {fitted.white_advantage:+.2f} +- {fitted.white_advantage_error:.2f}, "
+            f"draws {np.mean(results.points == 0.5):.1%} of {len(results):,} games in "
+            f"{len(np.unique(results.cluster)):,} opening pairs",
+            file=sys.stderr,
+        )
+    return results, fitted
+
+
+def table(results: Results, fitted: model.Fit, anchor: str | None) -> list[Rating]:
+    """The rows of `rate`, out of a fit."""
     n = len(results.players)
     weights = np.full(n, 1 / n)
     if anchor is not None:
@@ -126,13 +157,6 @@ def rate(pgn: Path | str | Iterable[Path | str], anchor: str | None = None) -> l
         Rating(name, float(e), float(d), float(p), int(g), float(p / g))
         for name, e, d, p, g in zip(results.players, elo, error, points, games, strict=True)
     ]
-    if fitted.white_advantage_error:
-        print(
-            f"white advantage {fitted.white_advantage:+.2f} +- {fitted.white_advantage_error:.2f}, "
-            f"draws {np.mean(results.points == 0.5):.1%} of {len(results):,} games in "
-            f"{len(np.unique(results.cluster)):,} opening pairs",
-            file=sys.stderr,
-        )
     return sorted(rows, key=lambda row: (-row.elo, row.name))
 
 
@@ -160,22 +184,37 @@ def to_csv(rows: Iterable[Rating]) -> str:
 def feature_sets(
     pgn: Path | str | Iterable[Path | str], anchor: str = "ALL"
 ) -> dict[str, SetRating]:
-    """Rates feature sets whose nets play under the names ``FEATURE_SET#SEED``.
+    """Rates feature sets whose nets play under the names ``FEATURE_SET#SEED``; see `sets_of`.
 
-    With r the ratings of the nets, V their joint covariance (clustered by opening pair), and c the
-    contrast (mean of the set's nets - mean of the anchor's nets):
+    Raises
+    ------
+    UserError
+        As `rate`, and for an anchor set without a player.
+    """
+    return sets_of(fit(read_results([pgn] if isinstance(pgn, str | Path) else pgn)), anchor)
+
+
+def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
+    """Rates feature sets out of the ratings of their nets, a random effect within each set.
+
+    With r the ratings of the nets, V their joint covariance (clustered by opening pair), c the
+    contrast (mean of the set's n nets - mean of the anchor's n0), s2 = sum over all sets of
+    sum (r - mean of its set)^2 / df the pooled variance of equal trainings, df = sum (n - 1), and
+    t the 97.5 % point of Student's t:
 
     * elo = c.r, and elo_error_games = 1.96 sqrt(c' V c): the covariance between the two sets, which
       share opponents, is in it;
-    * elo_error_seeds = t sqrt(s2 (1/n + 1/n0)), with n and n0 the number of seeds of the set and of
-      the anchor, s2 = sum over all sets of sum (r - mean of its set)^2 / df the pooled variance of
-      equal trainings, df = sum (n - 1), and t the 97.5 % point of Student's t with df degrees. Nets
-      of all sets are taken to vary equally. The ratings spread by their games too, so this interval
-      is that of new trainings *and* new games; it doesn't have to be added to the other one.
+    * elo_error_seeds = t(df) sqrt(s2 (1/n + 1/n0)). Nets of all sets are taken to vary equally. The
+      ratings spread by their games, too, so in a round robin this covers new trainings *and* games;
+    * elo_error takes the two apart and together again, for any kind of tournament, and where s2 has
+      come out small by chance: of s2, w = sum over all sets of the trace of V within them / df is
+      of the games; tau2 = max(0, s2 - w) is the trainings' own; the variance is
+      tau2 (1/n + 1/n0) + c' V c, its degrees of freedom are Satterthwaite's (1946), who gives
+      (variance)^2 / ((s2 (1/n + 1/n0))^2 / df), the games' own being taken as known.
 
     Parameters
     ----------
-    pgn : path or iterable of paths
+    fitted : model.Fit
     anchor : str
         The feature set whose elo is 0, with errors of 0.
 
@@ -187,11 +226,10 @@ def feature_sets(
     Raises
     ------
     UserError
-        As `rate`, and for an anchor set without a player.
+        For an anchor set without a player.
     """
-    results = read_results([pgn] if isinstance(pgn, str | Path) else pgn)
     members: dict[str, list[int]] = {}
-    for i, player in enumerate(results.players):
+    for i, player in enumerate(fitted.players):
         name, mark, _ = player.rpartition(SEED_MARK)
         members.setdefault(name if mark else player, []).append(i)
     if anchor not in members:
@@ -199,39 +237,55 @@ def feature_sets(
             f'no net of the anchor set "{anchor}" played{_nearest(anchor, members)}; '
             f"the sets are {', '.join(members)}"
         )
-    fitted = fit(results)
-    freedom = sum(len(nets) - 1 for nets in members.values())
-    scatter = sum(
-        ((fitted.elo[nets] - fitted.elo[nets].mean()) ** 2).sum() for nets in members.values()
-    )
+    spread = _spread(fitted, members.values())
     rows = []
     for name, nets in members.items():
-        contrast = np.zeros((1, len(results.players)))
+        contrast = np.zeros((1, len(fitted.players)))
         contrast[0, nets] += 1 / len(nets)
         contrast[0, members[anchor]] -= 1 / len(members[anchor])
-        rows.append(
-            SetRating(
-                name,
-                len(nets),
-                float((contrast @ fitted.elo)[0]),
-                float(model.error95(contrast, fitted.covariance)[0]),
-                _seed_error(name, anchor, members, float(scatter), freedom),
-            )
-        )
+        games = float(model.error95(contrast, fitted.covariance)[0])
+        share = 1 / len(nets) + 1 / len(members[anchor])
+        alone = min(len(nets), len(members[anchor])) < 2
+        if name == anchor:
+            errors = (None, None, None) if alone else (0.0, 0.0, float("inf"))
+        else:
+            errors = (None, None, None) if alone else spread.errors(games, share)
+        rows.append(SetRating(name, len(nets), float((contrast @ fitted.elo)[0]), games, *errors))
     return {row.feature_set: row for row in sorted(rows, key=lambda r: (-r.elo, r.feature_set))}
 
 
-def _seed_error(
-    name: str, anchor: str, members: dict[str, list[int]], scatter: float, freedom: int
-) -> float | None:
-    from scipy.stats import t
+@dataclass(frozen=True)
+class _Spread:
+    """Variance of the ratings within sets, with its degrees of freedom, and the games' part of it.
 
-    n, n0 = len(members[name]), len(members[anchor])
-    if min(n, n0) < 2:
-        return None
-    if name == anchor:
-        return 0.0
-    return float(t.ppf(0.975, freedom) * np.sqrt(scatter / freedom * (1 / n + 1 / n0)))
+    All in squared rating points; `sets_of` says what is what.
+    """
+
+    s2: float
+    games: float
+    freedom: int
+
+    def errors(self, games_error: float, share: float) -> tuple[float, float, float]:
+        """Error of the seeds, of both, and degrees of freedom of the latter."""
+        from scipy.stats import t
+
+        seeds = float(t.ppf(0.975, self.freedom) * np.sqrt(self.s2 * share))
+        if self.s2 <= self.games:
+            return seeds, games_error, float("inf")
+        variance = (self.s2 - self.games) * share + (games_error / model.SIGNIFICANCE) ** 2
+        freedom = self.freedom * (variance / (self.s2 * share)) ** 2
+        return seeds, float(t.ppf(0.975, freedom) * np.sqrt(variance)), freedom
+
+
+def _spread(fitted: model.Fit, sets: Iterable[list[int]]) -> _Spread:
+    scatter = games = 0.0
+    freedom = 0
+    for nets in sets:
+        within = np.eye(len(nets)) - 1 / len(nets)
+        scatter += float((fitted.elo[nets] @ within) @ fitted.elo[nets])
+        games += float(np.trace(within @ fitted.covariance[np.ix_(nets, nets)]))
+        freedom += len(nets) - 1
+    return _Spread(scatter / max(freedom, 1), games / max(freedom, 1), freedom)
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:

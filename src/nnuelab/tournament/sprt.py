@@ -51,6 +51,19 @@ class Tally:
         """No pair yet."""
         return cls([0] * 5)
 
+    @classmethod
+    def of_games(cls, points: np.ndarray, cluster: np.ndarray) -> Self:
+        """Games with the player's ``points`` [n] and the numbers of their opening pairs [n].
+
+        By pairs where every cluster has two games, otherwise game by game.
+        """
+        clusters, sizes = np.unique(cluster, return_inverse=True, return_counts=True)[1:]
+        if (sizes == 2).all():
+            counts = np.bincount(np.rint(2 * np.bincount(clusters, points)).astype(int), None, 5)
+        else:
+            counts = np.bincount(np.rint(2 * points).astype(int), minlength=3)
+        return cls(counts.tolist())
+
     @property
     def pairs(self) -> int:
         """Results: opening pairs, or games where the counts are three."""
@@ -216,9 +229,7 @@ def from_pgn(pgn: Iterable[Path | str], player: str) -> Tally:
     number = results.players.index(player)
     own = (results.white == number) | (results.black == number)
     points = np.where(results.white == number, results.points, 1 - results.points)[own]
-    clusters = np.unique(results.cluster[own], return_inverse=True)[1]
-    if (np.bincount(clusters) == 2).all():
-        pairs = np.bincount(clusters, points)
-        return Tally(np.bincount(np.rint(2 * pairs).astype(int), minlength=5).tolist())
-    print("the games don't pair by openings: each is taken for itself", file=sys.stderr)
-    return Tally(np.bincount(np.rint(2 * points).astype(int), minlength=3).tolist())
+    tally = Tally.of_games(points, results.cluster[own])
+    if len(tally.counts) == 3:
+        print("the games don't pair by openings: each is taken for itself", file=sys.stderr)
+    return tally
