@@ -16,7 +16,15 @@ from typer.core import TyperGroup
 
 from nnuelab.errors import UserError
 
-CONTINUING = {"datagen", "download", "label", "train", "tournament"}  # where they were stopped
+CONTINUING = {
+    "datagen",
+    "download",
+    "label",
+    "puzzlegen",
+    "puzzles",
+    "train",
+    "tournament",
+}  # where they were stopped
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

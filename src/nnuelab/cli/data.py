@@ -1,4 +1,4 @@
-"""Commands of generated games: datagen, book."""
+"""Commands of generated games: datagen, book, puzzlegen."""
 
 from __future__ import annotations
 
@@ -117,3 +117,26 @@ def _limit(nodes: int | None, depth: int | None, default: int) -> Any:
 
     kind, amount = search_limit(nodes, depth, f"nodes {default}").split()
     return Limit(**{kind: int(amount)})
+
+
+@app.command()
+def puzzlegen(
+    games: Annotated[list[Path], typer.Argument(help="Games with [%eval] comments, PGN.")],
+    output: Annotated[Path, typer.Option(help="Puzzles, .csv or .csv.gz.")],
+    puzzles: Annotated[int, typer.Option(min=1, help="How many, at most one of a game.")] = 200,
+    nodes: Annotated[int, typer.Option(min=100, help="Nodes per search.")] = 20_000,
+    engine: Engine = "stockfish",
+    workers: Workers = 0,
+) -> None:
+    """Make puzzles out of games: positions in which exactly one move clearly wins.
+
+    The columns are those of the Lichess puzzle database. Ratings tell how many nodes the engine
+    needs, from 600 (one) to 2200: nobody has played these puzzles.
+
+    Example: nnuelab puzzlegen resources/embedded/games.pgn.zst --output puzzles.csv.gz
+    """
+    from nnuelab.selfplay.puzzles import puzzles as make_puzzles
+
+    artifacts.check_apart([*games, engine], [output])
+    found = make_puzzles(games, output, engine, puzzles, nodes, workers)
+    typer.echo(f"{output}: {found:,} puzzles", err=True)

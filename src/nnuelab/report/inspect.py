@@ -41,7 +41,8 @@ class Summary:
     path : Path
     kind : str
         "games", "tournament", "openings", "dataset", "checkpoint", "net", "ratings", "table",
-        "history", "verification", "provenance"; for others that have it beside them "file".
+        "history", "verification", "rating details", "puzzles", "provenance"; for others that
+        have it beside them "file".
     facts : dict
         Name to number or text.
     tables : dict of str to list of dict
@@ -390,6 +391,41 @@ def _json(path: Path) -> Summary:
         worst = content.get("worst", [])
         facts = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
         return Summary(path, "verification", facts, {"worst": worst})
+    if isinstance(content, dict) and {"solved_rating", "groups"} <= content.keys():
+        return of_puzzles(path, content)
+    if isinstance(content, dict) and "superiority" in content:
+        tables = {name: value for name, value in content.items() if isinstance(value, list)}
+        del tables["covariance"]
+        facts = {key: value for key, value in content.items() if not isinstance(value, list)}
+        return Summary(path, "rating details", facts, tables)
     if isinstance(content, dict) and {"artifact", "sha256", "command"} <= content.keys():
         return Summary(path, "provenance", {"artifact": content["artifact"]}, {}, content)
     raise UserError(f"{path}: unknown kind of JSON; known are {KNOWN}")
+
+
+def of_puzzles(path: Path, content: dict[str, Any], themes: int | None = None) -> Summary:
+    """Answers to puzzles, as `nnuelab puzzles` writes them, with so many of the themes."""
+    facts = {
+        **{name: content[name] for name in ("solved_rating", "solved_rating_error")},
+        **content["player"],
+    }
+    tables = {
+        kind: [_short(group) for group in content["groups"] if group["kind"] == kind]
+        for kind in ("all", "rating", "theme")
+    }
+    return Summary(path, "puzzles", facts, {**tables, "theme": tables["theme"][:themes]})
+
+
+def _short(group: dict[str, Any]) -> dict[str, Any]:
+    """A group of puzzles, each share with its interval in percent."""
+    shown = {}
+    for name in ("accuracy", "solved"):
+        share = group["solved_share" if name == "solved" else name]
+        low, high = group[f"{name}_low"], group[f"{name}_high"]
+        shown[name] = f"{share:.1%} ({low:.1%} to {high:.1%})"
+    return {
+        "group": group["group"] or "all",
+        "puzzles": group["puzzles"],
+        "moves": group["moves"],
+        **shown,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
 import traceback
@@ -17,11 +18,15 @@ IN_FLIGHT = 2  # tasks per worker: the next one lies ready when one is done
 ENDING = 3.0  # seconds in which a worker may close what it has opened
 
 
-def _work(connection: Connection, prepare: Callable[[], Callable[[Any], Any]]) -> None:
+def _work(
+    connection: Connection, prepare: Callable[[], Callable[[Any], Any]], core: int | None
+) -> None:
     # Ctrl-C reaches the whole group; the parent decides what becomes of its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     die_with_parent(signal.SIGTERM)
+    if core is not None:
+        os.sched_setaffinity(0, {core})
     work = None
     try:
         work = prepare()
@@ -41,7 +46,11 @@ def _work(connection: Connection, prepare: Callable[[], Callable[[Any], Any]]) -
 
 
 def run(
-    tasks: Iterable[Any], prepare: Callable[[], Callable[[Any], Any]], workers: int
+    tasks: Iterable[Any],
+    prepare: Callable[[], Callable[[Any], Any]],
+    workers: int,
+    *,
+    pinned: bool = False,
 ) -> Iterator[Any]:
     """Results of tasks in the order in which they are finished.
 
@@ -56,6 +65,8 @@ def run(
         Called once in each worker (pickled; the start method is spawn), returns the function that
         turns a task into a result; its ``close``, if it has one, is called at the end.
     workers : int
+    pinned : bool
+        Each worker, with all that it starts, stays on one core, of its own while there are as many.
 
     Raises
     ------
@@ -66,6 +77,8 @@ def run(
     waiting = iter(tasks)
     processes: dict[Connection, Any] = {}
     in_flight: dict[Connection, int] = {}
+    can_pin = pinned and hasattr(os, "sched_setaffinity")  # Linux
+    cores = sorted(os.sched_getaffinity(0)) if can_pin else []
 
     def hand_out(connection: Connection) -> None:
         while in_flight[connection] < IN_FLIGHT:
@@ -80,9 +93,10 @@ def run(
             in_flight[connection] += 1
 
     try:
-        for _ in range(workers):
+        for number in range(workers):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(theirs, prepare), daemon=True)
+            core = cores[number % len(cores)] if cores else None
+            process = context.Process(target=_work, args=(theirs, prepare, core), daemon=True)
             process.start()
             theirs.close()
             processes[ours], in_flight[ours] = process, 0

@@ -1,0 +1,81 @@
+"""Puzzles: `nnuelab puzzles`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nnuelab import artifacts
+from nnuelab.cli.app import Blocks, app
+
+NODES = 1000  # per move, where no limit is given
+EMBEDDED = Path("resources/embedded/puzzles.csv.gz")
+THEMES_SHOWN = 12
+
+
+@app.command()
+def puzzles(
+    file: Annotated[
+        Path, typer.Argument(help="Puzzles: Lichess' CSV, short or full, plain or compressed.")
+    ] = EMBEDDED,
+    net: Annotated[
+        str, typer.Option(help="A net, `default` (the shipped one), or a UCI engine.")
+    ] = "default",
+    nodes: Annotated[
+        int | None,
+        typer.Option(help="Nodes per move.", show_default="1000, without another limit", min=1),
+    ] = None,
+    depth: Annotated[int | None, typer.Option(help="Plies per move.", min=1)] = None,
+    movetime: Annotated[float | None, typer.Option(help="Time per move, ms.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="JSON: the whole, all groups, wrong answers.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="The groups as CSV.")] = None,
+    count: Annotated[int, typer.Option(help="Only so many, the first ones; 0: all.", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    hash: Annotated[int, typer.Option(help="Hash table, MB.", min=1, max=65536)] = 4,
+    blocks: Blocks = None,
+) -> None:
+    """Let a net solve puzzles; accuracy by rating and theme, with 95 % Wilson intervals.
+
+    A move is right when it is the expected one, or mates where that mates. Accuracy is right moves
+    / moves. With --output, a run that was killed continues; under nodes or depth the result is the
+    same for any number of workers.
+
+    Example: nnuelab puzzles puzzles.csv --net results/nets/ALL/1/net.nnue --nodes 1000
+    --output results/puzzles.json
+    """
+    from rich.console import Console
+
+    from nnuelab.report import inspect, render
+    from nnuelab.tournament import puzzle_scores as scores
+    from nnuelab.tournament import puzzles as asked
+    from nnuelab.tournament.roster import Defaults, read_players
+
+    limit = {"nodes": nodes, "depth": depth, "movetime": movetime}
+    if all(value is None for value in limit.values()):
+        limit["nodes"] = NODES
+    outputs = [path for path in (output, csv) if path is not None]
+    artifacts.check_apart([file, net, *(blocks or [])], outputs)
+    entrant = read_players(None, [f"player={net}"], Defaults(limit, hash))["player"]
+    artifacts.check_apart(entrant.files().values(), outputs)
+    chosen = asked.read(file)[: count or None]
+    partial = output and output.with_name(output.name + ".partial")
+    found = asked.answers(chosen, entrant, source=file, partial_file=partial, processes=workers)
+    told = scores.told(chosen, found)
+    content = {"player": entrant.settings(), **told, "missed": list(asked.missed(chosen, found))}
+    record: dict[str, Any] = {
+        "inputs": {"puzzles": file, **entrant.files()},
+        "parameters": {**entrant.settings(), "count": count},
+        "module": "tournament.puzzle_scores",
+    }
+    if output is not None:
+        artifacts.write_json(output, content)
+        artifacts.provenance(output, **record)
+    if csv is not None:
+        with artifacts.atomic(csv) as temporary:
+            temporary.write_text(scores.to_csv(scores.groups(chosen, found)))
+        artifacts.provenance(csv, **record)
+    render.show(inspect.of_puzzles(output or file, content, THEMES_SHOWN), Console())

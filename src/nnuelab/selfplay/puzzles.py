@@ -1,0 +1,354 @@
+"""Puzzles out of games: positions in which exactly one move clearly wins, and how it goes on.
+
+The method is that of Lichess' own generator (https://github.com/ornicar/lichess-puzzler): the best
+move has to be better than the second best by a wide margin of winning chances, and so at every
+further move of the solver. Guarantees: as `datagen`, the same games, engine and limit give the same
+file with any number of workers; a run that was killed continues where it stopped.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, fields
+from multiprocessing.util import Finalize
+from pathlib import Path
+from typing import Any
+
+import chess
+import chess.engine
+import chess.pgn
+from chess.engine import PovScore
+
+from nnuelab import artifacts
+from nnuelab.chess.notation import from_fen
+from nnuelab.data import engines, pgn
+from nnuelab.data.journal import Journal
+from nnuelab.data.parallel import ordered
+from nnuelab.data.records import MATE
+from nnuelab.engine.search import Engine, Result
+from nnuelab.errors import UserError
+from nnuelab.progress import Progress
+
+FIRST_PLY = 12  # earlier positions are those of the random opening
+WON = 150  # centipawns, at least, of the side that is to find the move
+ONLY_MOVE = 0.5  # winning chances (-1..1) by which the best move is better than the second best
+PREVIEW_NODES = 500  # of this project's engine, which looks first: no pipe, no process
+PREVIEW = 0.3  # what it must see of these winning chances; it rejects nearly all positions
+LONGEST = 6  # moves of the solver
+# Nodes by which the engine tries to solve what it has made: how many it needs tells how hard it is.
+LADDER = tuple(4**k for k in range(8))
+EASIEST, RUNG = 600, 200  # rating of what one node solves, and of each further rung
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """A row of the CSV, with the columns of the Lichess puzzle database.
+
+    Attributes
+    ----------
+    PuzzleId : str
+    FEN : str
+        Before the opponent's move that the puzzle begins with.
+    Moves : str
+        UCI: the opponent's move, then the solver's and the opponent's by turns.
+    Rating : int
+        How hard it is for the engine that made it (see `LADDER`), not for people.
+    RatingDeviation, Popularity, NbPlays, OpeningTags : str
+        Empty: nobody has played it.
+    Themes : str
+        In Lichess' words.
+    GameUrl : str
+        File, number of the game and ply of the first move.
+    """
+
+    PuzzleId: str
+    FEN: str
+    Moves: str
+    Rating: int
+    RatingDeviation: str
+    Popularity: str
+    NbPlays: str
+    Themes: str
+    GameUrl: str
+    OpeningTags: str
+
+
+COLUMNS = tuple(field.name for field in fields(Puzzle))
+
+
+def candidates(evals: dict[int, int], plies: int) -> Iterator[int]:
+    """Plies of moves behind which the other side is won, by a game's evaluations.
+
+    Parameters
+    ----------
+    evals : dict of int to int
+        By ply: centipawns from White's view of the position with so many moves played.
+    plies : int
+        Moves of the game, White's being the even ones.
+    """
+    for ply in range(FIRST_PLY, plies - 1):
+        sign = -1 if ply % 2 == 0 else 1  # the solver moves after it
+        if sign * evals.get(ply + 1, 0) >= WON:
+            yield ply
+
+
+def chance(score: PovScore, turn: chess.Color) -> float:
+    """Winning chances of a side, -1..1, by the logistic curve that Lichess fitted to games."""
+    return _chance(score.pov(turn).score(mate_score=MATE))
+
+
+def _chance(centipawns: int) -> float:
+    return math.tanh(0.00368208 / 2 * centipawns)
+
+
+_own: Engine  # of this worker process, as are all of these
+_engine: chess.engine.SimpleEngine
+_nodes: int
+
+
+def _start_worker(path: str, nodes: int) -> None:
+    global _own, _engine, _nodes
+    _own, _engine, _nodes = Engine(hash_mb=1), _open(path), nodes
+    # python-chess runs an engine in a thread that a process would wait for at its end.
+    Finalize(None, lambda: _engine.close(), exitpriority=1)
+
+
+def _open(path: str) -> chess.engine.SimpleEngine:
+    """python-chess' client: the project's own takes the best line only."""
+    try:
+        engine = chess.engine.SimpleEngine.popen_uci(path)
+        engine.configure({"Threads": 1, "Hash": engines.HASH_MB})
+    except (chess.engine.EngineError, TimeoutError, OSError) as error:
+        raise UserError(f"{path} doesn't start as a UCI engine ({error})") from error
+    return engine
+
+
+def _analyse(board: chess.Board, nodes: int, lines: int) -> list[chess.engine.InfoDict]:
+    # python-chess waits for ever under a limit of nodes.
+    watchdog = threading.Timer(engines.PATIENCE, _engine.close)
+    watchdog.start()
+    try:
+        # A new game object clears the tables: what is found depends on nothing before.
+        limit = chess.engine.Limit(nodes=nodes)
+        return _engine.analyse(board, limit, multipv=lines, game=object())
+    except chess.engine.EngineError as error:
+        raise UserError(f"the engine failed on {board.fen()!r}: {error}; run again") from None
+    finally:
+        watchdog.cancel()
+
+
+def _only_move(board: chess.Board, nodes: int) -> chess.Move | None:
+    """The one move that clearly wins; None where there is none, or are more."""
+    found = _analyse(board, nodes, 2)
+    best = chance(found[0]["score"], board.turn)
+    second = chance(found[1]["score"], board.turn) if len(found) > 1 else -1.0
+    if best - second < ONLY_MOVE or found[0]["score"].pov(board.turn) < chess.engine.Cp(WON):
+        return None
+    return found[0]["pv"][0]
+
+
+def _is_worth_a_look(board: chess.Board) -> bool:
+    """Whether this project's engine, too, sees one move far in front of all others."""
+    found: dict[int, int] = {}
+
+    def note(result: Result) -> None:
+        found[result.number] = result.score_cp
+
+    _own.new_game()
+    _own.search(from_fen(board.fen()), nodes=PREVIEW_NODES, multipv=2, on_info=note)
+    return len(found) == 2 and _chance(found[0]) - _chance(found[1]) >= PREVIEW
+
+
+def _solution(board: chess.Board) -> list[chess.Move]:
+    """Moves from ``board`` on, the solver's first and last; empty where it makes no puzzle."""
+    solver, taken_back = board.turn, board.peek().to_square
+    line: list[chess.Move] = []
+    board = board.copy(stack=False)
+    if not _is_worth_a_look(board):
+        return []
+    while len(line) < 2 * LONGEST and not board.is_game_over():
+        if board.turn == solver:
+            only = _only_move(board, _nodes)
+            if only is None or (not line and only.to_square == taken_back):
+                break
+            move = only
+        else:
+            move = _analyse(board, _nodes, 1)[0]["pv"][0]
+        line.append(move)
+        board.push(move)
+    if len(line) % 2 == 0:
+        line = line[:-1]  # the opponent's last answer asks for nothing
+    # A single move that takes what hangs is no riddle; a mate is.
+    mates = board.is_checkmate() and len(line) % 2 == 1
+    return line if len(line) >= 3 or (line and mates) else []
+
+
+def _rating(board: chess.Board, line: list[chess.Move]) -> int:
+    """By the fewest nodes of `LADDER` from which on the engine finds every move of the solver."""
+    rating = EASIEST + RUNG * len(LADDER)
+    for rung, nodes in reversed(list(enumerate(LADDER))):
+        position = board.copy(stack=False)
+        for i, move in enumerate(line):
+            if i % 2 == 0 and _analyse(position, nodes, 1)[0]["pv"][0] != move:
+                return rating
+            position.push(move)
+        rating = EASIEST + RUNG * rung
+    return rating
+
+
+def themes(board: chess.Board, line: list[chess.Move]) -> str:
+    """What Lichess would call a puzzle, as far as it can be told without an engine."""
+    solver, end = board.turn, board.copy(stack=False)
+    found = set()
+    for i, move in enumerate(line):
+        if i % 2 == 0:
+            if move.promotion:
+                found.add("promotion" if move.promotion == chess.QUEEN else "underPromotion")
+            if end.is_castling(move):
+                found.add("castling")
+            if end.is_en_passant(move):
+                found.add("enPassant")
+            if i == 0 and not (end.is_capture(move) or end.gives_check(move)):
+                found.add("quietMove")
+        end.push(move)
+    moves = (len(line) + 1) // 2
+    if end.is_checkmate() and end.turn != solver:
+        found |= {"mate", f"mateIn{min(moves, 5)}"}
+    found.add({1: "oneMove", 2: "short", 3: "long"}.get(moves, "veryLong"))
+    pieces = chess.popcount(board.occupied & ~board.pawns & ~board.kings)
+    found.add(
+        "opening" if board.fullmove_number < 13 else "middlegame" if pieces > 6 else "endgame"
+    )
+    return " ".join(sorted(found))
+
+
+def _puzzle_of(task: tuple[int, str, bytes]) -> Puzzle | None:
+    """The first puzzle of a game, None without."""
+    number, name, text = task
+    game = chess.pgn.read_game(io.StringIO(text.decode("latin-1")))
+    if game is None or game.errors or "Variant" in game.headers:
+        return None
+    board, ply = game.board(), 0
+    if board.turn != chess.WHITE or not board.is_valid():
+        return None
+    moves, evals = [], dict[int, int]()
+    for node in game.mainline():
+        moves.append(node.move)
+        if score := node.eval():
+            evals[len(moves)] = score.white().score(mate_score=MATE)
+    for candidate in candidates(evals, len(moves)):
+        for move in moves[ply:candidate]:
+            board.push(move)
+        ply = candidate
+        before = board.copy(stack=False)
+        after = before.copy(stack=False)
+        after.push(moves[candidate])
+        if line := _solution(after):
+            return Puzzle(
+                PuzzleId=f"g{number + 1:05d}",
+                FEN=before.fen(),
+                Moves=" ".join(move.uci() for move in (moves[candidate], *line)),
+                Rating=_rating(after, line),
+                RatingDeviation="",
+                Popularity="",
+                NbPlays="",
+                Themes=themes(after, line),
+                GameUrl=f"{name}#{number + 1}/{candidate + 1}",
+                OpeningTags="",
+            )
+    return None
+
+
+def _tasks(paths: list[Path], judged: int) -> Iterator[tuple[int, str, bytes]]:
+    numbers = itertools.count()
+    named = ((path.name, text) for path in paths for text in pgn.texts(path))
+    tasks = ((number, name, text) for number, (name, text) in zip(numbers, named, strict=False))
+    return itertools.islice(tasks, judged, None)
+
+
+def puzzles(
+    games: list[Path], output: Path, engine: str, count: int, nodes: int, workers: int = 0
+) -> int:
+    """Writes up to ``count`` puzzles, at most one of each game, to ``output`` (.csv or .csv.gz).
+
+    Games that were judged are kept in ``<output>.partial`` until the end.
+
+    Returns
+    -------
+    int
+        How many there are.
+
+    Raises
+    ------
+    UserError
+        Without the engine, games that can't be read, or not one puzzle in them.
+    """
+    path = engines.find_engine(engine)
+    name = engines.engine_name(path)
+    inputs = artifacts.by_name(games)
+    identity = {
+        "games": {key: artifacts.sha256(file) for key, file in inputs.items()},
+        "engine": name,
+        "nodes": nodes,
+        "code": artifacts.code_hash("selfplay.puzzles"),
+    }
+    found: dict[str, Puzzle] = {}
+
+    def keep(entry: dict[str, Any] | None) -> bool:
+        # Two games may come into the same position.
+        is_new = entry is not None and len(found) < count and entry["FEN"] not in found
+        if entry is not None and is_new:
+            found[entry["FEN"]] = Puzzle(**entry)
+        return is_new
+
+    with Journal(output.with_name(output.name + ".partial"), identity) as journal:
+        for entry in journal:
+            keep(entry)
+        tasks = _tasks(games, len(journal))
+        with (
+            Progress(count, "puzzles", "puzzlegen", len(found)) as progress,
+            closing(ordered(_puzzle_of, tasks, workers, _start_worker, (path, nodes))) as stream,
+        ):
+            while len(found) < count:
+                try:
+                    puzzle = next(stream)
+                except StopIteration:
+                    break
+                entry = None if puzzle is None else asdict(puzzle)
+                journal.append(entry)
+                progress.advance(int(keep(entry)))
+        _write(list(found.values()), games, output, count, nodes, name)
+        journal.remove()
+    return len(found)
+
+
+def _write(
+    found: list[Puzzle], games: list[Path], output: Path, count: int, nodes: int, engine: str
+) -> None:
+    if not found:
+        raise UserError(
+            f"no puzzle in {', '.join(map(str, games))}: a game needs [%eval] comments, and a "
+            "position that only one move wins"
+        )
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([getattr(puzzle, column) for column in COLUMNS] for puzzle in found)
+    data = text.getvalue().encode()
+    with artifacts.atomic(output) as temporary:
+        # Without a time of its own the file is the same, byte for byte, whenever it is made.
+        temporary.write_bytes(gzip.compress(data, 9, mtime=0) if output.suffix == ".gz" else data)
+    artifacts.provenance(
+        output,
+        inputs=artifacts.by_name(games),
+        parameters={"puzzles": count, "nodes": nodes},
+        module="selfplay.puzzles",
+        engine=engine,
+    )
