@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from nnuelab.errors import UserError
-from nnuelab.tournament.sprt import MISSING, NORMALIZED, Sprt, Tally, expected_score
+from nnuelab.tournament.sprt import (
+    LEAST_PAIRS,
+    MISSING,
+    NORMALIZED,
+    LiveTest,
+    Sprt,
+    Tally,
+    expected_score,
+    read_test,
+)
 from nnuelab.tournament.words import Model
 
 PENTANOMIAL = st.lists(st.integers(0, 400), min_size=5, max_size=5)
@@ -134,6 +143,43 @@ def test_wrong_decisions_are_as_rare_as_they_shall_be(elo: float) -> None:
     bound = test.alpha if elo == 0 else test.beta
     assert share <= bound + 2 * math.sqrt(bound * (1 - bound) / n)
     assert share >= bound / 4  # it isn't late, either
+
+
+def test_a_hundred_tests_decide_wrongly_as_seldom() -> None:
+    """The fast version of the above: of a difference of 0, and the one looked for."""
+    test = Sprt(0, 60, alpha=0.05, beta=0.05)
+    rng = np.random.default_rng(11)
+    level = np.array([0.06, 0.22, 0.44, 0.22, 0.06])
+    scores = np.arange(5) / 4
+    tilt = optimize.brentq(
+        lambda x: (level * np.exp(x * scores)) @ (scores - expected_score(60)), -5, 5
+    )
+    better = level * np.exp(tilt * scores)
+    for shares, wrong in ((level, "elo1"), (better / better.sum(), "elo0")):
+        assert sum(decide(test, shares, rng) == wrong for _ in range(100)) <= 11
+
+
+@given(st.permutations(range(80)))
+def test_a_live_test_decides_by_the_schedule_not_by_who_ends_first(order: list[int]) -> None:
+    points = [4, 3, 2, 3, 4, 2, 3, 3] * 10
+    forwards, shuffled = LiveTest(Sprt(0, 50)), LiveTest(Sprt(0, 50))
+    for number in range(80):
+        forwards.add(number, points[number])
+    for number in order:
+        shuffled.add(number, points[number])
+    assert forwards.end == shuffled.end
+    assert forwards.end is not None
+    assert LEAST_PAIRS <= forwards.end < 80
+    assert forwards.tally == shuffled.tally
+    assert forwards.tally.pairs == forwards.end
+    assert forwards.told()["verdict"] == "elo1"
+
+
+@pytest.mark.parametrize("text", ["5", "0;5", "0,5,0.1", "a,b", ""])
+def test_a_test_that_is_none_is_told(text: str) -> None:
+    with pytest.raises(UserError, match="ELO0,ELO1"):
+        read_test(text, Model.LOGISTIC)
+    assert read_test("0,5,0.1,0.2", Model.NORMALIZED) == Sprt(0, 5, 0.1, 0.2, Model.NORMALIZED)
 
 
 def test_hypotheses_and_errors_are_checked() -> None:

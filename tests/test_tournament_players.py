@@ -99,6 +99,7 @@ def test_programs_are_found_where_debian_has_games(monkeypatch: pytest.MonkeyPat
         ("players: {}", "it needs a mapping `players:`"),
         ("players: {a: 3}", "player a: its settings must be a mapping"),
         ("players: {a: {}}", "player a: it needs a net or an engine"),
+        ("players:\n  a: {net: default}\n  a: {net: default}", "line 3: a stands there twice"),
         ("players: {a: {net: default, engine: x}}", "player a: it needs a net or an engine"),
         ("players: {a: {net: default, node: 3}}", "unknown setting node; did you mean nodes?"),
         ("players: {a: {net: x.nnue}}", "player a: there is no net x.nnue"),

@@ -59,6 +59,11 @@ def tournament(
     resign_score: Annotated[int, typer.Option(help="Lost is from this, centipawns.", min=1)] = 1000,
     resign_plies: Annotated[int, typer.Option(help="Lost moves in a row; 0: off.", min=0)] = 8,
     max_plies: Annotated[int, typer.Option(help="A draw after so many half-moves.")] = 400,
+    sprt: Annotated[
+        str | None,
+        typer.Option(help="A match ends when this test decides: ELO0,ELO1[,ALPHA,BETA]."),
+    ] = None,
+    sprt_model: Annotated[Model, typer.Option(help="What Elo these are.")] = Model.LOGISTIC,
     blocks: Blocks = None,
 ) -> None:
     """Plays a tournament between nets and UCI engines, and writes its PGN.
@@ -75,6 +80,7 @@ def tournament(
     from nnuelab.tournament.roster import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
     from nnuelab.tournament.schedule import Settings
+    from nnuelab.tournament.sprt import read_test
 
     limit = {"nodes": nodes, "depth": depth, "movetime": movetime, "clock": clock}
     if all(value is None for value in limit.values()):
@@ -89,7 +95,8 @@ def tournament(
     files = [file for entrant in entrants.values() for file in entrant.files().values()]
     artifacts.check_apart(files, [output])
     rules = Rules(draw_move, draw_plies, draw_score, resign_score, resign_plies, max_plies)
-    settings = Settings(games_per_pairing, format, seed, rules)
+    test = None if sprt is None else read_test(sprt, sprt_model)
+    settings = Settings(games_per_pairing, format, seed, rules, test)
     print(play(entrants, book, output, settings, processes=workers), file=sys.stderr)
 
 

@@ -97,12 +97,35 @@ def read_players(
     return players
 
 
+def _parse(text: str) -> Any:
+    """YAML whose mappings name nothing twice: the library would take the last and drop the first.
+
+    TOML's own reader refuses that.
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+            seen = set()
+            for key, _ in node.value:
+                if key.value in seen:
+                    line = key.start_mark.line + 1
+                    raise yaml.YAMLError(
+                        f"line {line}: {key.value} stands there twice; give each player a name of "
+                        "its own"
+                    )
+                seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
+    return yaml.load(text, Loader)
+
+
 def _load(file: Path) -> dict[str, Any]:
     import yaml
 
     try:
         text = file.read_text()
-        read = tomllib.loads(text) if file.suffix == ".toml" else yaml.safe_load(text)
+        read = tomllib.loads(text) if file.suffix == ".toml" else _parse(text)
     except OSError as error:
         raise UserError(f"can't read {file}: {error.strerror}") from error
     except (yaml.YAMLError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

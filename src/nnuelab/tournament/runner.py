@@ -28,6 +28,7 @@ from nnuelab.tournament.pgn import to_pgn
 from nnuelab.tournament.play import play
 from nnuelab.tournament.players import Entrant
 from nnuelab.tournament.schedule import Pair, Settings, check, schedule
+from nnuelab.tournament.sprt import LiveTest
 from nnuelab.tournament.summary import Summary, outcome
 
 
@@ -92,10 +93,17 @@ def tournament(
         "code": artifacts.code_hash("tournament.runner", blocks),
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
-        summary, places = _play(pairs, players, settings, journal, processes or cores())
+        test = None if settings.sprt is None else LiveTest(settings.sprt)
+        places = _play(pairs, players, settings, test, journal, processes or cores())
+        if test is not None:
+            # What was played beyond the decision, by workers that were ahead, doesn't count.
+            pairs = pairs[: test.end]
+        summary = Summary(names, test)
         with artifacts.atomic(output) as temporary, open(temporary, "w", newline="\n") as file:
             for pair in pairs:
-                file.writelines(journal[places[pair.number]]["games"])
+                entry = journal[places[pair.number]]
+                file.writelines(entry["games"])
+                summary.add(entry["outcome"])
         artifacts.provenance(
             output,
             inputs=inputs,
@@ -112,27 +120,42 @@ def _play(
     pairs: list[Pair],
     players: Mapping[str, Entrant],
     settings: Settings,
+    test: LiveTest | None,
     journal: Journal,
     processes: int,
-) -> tuple[Summary, dict[int, int]]:
-    """Plays the pairs that are left; returns where in the journal each pair stands, too."""
+) -> dict[int, int]:
+    """Plays the pairs that are left, until the test, if there is one, has decided.
+
+    Returns where in the journal each pair stands.
+    """
     summary = Summary(list(players))
     places: dict[int, int] = {}
+
+    def count(entry: dict[str, Any]) -> None:
+        summary.add(entry["outcome"])
+        if test is not None:
+            test.add(entry["pair"], sum(entry["outcome"]["points"]))
+
     for index, entry in enumerate(journal):
         places[entry["pair"]] = index
-        summary.add(entry["outcome"])
+        count(entry)
     left = [pair for pair in pairs if pair.number not in places]
-    if not left:
-        return summary, places
+    if not left or (test is not None and test.end is not None):
+        return places
     prepare = partial(Table, dict(players), settings)
+    # Both players of a timed game take turns on one core: whatever slows it meets both alike.
+    timed = any(player.limit.is_time for player in players.values())
     done = 2 * (len(pairs) - len(left))
     with Progress(2 * len(pairs), "games", "tournament", done) as progress:
-        for entry in workers.run(left, prepare, min(processes, len(left))):
+        for entry in workers.run(left, prepare, min(processes, len(left)), pinned=timed):
             places[entry["pair"]] = len(journal)
             journal.append(entry)
-            summary.add(entry["outcome"])
-            progress.advance(2, score=summary.progress())
-    return summary, places
+            count(entry)
+            llr = {} if test is None else {"llr": f"{test.told()['llr']:.2f}"}
+            progress.advance(2, score=summary.progress(), **llr)
+            if test is not None and test.end is not None:
+                break
+    return places
 
 
 class Table:

@@ -8,6 +8,7 @@ from itertools import combinations
 from nnuelab.errors import UserError
 from nnuelab.tournament.adjudication import Rules
 from nnuelab.tournament.openings import Book
+from nnuelab.tournament.sprt import Sprt
 from nnuelab.tournament.words import Format
 
 
@@ -24,12 +25,15 @@ class Settings:
         Draws the openings.
     rules : Rules
         Adjudication.
+    sprt : Sprt or None
+        Of a match: it ends when this test of its first player has decided.
     """
 
     games_per_pairing: int
     format: Format = Format.ROUND_ROBIN
     seed: int = 0
     rules: Rules = field(default_factory=Rules)
+    sprt: Sprt | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ def check(names: list[str], settings: Settings) -> None:
         raise UserError(f"a tournament needs two players or more, not {len(names)}")
     if settings.format is Format.MATCH and len(names) != 2:
         raise UserError(f"a match has two players, not {len(names)}; take a gauntlet")
+    if settings.sprt is not None and settings.format is not Format.MATCH:
+        raise UserError("a sequential test is of two players; take the format match")
     for name in names:
         if not name.strip() or not name.isprintable():
             raise UserError(f"{name!r} can't be the name of a player: it must be printable")

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,6 +25,7 @@ NORMALIZED = 800 / math.log(10)  # normalized Elo of one standard deviation of a
 MISSING = 1e-3  # stands for a count of 0, or a result that never came would be impossible
 KINDS = {3: "losses, draws, wins", 5: "pairs with 0, 1/2, 1, 3/2, 2 points"}
 FARTHEST = 300.0  # Elo; beyond, no distribution may have the mean or the effect
+LEAST_PAIRS = 40  # before a match may end: fewer say too little of their own spread
 ITERATIONS = 20  # of the likeliest distribution; three are enough as a rule
 
 
@@ -191,6 +192,68 @@ class Sprt:
         low, high = self.bounds
         llr = self.llr(tally)
         return "elo1" if llr >= high else "elo0" if llr <= low else None
+
+
+class LiveTest:
+    """A test that looks on while a match is played, at the pairs in the order of the schedule.
+
+    Pairs end in any order; that they count in this one makes the end the same for any number of
+    workers.
+
+    Attributes
+    ----------
+    tally : Tally
+        Of the pairs that count so far, from the first player's view.
+    end : int or None
+        So many pairs decided; None while the test goes on.
+    """
+
+    def __init__(self, test: Sprt) -> None:
+        self.test = test
+        self.tally = Tally.empty()
+        self.end: int | None = None
+        self._waiting: dict[int, int] = {}
+
+    def add(self, number: int, half_points: int) -> None:
+        """Counts pair ``number`` of the schedule, 0..4 half points of the first player's."""
+        self._waiting[number] = half_points
+        while self.end is None and self.tally.pairs in self._waiting:
+            self.tally.counts[self._waiting.pop(self.tally.pairs)] += 1
+            if self.tally.pairs >= LEAST_PAIRS and self.test.verdict(self.tally):
+                self.end = self.tally.pairs
+
+    def told(self) -> dict[str, Any]:
+        """As JSON."""
+        lower, upper = self.test.bounds
+        return {
+            **asdict(self.test),
+            "pairs": self.tally.pairs,
+            "counts": list(self.tally.counts),
+            "llr": self.test.llr(self.tally) if self.tally.pairs else 0.0,
+            "lower": lower,
+            "upper": upper,
+            "verdict": self.test.verdict(self.tally) if self.end else None,
+        }
+
+    def __str__(self) -> str:
+        told = self.told()
+        accepted = told["verdict"] or "no decision"
+        return (
+            f"SPRT {self.test.elo0:g} against {self.test.elo1:g} Elo ({self.test.model}): LLR "
+            f"{told['llr']:.2f} ({told['lower']:.2f} to {told['upper']:.2f}), {accepted} after "
+            f"{self.tally.pairs:,} pairs"
+        )
+
+
+def read_test(text: str, model: Model) -> Sprt:
+    """A test of ``ELO0,ELO1`` or ``ELO0,ELO1,ALPHA,BETA``; UserError for anything else."""
+    try:
+        numbers = [float(number) for number in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (2, 4):
+        raise UserError(f"sprt {text}: it must be ELO0,ELO1 or ELO0,ELO1,ALPHA,BETA, as 0,5")
+    return Sprt(**dict(zip(("elo0", "elo1", "alpha", "beta"), numbers, strict=False)), model=model)
 
 
 def read_counts(text: str) -> Tally:

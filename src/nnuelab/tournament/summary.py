@@ -10,7 +10,7 @@ from typing import Any
 
 from nnuelab.tournament.adjudication import BLACK_WINS, DRAW, WHITE_WINS
 from nnuelab.tournament.game import Fault, Game
-from nnuelab.tournament.sprt import Tally
+from nnuelab.tournament.sprt import LiveTest, Tally
 
 WHITE_HALF_POINTS = {WHITE_WINS: 2, DRAW: 1, BLACK_WINS: 0}
 STALL = "stall"
@@ -79,10 +79,10 @@ class Score:
 
 
 class Summary:
-    """Counts opening pairs as they end."""
+    """Counts opening pairs as they end; with the sequential test of a match, if there is one."""
 
-    def __init__(self, names: list[str]) -> None:
-        self.names = names
+    def __init__(self, names: list[str], test: LiveTest | None = None) -> None:
+        self.names, self.test = names, test
         self.scores = {name: Score() for name in names}
         self.meetings: dict[tuple[str, str], Score] = {}
         self.troubles = {name: Counter[str]() for name in names}
@@ -109,6 +109,7 @@ class Summary:
     def told(self) -> dict[str, Any]:
         """As JSON: players with their troubles, then pairings from both sides."""
         return {
+            **({} if self.test is None else {"sprt": self.test.told()}),
             "players": {
                 name: {
                     **self.scores[name].told(),
@@ -141,13 +142,14 @@ class Summary:
                     for other in met
                 ]
         widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-        return "\n".join(
+        lines = [
             "  ".join(
                 cell.ljust(width) if i == 0 else cell.rjust(width)
                 for i, (cell, width) in enumerate(zip(row, widths, strict=True))
             ).rstrip()
             for row in rows
-        )
+        ]
+        return "\n".join([*lines, *([] if self.test is None else [str(self.test)])])
 
 
 def _row(score: Score) -> list[str]:
