@@ -82,6 +82,13 @@ def players(experiment):
     ]
 
 
+def yardsticks(experiment):
+    """Names of an experiment's games: at fixed nodes and, unless it is off, at fixed time."""
+    return [experiment] + (
+        [f"time/{experiment}"] if settings.tournament.movetime else []
+    )
+
+
 GENERATIONS = range(1, settings.selfplay.generations + 1)
 LEARNT = f"results/selfplay/{{generation}}/{settings.selfplay.seed}"
 

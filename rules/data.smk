@@ -3,8 +3,8 @@
 Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the user's; makes
 results/data/train.npy and results/data/validation.npy.
 
-`snakemake embedded` (hours, with stockfish on PATH) plays the games and finds the openings that
-come with the project, as results/embedded. Nothing else depends on them: the files in resources
+`snakemake embedded` (hours, with stockfish on PATH) plays the games and finds the openings and the
+puzzles that come with the project, as results/embedded. Nothing else depends on them: the files in resources
 are committed, and are replaced by hand.
 """
 
@@ -19,6 +19,7 @@ rule embedded:
     input:
         "results/embedded/games.pgn.zst",
         "results/embedded/openings.epd.gz",
+        "results/embedded/puzzles.csv.gz",
 
 
 rule datagen:
@@ -59,6 +60,29 @@ rule book:
         "Balanced openings by stockfish; progress in {log}"
     shell:
         "nnuelab book --output {output.openings} {params.options} --workers {threads} 2> {log}"
+
+
+rule puzzlegen:
+    input:
+        games="resources/embedded/games.pgn.zst",
+    output:
+        puzzles="results/embedded/puzzles.csv.gz",
+        record="results/embedded/puzzles.csv.gz.json",
+    log:
+        "logs/puzzlegen.log",
+    benchmark:
+        "benchmarks/puzzlegen.tsv"
+    conda:
+        "environment.yaml"
+    threads: workflow.cores or 1
+    params:
+        code=code("selfplay.puzzles"),
+        options="--puzzles 200",
+    message:
+        "Puzzles out of the embedded games, by stockfish; progress in {log}"
+    shell:
+        "nnuelab puzzlegen {input.games} --output {output.puzzles} {params.options}"
+        " --workers {threads} 2> {log}"
 
 
 rule puzzles:

@@ -1,13 +1,17 @@
 """From datasets to proved integer nets, one for each feature set and seed.
 
 Needs results/data; makes results/nets/{name}/{seed}/net.nnue with its training history and the
-proof that it equals the float net within the bound of params.yaml.
+proof that it equals the float net within the bound of params.yaml, and what it makes of puzzles.
 """
 
 
 rule nets:
     input:
-        [of_nets(experiment, "verify.json") for experiment in settings.experiments],
+        [
+            of_nets(experiment, file)
+            for experiment in settings.experiments
+            for file in ("verify.json", "puzzles.json")
+        ],
 
 
 rule train:
@@ -78,3 +82,24 @@ rule verify:
         "nnuelab verify {input.net} --checkpoint {input.checkpoint}"
         " --positions {input.validation} --output {output.error} --plot {output.plot}"
         " {params.options} 2> {log}"
+
+
+rule solve_puzzles:
+    input:
+        net="results/nets/{name}/{seed}/net.nnue",
+        puzzles=settings.puzzles.file,
+    output:
+        scores="results/nets/{name}/{seed}/puzzles.json",
+        groups="results/nets/{name}/{seed}/puzzles.csv",
+    log:
+        "logs/puzzles/{name}/{seed}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=lambda w: code("tournament.puzzle_scores", sets=[EXPRESSIONS[w.name]]),
+        options=options(settings.puzzles, without=["file"]),
+    message:
+        "Puzzles for {wildcards.name}, seed {wildcards.seed}"
+    shell:
+        "nnuelab puzzles {input.puzzles} --net {input.net} --output {output.scores}"
+        " --csv {output.groups} {params.options} --workers {threads} > {log} 2>&1"

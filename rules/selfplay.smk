@@ -144,7 +144,10 @@ use rule rate as generation_rate with:
         games="results/selfplay/generations.pgn",
     output:
         ratings="results/selfplay/ratings.csv",
+        details="results/selfplay/details.json",
     log:
         "logs/selfplay/rate.log",
+    params:
+        anchor="0",
     message:
         "Ratings of the generations"

@@ -1,6 +1,6 @@
-"""From histories, proofs and games to the table of an experiment.
+"""From histories, proofs, puzzles and games to the table of an experiment.
 
-Needs the nets with history and proof beside them, and the games; makes
+Needs the nets with history, proof and puzzles beside them, and the games; makes
 results/{experiment}_table.csv and .md, which are kept in git.
 """
 
@@ -10,8 +10,17 @@ rule table:
         nets=lambda w: of_nets(w.experiment, "net.nnue"),
         histories=lambda w: of_nets(w.experiment, "history.csv"),
         errors=lambda w: of_nets(w.experiment, "verify.json"),
+        puzzles=lambda w: of_nets(w.experiment, "puzzles.json"),
         games="results/tournament/{experiment}.pgn",
-        ratings="results/tournament/{experiment}_ratings.csv",
+        timed=branch(
+            bool(settings.tournament.movetime),
+            then="results/tournament/time/{experiment}.pgn",
+        ),
+        ratings=lambda w: [
+            f"results/tournament/{played}_{what}"
+            for played in yardsticks(w.experiment)
+            for what in ("ratings.csv", "details.json")
+        ],
     output:
         table="results/{experiment}_table.csv",
         markdown="results/{experiment}_table.md",
@@ -26,9 +35,10 @@ rule table:
             files=[PACKAGE / "report/published.csv"],
         ),
         anchor=lambda w: settings.experiments[w.experiment].anchor,
+        timed=lambda w, input: f"--time-pgn {input.timed}" if input.timed else "",
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
         "nnuelab table {input.nets:q} --experiment {wildcards.experiment}"
-        " --anchor {params.anchor:q} --pgn {input.games} --csv {output.table}"
+        " --anchor {params.anchor:q} --pgn {input.games} {params.timed} --csv {output.table}"
         " --markdown {output.markdown} 2> {log}"

@@ -1,16 +1,30 @@
-"""From nets to ratings: every net of an experiment plays all others.
+"""From nets to ratings: every net of an experiment plays all others, by two yardsticks.
 
 Needs the nets with the proof that they are within their bound, and a book of openings; makes
-results/tournament/{experiment}.pgn and {experiment}_ratings.csv.
+results/tournament/{experiment}.pgn at fixed nodes per move and, where params.yaml has a movetime,
+results/tournament/time/{experiment}.pgn at fixed time, each with {experiment}_ratings.csv and
+{experiment}_details.json beside it.
+
+`snakemake results/ladder.csv` lets the players of ladder.players, this engine and those of Debian
+as it comes, play each other: half an hour. Nothing else depends on it.
 """
+
+BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairing"]
+ADJUDICATION = options(settings.tournament, without=["book", *BOTH_LIMITS])
+
+
+wildcard_constraints:
+    played=f"(time/)?({'|'.join(settings.experiments)})",
 
 
 rule tournaments:
     input:
-        expand(
-            "results/tournament/{experiment}_ratings.csv",
-            experiment=settings.experiments,
-        ),
+        [
+            f"results/tournament/{played}_{what}"
+            for experiment in settings.experiments
+            for played in yardsticks(experiment)
+            for what in ("ratings.csv", "details.json")
+        ],
 
 
 rule tournament:
@@ -33,9 +47,38 @@ rule tournament:
             "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
         ),
         players=lambda w: players(w.experiment),
-        options=options(settings.tournament, without=["book"]),
+        options=f"{options(settings.tournament, only=['games_per_pairing', 'nodes'])} {ADJUDICATION}",
     message:
-        "Games of experiment {wildcards.experiment}; progress in {log}"
+        "Games of experiment {wildcards.experiment} at fixed nodes; progress in {log}"
+    shell:
+        "nnuelab tournament {params.players:q} --book {input.book} --output {output.games}"
+        " {params.options} --workers {threads} > {log} 2>&1"
+
+
+rule tournament_time:
+    input:
+        nets=lambda w: of_nets(w.experiment, "net.nnue"),
+        verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
+        book=settings.tournament.book,
+    output:
+        games="results/tournament/time/{experiment}.pgn",
+    log:
+        "logs/tournament/time/{experiment}.log",
+    benchmark:
+        "benchmarks/tournament/time/{experiment}.tsv"
+    conda:
+        "environment.yaml"
+    # All cores: what else ran meanwhile would take time from the players.
+    threads: workflow.cores or 1
+    params:
+        code=lambda w: code(
+            "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
+        ),
+        players=lambda w: players(w.experiment),
+        options=f"--games-per-pairing {settings.tournament.timed_games_per_pairing}"
+        f" --movetime {settings.tournament.movetime:g} {ADJUDICATION}",
+    message:
+        "Games of experiment {wildcards.experiment} at fixed time; progress in {log}"
     shell:
         "nnuelab tournament {params.players:q} --book {input.book} --output {output.games}"
         " {params.options} --workers {threads} > {log} 2>&1"
@@ -43,16 +86,63 @@ rule tournament:
 
 rule rate:
     input:
-        games="results/tournament/{experiment}.pgn",
+        games="results/tournament/{played}.pgn",
     output:
-        ratings="results/tournament/{experiment}_ratings.csv",
+        ratings="results/tournament/{played}_ratings.csv",
+        details="results/tournament/{played}_details.json",
     log:
-        "logs/rate/{experiment}.log",
+        "logs/rate/{played}.log",
     conda:
         "environment.yaml"
     params:
-        code=code("tournament.ratings"),
+        code=code("tournament.details"),
+        anchor=lambda w: settings.experiments[w.played.removeprefix("time/")].anchor,
     message:
-        "Ratings of experiment {wildcards.experiment}"
+        "Ratings of {wildcards.played}"
     shell:
-        "nnuelab rate {input.games} --csv {output.ratings} > {log} 2>&1"
+        "nnuelab rate {input.games} --csv {output.ratings} --details {output.details}"
+        " --sets {params.anchor:q} > {log} 2>&1"
+
+
+rule ladder_games:
+    input:
+        players=settings.ladder.players,
+        book=settings.tournament.book,
+    output:
+        games="results/ladder/games.pgn",
+    log:
+        "logs/ladder/games.log",
+    benchmark:
+        "benchmarks/ladder.tsv"
+    conda:
+        "environment.yaml"
+    threads: workflow.cores or 1
+    params:
+        code=code("tournament.runner"),
+        options=f"--games-per-pairing {settings.ladder.games_per_pairing}"
+        f" --movetime {settings.ladder.movetime:g} {ADJUDICATION}",
+    message:
+        "Games of this engine and others; progress in {log}"
+    shell:
+        "nnuelab tournament --players {input.players} --book {input.book} --output {output.games}"
+        " {params.options} --workers {threads} > {log} 2>&1"
+
+
+rule ladder:
+    input:
+        games="results/ladder/games.pgn",
+    output:
+        ratings="results/ladder.csv",
+        details="results/ladder/details.json",
+    log:
+        "logs/ladder/rate.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code("tournament.details"),
+        anchor=settings.ladder.anchor,
+    message:
+        "The ladder: this engine among others"
+    shell:
+        "nnuelab rate {input.games} --csv {output.ratings} --details {output.details}"
+        " --anchor {params.anchor:q} > {log} 2>&1"

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_table_has_the_columns_of_the_contract(results, nets):
     )
     assert (first["elo"], first["elo_error_games"]) == ("0.0", "0.0")
     assert float(second["elo_error_games"]) > 0
-    # Nothing measures these yet.
+    # What was not measured is empty.
     assert all(row["elo_time"] == row["nps_ratio"] == row["puzzle_accuracy"] == "" for row in rows)
     assert (second["published_val_loss"], second["published_elo"]) == ("0.005810", "-384.3")
     assert second["elo"] in markdown.read_text()
@@ -96,6 +97,48 @@ def test_table_has_the_columns_of_the_contract(results, nets):
         record = json.loads(path.with_name(f"{path.name}.json").read_text())
         assert record["sha256"] == artifacts.sha256(path)
         assert record["parameters"] == {"experiment": "axis", "anchor": "ALL"}
+
+
+def write_timed(results):
+    """Games at fixed time: those at fixed nodes, with comments; H+V searches half as fast."""
+
+    def timed(game):
+        nodes = 100 if game[1].startswith("H+V") else 200
+        return f"{game[0].rstrip()} 1. e4 {{+0.1/3 0.010s, n={nodes}}} {{so}} *\n\n"
+
+    text = re.sub(r'\[White "(.*?)"\]\n.*?\n\n\S+\n\n', timed, (results / "axis.pgn").read_text(),
+                  flags=re.DOTALL)  # fmt: skip
+    (results / "time.pgn").write_text(text)
+    return results / "time.pgn"
+
+
+def test_both_yardsticks_and_puzzles_stand_in_the_table(results, nets):
+    timed = write_timed(results)
+    for net in nets:
+        share = 0.75 if "ALL" in str(net) else 0.5
+        net.with_name("puzzles.json").write_text(json.dumps({"accuracy": share}))
+    out, markdown = results / "t.csv", results / "t.md"
+    done = call("table", *nets, "--experiment", "axis", "--pgn", results / "axis.pgn",
+                "--time-pgn", timed, "--csv", out, "--markdown", markdown)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    first, second = csv.DictReader(out.open())
+    assert (first["nps_ratio"], second["nps_ratio"]) == ("1.000", "0.500")
+    assert (first["puzzle_accuracy"], second["puzzle_accuracy"]) == ("0.7500", "0.5000")
+    assert second["elo_time"] == second["elo"]  # the same results here
+    assert second["elo_time_error_games"] == second["elo_error_games"]
+    assert second["elo_time_error_seeds"] == second["elo_error_seeds"]
+    assert "at fixed time" in markdown.read_text()
+    record = json.loads(out.with_name("t.csv.json").read_text())
+    assert str(timed) in record["inputs"]
+
+
+def test_puzzles_that_one_net_has_not_solved_are_no_accuracy(results, nets):
+    nets[0].with_name("puzzles.json").write_text('{"accuracy": 0.5}')
+    rows = table.build("axis", nets, results / "axis.pgn", "ALL")
+    assert [row.puzzle_accuracy for row in rows] == [None, None]
+    nets[0].with_name("puzzles.json").write_text('{"accu')
+    with pytest.raises(UserError, match=r"puzzles\.json"):
+        table.build("axis", nets, results / "axis.pgn", "ALL")
 
 
 def test_means_over_seeds(results, nets):

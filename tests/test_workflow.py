@@ -5,6 +5,7 @@ One folder goes through all of it, so the tests run in their order (./test keeps
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from nnuelab.params import merge
 
 ROOT = Path(__file__).resolve().parents[1]
 NETS = ("train", "quantize", "verify")
-GAMES = ("tournament", "rate", "table")
+GAMES = ("solve_puzzles", "tournament", "tournament_time", "rate", "table")
 # Rules without jobs of their own
 TARGETS = {"all", "data", "embedded", "generations", "nets", "tournaments"}
 CHAIN = {"download", "sample", "label", *NETS, *GAMES}
@@ -131,8 +132,12 @@ def change(folder, section, key, value):
 
 
 def test_first_run_leaves_a_table_of_every_set(folder):
-    lines = (folder.path / "results/axis_table.csv").read_text().splitlines()
-    assert [line.split(",")[0] for line in lines] == ["feature_set", "ALL", "H*WING"]
+    with open(folder.path / "results/axis_table.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["feature_set"] for row in rows] == ["ALL", "H*WING"]
+    for row in rows:
+        for column in ("elo", "elo_time", "nps_ratio", "puzzle_accuracy", "quant_rms_cp"):
+            assert row[column], column
     assert "H\\*WING" in (folder.path / "results/axis_table.md").read_text()
 
 
@@ -156,7 +161,7 @@ def test_each_generation_plays_with_the_net_of_the_one_before(folder):
 
 
 def test_embedded_games_and_openings_are_remade_only_when_asked_for(folder):
-    assert folder.would_run("embedded") == {"datagen": 1, "book": 1}
+    assert folder.would_run("embedded") == {"datagen": 1, "book": 1, "puzzlegen": 1}
     made = json.loads((ROOT / "resources/embedded/games.pgn.zst.json").read_text())["command"]
     told = folder.run("snakemake", "-n", "-p", "embedded")
     options = made.partition("games.pgn.zst ")[2]
@@ -192,6 +197,8 @@ def test_results_but_tables_are_ignored_by_git(folder):
     [
         ("src/nnuelab/nnue/losses.py", {*NETS, *GAMES}),
         ("src/nnuelab/engine/search.py", set(GAMES)),
+        ("src/nnuelab/tournament/ratings.py", {"rate", "table"}),
+        ("src/nnuelab/tournament/puzzle_scores.py", {"solve_puzzles", "table"}),
         ("src/nnuelab/features/text.py", {*NETS, *GAMES}),
         ("src/nnuelab/data/sampling.py", CHAIN - {"download"}),
         ("src/nnuelab/report/published.csv", {"table"}),
@@ -215,7 +222,8 @@ def test_an_edit_of_a_users_block_reruns_the_nets_that_use_it(folder):
         jobs = folder.would_run()
     finally:
         (folder.path / "wing.py").write_text(BLOCK)
-    assert jobs == {"train": 2, "quantize": 2, "verify": 2, **dict.fromkeys(GAMES, 1)}
+    by_net = dict.fromkeys((*NETS, "solve_puzzles"), 2)
+    assert jobs == {**dict.fromkeys(GAMES, 1), **by_net, "rate": 2}
 
 
 def test_wrong_settings_are_told_without_a_traceback(folder):
@@ -259,8 +267,14 @@ def test_dvc_and_snakemake_do_no_job_twice(folder, tmp_path):
     assert clone.would_run("results/axis_table.csv") == {}
 
 
+def test_one_yardstick_is_enough(folder):
+    """Without games at fixed time their columns are empty, and nothing else is done anew."""
+    jobs = folder.would_run("--config", "tournament={'movetime': 0}")
+    assert jobs in ({}, {"table": 1})
+
+
 def test_a_net_beyond_its_bound_plays_no_game(folder):
     change(folder, "verify", "max_abs_mean", 1e-9)
     told = folder.run("snakemake", "--keep-going", status=1)
     assert "quantization error beyond the bounds" in told
-    assert not ran(told) & {"tournament", "table"}
+    assert not ran(told) & {"tournament", "tournament_time", "table"}

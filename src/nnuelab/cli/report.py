@@ -18,13 +18,19 @@ app.add_typer(params, name="params")
 @app.command()
 def table(
     nets: Annotated[
-        list[Path], typer.Argument(help="Nets, each with history.csv and verify.json beside it.")
+        list[Path],
+        typer.Argument(
+            help="Nets, each with history.csv and verify.json beside it, and puzzles.json, if any."
+        ),
     ],
     experiment: Annotated[str, typer.Option(help="Its name.")],
     pgn: Annotated[Path, typer.Option(help="Games of its tournament.")],
     csv: Annotated[Path, typer.Option(help="The table.")],
     markdown: Annotated[Path, typer.Option(help="The same for reading.")],
     anchor: Annotated[str, typer.Option(help="The feature set whose elo is 0.")] = "ALL",
+    time_pgn: Annotated[
+        Path | None, typer.Option(help="Games of the same nets at fixed time per move.")
+    ] = None,
     blocks: Blocks = None,
 ) -> None:
     """Make the table of an experiment: one row per feature set.
@@ -35,9 +41,11 @@ def table(
     from nnuelab import artifacts
     from nnuelab.report import table as tables
 
-    beside = [net.with_name(name) for net in nets for name in ("history.csv", "verify.json")]
-    artifacts.check_apart([*nets, *beside, pgn, *(blocks or [])], [csv, markdown])
-    rows = tables.build(experiment, nets, pgn, anchor)
+    names = ("history.csv", "verify.json", "puzzles.json")
+    beside = [net.with_name(name) for net in nets for name in names]
+    played = [path for path in (pgn, time_pgn) if path is not None]
+    artifacts.check_apart([*nets, *beside, *played, *(blocks or [])], [csv, markdown])
+    rows = tables.build(experiment, nets, pgn, anchor, time_pgn)
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, tables.to_markdown(experiment, rows, anchor)),
@@ -46,7 +54,7 @@ def table(
             temporary.write_text(text)
         artifacts.provenance(
             path,
-            inputs={str(source): source for source in (pgn, *nets)},
+            inputs={str(source): source for source in (*played, *nets)},
             parameters={"experiment": experiment, "anchor": anchor},
             module="report.table",
         )

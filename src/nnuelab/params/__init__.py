@@ -31,13 +31,17 @@ __all__ = [
 ]
 
 
-def options(section: Section, *, without: Iterable[str] = ()) -> str:
+def options(
+    section: Section, *, without: Iterable[str] = (), only: Iterable[str] | None = None
+) -> str:
     """A section as options of its command, quoted for a shell.
 
     ``min_ply: 16`` is ``--min-ply 16``, ``skip_check: true`` is ``--skip-check`` and ``false``
     is ``--no-skip-check``, a list repeats its option, and ``null`` leaves the option out.
     """
     left_out = set(without)
+    if only is not None:
+        left_out |= set(type(section).model_fields) - set(only)
     words = [
         word
         for key, value in section.model_dump(mode="json", by_alias=True).items()

@@ -13,7 +13,12 @@ from nnuelab.params.models import Params
 from nnuelab.params.reading import FILE, ParamsError
 
 EMBEDDED = ("resources/embedded/games.pgn.zst", "resources/embedded/games.pgn.zst.json")
-MADE = ("results/embedded/games.pgn.zst", "results/embedded/openings.epd.gz")  # by rules, on demand
+MADE = (  # by rules, on demand
+    "results/embedded/games.pgn.zst",
+    "results/embedded/openings.epd.gz",
+    "results/embedded/puzzles.csv.gz",
+    "results/puzzles/lichess_db_puzzle.csv.zst",
+)
 
 
 def check_files(params: Params, source: str = str(FILE)) -> None:
@@ -27,7 +32,11 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     ParamsError
         With all that are missing, and books that are too small.
     """
-    named = [("tournament.book", params.tournament.book)]
+    named = [
+        ("tournament.book", params.tournament.book),
+        ("puzzles.file", params.puzzles.file),
+        ("ladder.players", params.ladder.players),
+    ]
     if params.data.source == "files":
         named += [(f"data.files[{i}]", file) for i, file in enumerate(params.data.files)]
     if params.data.source == "embedded":
@@ -41,13 +50,18 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
         for path, file in named
         if file not in MADE and not Path(file).is_file()
     ]
-    needed = params.tournament.games_per_pairing // 2
-    has = _openings(Path(params.tournament.book), needed)
-    if has is not None and has < needed:
-        mistakes.append(
-            f"tournament.games_per_pairing: {2 * needed} games need {needed} openings, each played "
-            f"once per pairing, and {params.tournament.book} has {has}"
-        )
+    games = {
+        "tournament.games_per_pairing": params.tournament.games_per_pairing,
+        "tournament.timed_games_per_pairing": params.tournament.timed_games_per_pairing,
+        "ladder.games_per_pairing": params.ladder.games_per_pairing,
+    }
+    has = _openings(Path(params.tournament.book), max(games.values()) // 2)
+    mistakes += [
+        f"{path}: {number} games need {number // 2} openings, each played once per pairing, and "
+        f"{params.tournament.book} has {has}"
+        for path, number in games.items()
+        if has is not None and has < number // 2
+    ]
     if mistakes:
         raise ParamsError(source, mistakes)
 

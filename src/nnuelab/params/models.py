@@ -259,7 +259,7 @@ class Verify(Section):
 
 
 class Tournament(Section):
-    """Round robins of all nets of an experiment, at fixed nodes per move."""
+    """Round robins of all nets of an experiment, at fixed nodes and at fixed time per move."""
 
     book: str
     """Openings: EPD or PGN."""
@@ -267,6 +267,10 @@ class Tournament(Section):
     """Even: each opening is played twice, with colours swapped."""
     nodes: Count
     """Nodes per move."""
+    movetime: Annotated[float, Field(ge=0)]
+    """The second yardstick: ms per move of further games between the same nets; 0: none."""
+    timed_games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
+    """Games of these, which take longer."""
     seed: CountOrZero
     """Draws the openings."""
     hash: Count
@@ -283,6 +287,30 @@ class Tournament(Section):
     """for so many half-moves in a row (0: never)."""
     max_plies: Count
     """A draw after so many half-moves."""
+
+
+class Puzzles(Section):
+    """Puzzles that every net is asked, at fixed nodes per move."""
+
+    file: str
+    """In the CSV of the Lichess puzzle database, plain or compressed."""
+    nodes: Count
+    """Nodes per move."""
+    count: CountOrZero
+    """Only so many, the first ones; 0: all."""
+
+
+class Ladder(Section):
+    """A round robin with other engines: results/ladder.csv. The rest is as in tournament."""
+
+    players: str
+    """Nets and engines, with their options and limits: YAML or TOML."""
+    games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
+    """Even: each opening is played twice, with colours swapped."""
+    movetime: Positive
+    """ms per move of the players that have no limit of their own."""
+    anchor: str
+    """The player whose Elo is 0."""
 
 
 class Selfplay(Section):
@@ -336,6 +364,8 @@ class Params(Section):
     quantize: Quantize
     verify: Verify
     tournament: Tournament
+    puzzles: Puzzles
+    ladder: Ladder
     selfplay: Selfplay
     experiments: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Experiment]
     """Experiments by name: each makes results/NAME_table.csv."""

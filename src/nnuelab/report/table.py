@@ -17,8 +17,8 @@ from nnuelab.errors import UserError
 PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_NOTE = (
     "Published: the study's own, of nets 512/32 that played at a fixed time per move, where the "
-    "speed of a set counts, too; ours played at fixed nodes per move. Its data were others. So "
-    "neither its Elo nor its losses are the same quantity as ours."
+    "speed of a set counts, too: to be compared with ours at fixed time, not with that at fixed "
+    "nodes. Its data were others. So neither its Elo nor its losses are the same quantity as ours."
 )
 
 
@@ -40,9 +40,9 @@ class Row:
     elo_time, elo_time_error_games, elo_time_error_seeds : float
         The same at fixed time.
     nps_ratio : float
-        Nodes per second relative to the anchor.
+        Nodes per second in the games at fixed time, relative to the anchor.
     puzzle_accuracy : float
-        Share of the solver's moves that were found.
+        Share of the solver's moves that were right, at fixed nodes.
     quant_mean_cp, quant_rms_cp, quant_max_cp : float
         Integer less float evaluation, centipawns, over the positions of all seeds together.
     active, added, removed : float
@@ -114,25 +114,30 @@ class TrainedNet:
     quant_mean_cp: float
     quant_rms_cp: float
     quant_max_cp: float
+    puzzle_accuracy: float | None
 
 
 def read_trained(net: Path) -> TrainedNet:
     """Gathers a net with ``history.csv`` and ``verify.json`` from its folder.
 
+    And with ``puzzles.json``, where it has solved some.
+
     Raises
     ------
     UserError
-        When one of the three is missing or damaged.
+        When one of the three is missing, or one of the four damaged.
     """
     from nnuelab.nnue.netfile import read_net
 
     header = read_net(net)
     history = net.with_name("history.csv")
     verify = net.with_name("verify.json")
+    puzzles = net.with_name("puzzles.json")
     try:
         with open(history, newline="") as file:
             epochs = list(csv.DictReader(file))
         error = json.loads(verify.read_text())
+        solved = json.loads(puzzles.read_text())["accuracy"] if puzzles.is_file() else None
         return TrainedNet(
             header.feature_set,
             header.n_features,
@@ -143,6 +148,7 @@ def read_trained(net: Path) -> TrainedNet:
             float(error["mean_cp"]),
             float(error["rms_cp"]),
             float(error["max_cp"]),
+            None if solved is None else float(solved),
         )
     except OSError as problem:
         raise UserError(
@@ -150,11 +156,13 @@ def read_trained(net: Path) -> TrainedNet:
         ) from problem
     except (ValueError, KeyError, IndexError) as problem:
         raise UserError(
-            f"{history} or {verify} is damaged ({problem!r}); delete them and run again"
+            f"{history}, {verify} or {puzzles} is damaged ({problem!r}); delete them and run again"
         ) from problem
 
 
-def build(experiment: str, nets: Iterable[Path], pgn: Path, anchor: str) -> list[Row]:
+def build(
+    experiment: str, nets: Iterable[Path], pgn: Path, anchor: str, time_pgn: Path | None = None
+) -> list[Row]:
     """The rows of an experiment, in the order in which its feature sets first occur in ``nets``.
 
     Parameters
@@ -164,9 +172,11 @@ def build(experiment: str, nets: Iterable[Path], pgn: Path, anchor: str) -> list
     nets : iterable of paths
         Net files of every feature set and seed, each with its history and verification beside it.
     pgn : path
-        Games of the tournament, players named ``FEATURE_SET#SEED``.
+        Games at fixed nodes, players named ``FEATURE_SET#SEED``.
     anchor : str
         The feature set whose elo is 0.
+    time_pgn : path, optional
+        Games of the same players at fixed time.
 
     Raises
     ------
@@ -180,12 +190,17 @@ def build(experiment: str, nets: Iterable[Path], pgn: Path, anchor: str) -> list
         net = read_trained(path)
         trained.setdefault(net.feature_set, []).append(net)
     ratings = feature_sets(pgn, anchor)
-    if absent := sorted(trained.keys() - ratings.keys()):
-        raise UserError(f"{pgn}: no net of {', '.join(absent)} played; play the tournament again")
+    timed = {} if time_pgn is None else feature_sets(time_pgn, anchor)
+    for played, found in ((pgn, ratings), (time_pgn, timed)):
+        if played is not None and (absent := sorted(trained.keys() - found.keys())):
+            told = ", ".join(absent)
+            raise UserError(f"{played}: no net of {told} played; play the tournament again")
+    speed = {} if time_pgn is None else _speeds(time_pgn)
     rows = []
     for name, group in trained.items():
         losses = [net.val_loss for net in group]
-        rating = ratings[name]
+        rating, at_time = ratings[name], timed.get(name)
+        solved = [net.puzzle_accuracy for net in group if net.puzzle_accuracy is not None]
         loss, elo = published().get((experiment, name), (None, None))
         rows.append(
             Row(
@@ -199,6 +214,11 @@ def build(experiment: str, nets: Iterable[Path], pgn: Path, anchor: str) -> list
                 elo=rating.elo,
                 elo_error_games=rating.elo_error_games,
                 elo_error_seeds=rating.elo_error_seeds,
+                elo_time=at_time.elo if at_time else None,
+                elo_time_error_games=at_time.elo_error_games if at_time else None,
+                elo_time_error_seeds=at_time.elo_error_seeds if at_time else None,
+                nps_ratio=speed[name] / speed[anchor] if {name, anchor} <= speed.keys() else None,
+                puzzle_accuracy=fmean(solved) if len(solved) == len(group) else None,
                 quant_mean_cp=fmean(net.quant_mean_cp for net in group),
                 quant_rms_cp=math.sqrt(fmean(net.quant_rms_cp**2 for net in group)),
                 quant_max_cp=max(net.quant_max_cp for net in group),
@@ -208,6 +228,18 @@ def build(experiment: str, nets: Iterable[Path], pgn: Path, anchor: str) -> list
             )
         )
     return rows
+
+
+def _speeds(pgn: Path) -> dict[str, float]:
+    """Nodes per second of each feature set, all its nets together."""
+    from nnuelab.tournament.ratings import set_of
+    from nnuelab.tournament.speed import nodes_and_seconds
+
+    total: dict[str, tuple[int, float]] = {}
+    for player, (nodes, seconds) in nodes_and_seconds(pgn).items():
+        before = total.get(set_of(player), (0, 0.0))
+        total[set_of(player)] = before[0] + nodes, before[1] + seconds
+    return {name: nodes / seconds for name, (nodes, seconds) in total.items()}
 
 
 @lru_cache
@@ -256,13 +288,19 @@ def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
         "|---" + "|--:" * (len(head) - 1) + "|",
         *("| " + " | ".join(line).replace("*", "\\*") + " |" for line in body),
         "",
-        f"Elo: fixed nodes per move, relative to {anchor}, in Ordo's points (x 0.9913 = logistic "
-        "Elo). Errors are half the 95 % interval: *games* if these very nets played again, *seeds* "
-        "if the nets were trained again, too (blank with one seed). Validation loss: mean \u00b1 "
-        "standard deviation over the seeds. Quantization: integer less float evaluation.",
+        f"Elo: at fixed nodes per move{_and_time(text)}, relative to {anchor}, in Ordo's points (x "
+        "0.9913 = logistic Elo). Errors are half the 95 % interval: *games* if these very nets "
+        "played again, *seeds* if the nets were trained again, too (blank with one seed). "
+        "Validation loss: mean \u00b1 standard deviation over the seeds. Puzzles: share of right "
+        "moves. Quantization: integer less float evaluation.",
         *(["", PUBLISHED_NOTE] if has_published(text) else []),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _and_time(table: Sequence[Mapping[str, str]]) -> str:
+    timed = any(row["elo_time"] for row in table)
+    return " (what a set knows) and at fixed time (what it knows per second)" if timed else ""
 
 
 def has_published(table: Sequence[Mapping[str, str]]) -> bool:

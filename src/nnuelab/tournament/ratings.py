@@ -194,6 +194,16 @@ def feature_sets(
     return sets_of(fit(read_results([pgn] if isinstance(pgn, str | Path) else pgn)), anchor)
 
 
+def set_of(player: str) -> str:
+    """The feature set of a net by its name; a name without a seed is its own set.
+
+    >>> set_of("H+V#2"), set_of("stockfish")
+    ('H+V', 'stockfish')
+    """
+    name, mark, _ = player.rpartition(SEED_MARK)
+    return name if mark else player
+
+
 def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
     """Rates feature sets out of the ratings of their nets, a random effect within each set.
 
@@ -230,8 +240,7 @@ def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
     """
     members: dict[str, list[int]] = {}
     for i, player in enumerate(fitted.players):
-        name, mark, _ = player.rpartition(SEED_MARK)
-        members.setdefault(name if mark else player, []).append(i)
+        members.setdefault(set_of(player), []).append(i)
     if anchor not in members:
         raise UserError(
             f'no net of the anchor set "{anchor}" played{_nearest(anchor, members)}; '
