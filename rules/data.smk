@@ -160,6 +160,7 @@ rule sample:
     threads: workflow.cores or 1
     params:
         code=code("report.sample"),
+        filter=code("selfplay.quiet") if settings.sample.quiet_only else "",
         options=options(settings.sample),
     message:
         "Positions out of games; progress in {log}"

@@ -49,6 +49,9 @@ def sample(
     terminations: Annotated[
         list[str] | None, typer.Option(help="Tag Termination of a game (again for more); any.")
     ] = None,
+    quiet_only: Annotated[
+        bool, typer.Option(help="Leave out positions that a capture or a promotion improves.")
+    ] = False,
     max_unreadable: Annotated[
         float, typer.Option(min=0, max=1, help="Share of games with mistakes that is put up with.")
     ] = 0.1,
@@ -92,7 +95,12 @@ def sample(
         max_unreadable=max_unreadable,
         seed=seed,
     )
-    found = sampling.sample(pgn, output, options, max_positions, workers)
+    quiet: sampling.QuietFilter | None = None
+    if quiet_only:
+        from nnuelab.selfplay.quiet import quiet as is_quiet  # it brings the engine: slow to load
+
+        quiet = is_quiet
+    found = sampling.sample(pgn, output, options, max_positions, workers, quiet)
     if report is not None or plot is not None:
         told = sample_report.report(output, found)
         if report is not None:

@@ -1,6 +1,7 @@
 """How fast games become samples, against python-chess, a reader in Rust, and bare ``zstd -dc``.
 
-All on the games that come with the project, by CPU time, in turn: the machine's speed drifts.
+With what datasets cost (`dataset_bench`) it is ``nnuelab bench data``. All on the games that come
+with the project, by CPU time, in turn: the machine's speed drifts.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ import chess.pgn
 import zstandard
 
 from nnuelab.data import download, pgn
+from nnuelab.data.dataset_bench import dataset_rows
 from nnuelab.data.sampling import Sampling, Worker, sample
 from nnuelab.data.streams import blocks
+from nnuelab.errors import UserError
 
 ROUNDS = 5
 PYTHON_GAMES = 20  # that python-chess reads in a round
@@ -82,7 +85,12 @@ def data_rows() -> list[dict[str, Any]]:
         lichess = Path(folder) / "lichess.pgn.zst"
         text = like_lichess(games)
         lichess.write_bytes(zstandard.compress(text, 7))
-        return [*_reading(plain), *_sampling(lichess, len(text)), *_memory(Path(folder), text)]
+        rows = [*_reading(plain), *_sampling(lichess, len(text)), *_memory(Path(folder), text)]
+    try:
+        rows += dataset_rows()
+    except UserError as error:
+        _left_out("the bench of datasets and labels", str(error))
+    return rows
 
 
 def without_comments(games: bytes) -> bytes:
@@ -131,7 +139,11 @@ def _reading(path: Path) -> list[dict[str, Any]]:
 
     def ours() -> float:
         start = time.process_time()
-        positions = sum(worker((path, chunk)).games.positions for chunk in chunks)
+        positions = 0
+        for chunk in chunks:
+            piece = worker((path, chunk))
+            positions += piece.games.positions
+            worker.release(piece)
         return positions / (time.process_time() - start)
 
     some = b"\n".join(list(pgn.texts(path))[:PYTHON_GAMES]).decode("latin-1")

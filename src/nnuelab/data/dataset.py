@@ -177,7 +177,7 @@ class Writer:
 
     def append(self, records: np.ndarray) -> None:
         """Writes records behind those already there."""
-        self._file.write(np.ascontiguousarray(records, RECORD).tobytes())
+        self._file.write(np.ascontiguousarray(records, RECORD).view(np.uint8).data)
         self.count += len(records)
 
     def close(self) -> None:

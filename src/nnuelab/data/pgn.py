@@ -10,7 +10,7 @@ from nnuelab.data.reader import last_start
 from nnuelab.data.streams import blocks, lines
 from nnuelab.errors import UserError
 
-CHUNK = 1 << 19  # bytes that the reader is given at once, or some more
+CHUNK = 1 << 21  # bytes that the reader is given at once, or some more: its tables get cold between
 LONGEST = 1 << 26  # bytes without an end of a game: that is no PGN
 
 _TOKENS = re.compile(rb"[{};]")

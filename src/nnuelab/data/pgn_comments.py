@@ -18,24 +18,27 @@ from nnuelab.jit import at, inline, lsb, word_at
 _SCORE_LIMIT = np.int64(32_700)  # [%eval 999.99] of a foreign tool has to fit int16 too
 NO_EVAL = np.int64(NO_SCORE)
 _MATE = np.int64(MATE)
+_EVAL = np.uint64(int.from_bytes(b"[%eval", "little"))
+_SIX_BYTES = np.uint64(2**48 - 1)
 
 
 @inline
 def read_eval(text, place):
-    """Score of ``[%eval`` at ``place`` from White's view, in centipawns; NO_SCORE when it is none.
+    """The ``[%eval`` that may stand at ``place``.
 
     Just what python-chess takes for one: ``0.35``, ``-1.2,18``, ``#-3``, in brackets.
+
+    Returns
+    -------
+    score : int64
+        From White's view, in centipawns; NO_SCORE when there is none.
+    place : int64
+        Behind its number; where it was when there is none.
     """
-    found = NO_EVAL
-    if not (
-        text[at(place + 1)] == 0x25
-        and text[at(place + 2)] == 0x65
-        and text[at(place + 3)] == 0x76
-        and text[at(place + 4)] == 0x61
-        and text[at(place + 5)] == 0x6C
-        and (text[at(place + 6)] == SPACE or 9 <= text[at(place + 6)] <= 13)
-    ):
-        return found
+    begin = place
+    blank = text[at(place + 6)]
+    if word_at(text, place) & _SIX_BYTES != _EVAL or not (blank == SPACE or 9 <= blank <= 13):
+        return NO_EVAL, begin
     place += 7
     mate = text[at(place)] == 0x23  # "#"
     place += np.int64(mate)
@@ -47,7 +50,7 @@ def read_eval(text, place):
     if mate:
         found = _MATE - whole  # "#0" is over, and the sign of 0 is lost
         if digits == 0 or whole == 0:
-            return NO_EVAL
+            return NO_EVAL, begin
     else:
         found = 100 * whole
         if text[at(place)] == 0x2E:
@@ -59,13 +62,13 @@ def read_eval(text, place):
                 place += 1
             digits += decimals
         if digits == 0:
-            return NO_EVAL
+            return NO_EVAL, begin
     if text[at(place)] == 0x2C:  # the depth
         _, place = read_number(text, place + 1)
     if text[at(place)] != 0x5D:
-        return NO_EVAL
+        return NO_EVAL, begin
     found = max(min(found, _SCORE_LIMIT), -_SCORE_LIMIT)
-    return -found if negative else found
+    return -found if negative else found, place
 
 
 @inline
@@ -80,24 +83,31 @@ def read_comment(text, place, end, line, score, wanted):
         NO_SCORE without any, or the one that was handed in.
     closed : bool
     """
+    wanted = wanted and score == NO_EVAL
+    if wanted and text[at(place + 1)] == BRACKET and place < end:  # where Lichess has it
+        score, place = read_eval(text, place + 1)
+        wanted = score == NO_EVAL
     while place < end:
         word = word_at(text, place)
-        found = where(word, 0x7D) | where(word, BRACKET) | where(word, NEWLINE)
+        found = where(word, 0x7D) | where(word, NEWLINE)
+        if wanted:
+            found |= where(word, BRACKET)
         if not found:
             place += 8
             continue
         place += lsb(found) >> 3
-        character = np.int64(text[at(place)])
         if place >= end:
             break
-        place += 1
+        character = np.int64(text[at(place)])
         if character == 0x7D:
-            return place, line, score, True
+            return place + 1, line, score, True
         if character == BRACKET:
-            if wanted and score == NO_EVAL:
-                score = read_eval(text, place - 1)
+            score, place = read_eval(text, place)
+            wanted = score == NO_EVAL
+            place += 1
         else:
             line += 1
+            place += 1
             empty = place + np.int64(text[at(place)] == RETURN)
             if text[at(empty)] == NEWLINE and is_event(text, empty + 1):
                 return empty, line, score, False

@@ -241,7 +241,7 @@ def _read_moves(text, end, state, options, board, records, fault):
             stop = line_end(text, place, end)
             while place < stop:
                 if text[at(place)] == BRACKET and depth == 0 and played and score == NO_EVAL:
-                    score = read_eval(text, place)
+                    score, _ = read_eval(text, place)
                 place += 1
             evaluated |= score != NO_EVAL
         elif kind == _OPEN:

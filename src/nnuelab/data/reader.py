@@ -89,7 +89,10 @@ def _start(fen: str) -> np.void | int:
 
 
 class Reader:
-    """Reads chunks of games, one thread at a time; its memory is used again for each.
+    """Reads chunks of games, one thread at a time.
+
+    Its memory is used again for each: fresh pages cost as much as reading. So what `read` returns
+    is good until the next call.
 
     Parameters
     ----------
@@ -104,13 +107,17 @@ class Reader:
         self._board = np.zeros(1, BOARD)
         self._records = np.empty(0, RECORD)
         self._hashes = np.empty(0, np.uint64)
+        self._text = np.empty(0, np.uint8)
 
     def read(self, text: bytes, max_games: int = 0) -> Games:
         """What ``text`` holds: some whole games; of the first ``max_games`` alone (0: all)."""
         size = len(text) // 2 + 1
         if len(self._records) < size:
             self._records, self._hashes = np.empty(size, RECORD), np.empty(size, np.uint64)
-        padded = np.frombuffer(text + bytes(movetext.PADDING), np.uint8)
+        if len(self._text) < len(text) + movetext.PADDING:
+            self._text = np.empty(len(text) + movetext.PADDING, np.uint8)
+        self._text[: len(text)] = np.frombuffer(text, np.uint8)
+        self._text[len(text) : len(text) + movetext.PADDING] = 0
         state = np.zeros(1, pgn_state.STATE)
         now = state[0]
         reasons = np.zeros(len(pgn_state.REASONS), np.int64)
@@ -119,7 +126,7 @@ class Reader:
         ratings = np.zeros(RATINGS, np.int64)
         self._options["max_games"] = max_games
         while pgn_kernels.read_games(
-            padded,
+            self._text,
             len(text),
             now,
             self._options[0],
@@ -138,8 +145,8 @@ class Reader:
             else:
                 self._positions[1], now["start"] = found, 1
         return Games(
-            self._records[: now["records"]].copy(),
-            self._hashes[: now["sampled"]].copy(),
+            self._records[: now["records"]],
+            self._hashes[: now["sampled"]],
             int(now["games"]),
             text.count(b"\n"),
             int(filtered[0]),
@@ -162,7 +169,7 @@ def last_start(text: bytes) -> int:
     """Where the last game of a text begins, which may go on behind it; 0 when it has only one."""
     state, options = np.zeros(1, pgn_state.STATE), np.zeros(1, pgn_state.OPTIONS)
     board, fault = np.zeros(1, BOARD), np.zeros(1, pgn_state.FAULT)
-    padded = np.frombuffer(text + bytes(movetext.PADDING), np.uint8)
+    padded = np.frombuffer(bytearray(text + bytes(movetext.PADDING)), np.uint8)
     return int(
         pgn_kernels.last_start(
             padded, len(text), state[0], options[0], board[0], np.empty(0, RECORD), fault[0]

@@ -79,13 +79,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A chunk of a file, with what was made of it."""
+    """A chunk of a file, with what was made of it; ``reader`` has the memory."""
 
     path: Path
     text: bytes
     games: Games
     records: np.ndarray
     filtered: Counter[str]
+    reader: Reader
 
 
 class Worker:
@@ -106,7 +107,6 @@ class Worker:
         except queue.Empty:
             reader = Reader(self._kernel_options)
         games = reader.read(text, max_games)
-        self._readers.put(reader)
         filtered: Counter[str] = Counter()
         records = games.records
         if self.quiet is not None or self.options.per_game:
@@ -120,7 +120,11 @@ class Worker:
                 draw(records, kept, games.hashes, wanted, seed)
                 filtered["not drawn"] = before - int(kept.sum())
             records = records[kept]
-        return _Piece(path, text, games, records, filtered)
+        return _Piece(path, text, games, records, filtered, reader)
+
+    def release(self, piece: _Piece) -> None:
+        """Lets the memory of a piece be used for another one."""
+        self._readers.put(piece.reader)
 
 
 class _Tally:
@@ -220,20 +224,21 @@ def sample(
         pieces = in_threads(worker, _chunks(paths), workers)
         for piece in pieces:
             records = piece.records
-            fresh = np.ones(len(records), np.bool_)
-            if duplicates is not None:
-                fresh = duplicates.first_ones(records)
+            fresh = None if duplicates is None else duplicates.first_ones(records)
+            kept = records if fresh is None else records[fresh]
             room = max_positions - writer.count
-            if max_positions and fresh.sum() >= room:
+            if max_positions and len(kept) >= room:
                 # Once more, up to the game that fills the last place: its counts are wanted.
-                last = np.flatnonzero(fresh)[room - 1]
-                piece = worker((piece.path, piece.text), int(records["game"][last]) + 1)
-                fresh = fresh[: len(piece.records)]
+                last = int(kept["game"][room - 1])
+                worker.release(piece)
+                piece = worker((piece.path, piece.text), last + 1)
                 records = piece.records
-            kept = records[fresh]
+                kept = records if fresh is None else records[fresh[: len(records)]]
+            duplicated = len(records) - len(kept)
             kept["game"] += counts["games"]
-            tally.add(piece, int(len(records) - len(kept)))
+            tally.add(piece, duplicated)
             writer.append(kept[:room] if max_positions else kept)
+            worker.release(piece)
             progress.advance(piece.games.games, positions=f"{writer.count:,}")
             if max_positions and writer.count >= max_positions:
                 break

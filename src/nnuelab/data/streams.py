@@ -14,7 +14,7 @@ import zstandard
 
 from nnuelab.errors import UserError
 
-BLOCK = 1 << 17  # bytes read at once: what they unpack to is kept in memory
+BLOCK = 1 << 15  # bytes read at once: what they unpack to is kept in memory
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 

@@ -136,6 +136,8 @@ class Sample(Section):
     """At most; 0: any."""
     terminations: Annotated[list[str], Field(max_length=16), AfterValidator(_each_once)]
     """Only games with one of these tags Termination (Normal, Time forfeit); []: any."""
+    quiet_only: bool
+    """Leave out positions whose static evaluation isn't the value of their quiescence search."""
     max_unreadable: Annotated[float, Field(ge=0, le=1)]
     """Share of games with mistakes (illegal moves...) that is put up with."""
     max_positions: CountOrZero

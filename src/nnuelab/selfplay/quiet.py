@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -37,10 +37,14 @@ def _mark(s, records, quiet):
         quiet[at(i)] = quiesce(s, value, value + 1, np.int64(0)) == value
 
 
-@lru_cache(maxsize=1)
+_here = threading.local()  # an engine for each thread
+
+
 def _engine(net: Path | None) -> Engine:
-    engine = Engine(net, hash_mb=1)
-    engine.record["buckets"] = 1  # as much as has to be cleared for every position
+    if getattr(_here, "net", ()) != net:
+        _here.engine, _here.net = Engine(net, hash_mb=1), net
+        _here.engine.record["buckets"] = 1  # as much as has to be cleared for every position
+    engine: Engine = _here.engine
     return engine
 
 
@@ -48,7 +52,7 @@ def quiet(records: np.ndarray, net: Path | None = None) -> np.ndarray:
     """Whether the static evaluation of positions is the value of their quiescence search.
 
     A position isn't quiet when a capture or a promotion improves it, nor in check, nor when it is a
-    draw by rule. What is said of one doesn't depend on the others.
+    draw by rule. What is said of one doesn't depend on the others. Several threads may ask at once.
 
     Parameters
     ----------
