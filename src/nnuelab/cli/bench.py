@@ -11,8 +11,8 @@ import typer
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 
-BENCHMARKS = {  # name -> module and function that returns the rows
-    "data": "nnuelab.data.bench:data_rows",
+BENCHMARKS = {  # name -> modules and functions that return the rows
+    "data": "nnuelab.data.bench:data_rows nnuelab.data.dataset_bench:dataset_rows",
     "search": "nnuelab.engine.bench:search_rows",
     "features": "nnuelab.engine.feature_bench:feature_rows",
     "kernels": "nnuelab.engine.bench:kernel_rows",
@@ -35,12 +35,14 @@ def bench(
     """
     if name not in BENCHMARKS:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    module, function = BENCHMARKS[name].split(":")
-    try:
-        measure = getattr(importlib.import_module(module), function)
-    except ModuleNotFoundError as error:
-        raise UserError(f"bench {name} needs {error.name}; run ./run --setup") from error
-    rows = measure()
+    rows: list[dict[str, Any]] = []
+    for place in BENCHMARKS[name].split():
+        module, function = place.split(":")
+        try:
+            measure = getattr(importlib.import_module(module), function)
+        except ModuleNotFoundError as error:
+            raise UserError(f"bench {name} needs {error.name}; run ./run --setup") from error
+        rows += measure()
     if as_json:
         for row in rows:
             print(json.dumps({column: row[column] for column in COLUMNS}))
