@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import chess
+import chess.pgn
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +25,7 @@ from nnuelab.data import formats
 from nnuelab.data.dataset import write_index, writing
 from nnuelab.data.formats import binpack, bulletformat
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, pack_move, to_fen
+from nnuelab.data.sampling import Sampling, sample
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from tests.naive import formats as naive
@@ -269,6 +272,7 @@ def bad_files() -> Iterator[tuple[str, str, str]]:
     yield ".binpack", "BINP\x05\0\0\0abcde", "chain at byte 8: it is cut off"
     yield ".binpack", "BINP\xff\0\0\0abcde", "chunk at byte 0: it is cut off"
     yield ".npy", "x" * 32, "is no dataset"
+    yield ".pgn", "1. e4 *", "nnuelab sample"
 
 
 @pytest.mark.parametrize(("suffix", "content", "told"), [*bad_files()])
@@ -315,7 +319,6 @@ def test_a_damaged_binpack_is_never_more_than_unusable(small: Path, tmp_path_fac
 def test_names_without_a_format_are_refused_with_those_that_have_one(tmp_path: Path) -> None:
     for name, told in (
         ("x.txt", r"\.binpack \(Stockfish's\)"),
-        ("x.pgn.zst", "nnuelab sample"),
         ("x.npy.gz", "unpack it first"),
         ("x", "ends in"),
     ):
@@ -326,6 +329,28 @@ def test_names_without_a_format_are_refused_with_those_that_have_one(tmp_path: P
         formats.convert(tmp_path / "a.npy", tmp_path / "a.csv.bz2")
     with pytest.raises(UserError, match="would overwrite"):
         formats.convert(tmp_path / "a.npy", tmp_path / "a.npy")
+
+
+def test_games_are_written_as_sampling_reads_them(tmp_path: Path) -> None:
+    records = whole_games(12)
+    records["score"][::7] = NO_SCORE
+    records["result"][records["game"] == 3] = UNKNOWN_RESULT
+    gap = np.delete(records, np.flatnonzero(records["game"] == 5)[3])  # two pieces of a game
+    path, again = tmp_path / "games.pgn.zst", tmp_path / "again.npy"
+    formats.convert(saved(tmp_path / "a.npy", gap), path)
+    everything = {"skip_check": False, "skip_captures": False, "skip_promotions": False}
+    sample([path], again, Sampling(min_ply=0, **everything), workers=1)
+    found = read(again)
+    for name in ("occupied", "flags", "ep", "move", "result", "ply"):
+        assert np.array_equal(found[name], gap[name]), name
+    # A comment before the first move is of no position that a move has led to.
+    first = np.diff(found["game"], prepend=-1) != 0
+    assert first.sum() == 13
+    assert np.array_equal(found["score"], np.where(first, NO_SCORE, gap["score"]))
+    with zstandard.open(path, "rt") as file:
+        games = [*iter(lambda: chess.pgn.read_game(file), None)]
+    assert not any(game.errors for game in games)
+    assert len([*games[0].mainline_moves()]) == (gap["game"] == 0).sum()
 
 
 def test_an_index_is_read_and_a_damaged_dataset_refused(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import zstandard
 
 from nnuelab import artifacts
-from nnuelab.data.formats import binpack, bulletformat, lichess, npy, plain, texts
+from nnuelab.data.formats import binpack, bulletformat, games, lichess, npy, plain, texts
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
@@ -51,6 +51,7 @@ FORMATS = {
     ".epd": Format("EPD", texts.read_lines, texts.write_epd),
     ".fen": Format("FEN | score | result", texts.read_lines, texts.write_fen),
     ".jsonl": Format("Lichess' evaluations", lichess.read, lichess.write),
+    ".pgn": Format("games with [%eval]", games.read, games.write),
 }
 COMPRESSED = (".zst", ".gz", ".bz2")
 
@@ -68,8 +69,7 @@ def of(path: Path) -> Format:
     found = FORMATS.get(suffixes[-1] if suffixes else "")
     if found is None:
         known = ", ".join(f"{suffix} ({kind.whose})" for suffix, kind in FORMATS.items())
-        games = "; positions out of games: nnuelab sample" if ".pgn" in suffixes else ""
-        raise UserError(f"{path}: the name of a position file ends in {known}{games}")
+        raise UserError(f"{path}: the name of a position file ends in {known}")
     if packed and not found.is_text:
         raise UserError(f"{path}: only text is read and written compressed; unpack it first")
     return found
