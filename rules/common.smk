@@ -45,9 +45,9 @@ LABELS_OF = {
 }  # the modules that label, others than data.labels
 
 
-def of_other_labellers():
-    """Options of `nnuelab label` that have no meaning for the labeller that is set."""
-    own = ENGINE_OPTIONS.get(settings.label.labeller, set())
+def of_other_labellers(labeller):
+    """Options of `nnuelab label` that have no meaning for a labeller."""
+    own = ENGINE_OPTIONS.get(labeller, set())
     return set().union(*ENGINE_OPTIONS.values()) - own
 
 

@@ -189,7 +189,9 @@ rule label:
     threads: workflow.cores or 1
     params:
         code=code(LABELS_OF.get(settings.label.labeller, "data.labels")),
-        options=options(settings.label, without=of_other_labellers()),
+        options=options(
+            settings.label, without=of_other_labellers(settings.label.labeller)
+        ),
         test=("--test results/data/test.npy" if settings.label.test_share else ""),
     message:
         "Scores for positions; progress in {log}"

@@ -46,6 +46,8 @@ use rule sample as generation_sample with:
         games="results/selfplay/{generation}/games.pgn.zst",
     output:
         sampled="results/selfplay/{generation}/sampled.npy",
+        report="results/selfplay/{generation}/sample_report.json",
+        figure="results/selfplay/{generation}/sample_report.svg",
     log:
         "logs/selfplay/{generation}/sample.log",
     benchmark:
@@ -64,16 +66,19 @@ use rule label as generation_label with:
         "benchmarks/selfplay/{generation}/label.tsv"
     params:
         # The scores of the games themselves, whatever labels the others.
+        code=code("data.labels"),
         options=options(
-            settings.label.model_copy(update={"labeller": "pgn"}),
-            without=ENGINE_OPTIONS,
+            settings.label.model_copy(update={"labeller": "pgn", "test_share": 0.0}),
+            without=of_other_labellers("pgn"),
         ),
+        test="",
 
 
 use rule train as generation_train with:
     input:
         train="results/selfplay/{generation}/train.npy",
         validation="results/selfplay/{generation}/validation.npy",
+        start=settings.train.from_ or [],
     output:
         checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
         history="results/selfplay/{generation}/{seed}/history.csv",
@@ -139,15 +144,18 @@ use rule tournament as generation_tournament with:
         "Games between the generations; progress in {log}"
 
 
-use rule rate as generation_rate with:
+rule generation_rate:
     input:
         games="results/selfplay/generations.pgn",
     output:
         ratings="results/selfplay/ratings.csv",
-        details="results/selfplay/details.json",
     log:
         "logs/selfplay/rate.log",
+    conda:
+        "environment.yaml"
     params:
-        anchor="0",
+        code=code("tournament.ratings"),
     message:
         "Ratings of the generations"
+    shell:
+        "nnuelab rate {input.games} --anchor 0 --csv {output.ratings} > {log} 2>&1"
