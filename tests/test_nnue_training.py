@@ -262,3 +262,20 @@ def test_wide_sets_are_verified_in_smaller_parts() -> None:
     assert memory.positions_at_once(features.parse("ALL"), 4096) == 4096
     assert memory.positions_at_once(features.parse("MB*AB"), 4096) == (1 << 28) // (8 * 362_404)
     assert memory.positions_at_once(features.parse("MB*AB*H"), 4096) == 2
+
+
+@pytest.mark.parametrize("name", ["ALL+H", "KB(4)"])
+def test_steps_of_torch_operators_are_those_of_the_kernels(name: str) -> None:
+    """What a GPU does, here on the CPU."""
+    settings = replace(SETTINGS, feature_set=name, batch_size=300)
+    feature_set = features.parse(name)
+    ours, theirs = (Trainer(settings, feature_set, Threads(1)) for _ in range(2))
+    theirs._layers = None  # as on another device
+    theirs.optimizer = torch.optim.Adam(theirs.network.parameters())
+    for seed in range(3):
+        batch = random_batch(feature_set.size, 300, seed=seed)
+        target = torch.rand(300, generator=torch.Generator().manual_seed(seed))
+        losses = [t.step(labelled(batch, target), 1e-3) for t in (ours, theirs)]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    outputs = [t.outputs(labelled(batch, target)) for t in (ours, theirs)]
+    torch.testing.assert_close(*outputs, rtol=1e-3, atol=1.0)

@@ -28,6 +28,14 @@ class Method(StrEnum):
     triplet = "triplet"
 
 
+class Device(StrEnum):
+    """Where training computes."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
 class Optimizer(StrEnum):
     """What moves the rows of the first layer."""
 
@@ -112,6 +120,7 @@ def train(
     start: Annotated[
         Path | None, typer.Option("--from", help="Checkpoint to begin with (fine-tuning).")
     ] = None,
+    device: Annotated[Device, typer.Option(help="auto: cuda where there is one.")] = Device.auto,
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
 ) -> None:
@@ -148,7 +157,16 @@ def train(
         seed=seed,
         objective=objective,
     )
-    done = training.train(settings, train, validation, checkpoint, history, threads, start)
+    done = training.train(
+        settings,
+        train,
+        validation,
+        checkpoint,
+        history,
+        threads,
+        start,
+        device_name=device.value,
+    )
     row = done.history[done.epoch - 1]
     typer.echo(
         f"{checkpoint}: {done.feature_set}, {done.epoch} epochs, "

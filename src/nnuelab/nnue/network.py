@@ -76,6 +76,22 @@ class Network(nn.Module):
         """The same by kernels that hold their memory; see ``first_layer.sums`` for gradients."""
         return self.rest(sums(self.rows().detach(), self.b1, self.w2, self.b2, batch, layers))
 
+    def accumulators(self, active: torch.Tensor) -> torch.Tensor:
+        """Clipped accumulators [B, 2M] by torch's own operators, on any device; differentiable.
+
+        Parameters
+        ----------
+        active : int [2, B, K]
+            Features seen by the side to move and by the other; N stands for none.
+        """
+        rows = self.rows()
+        padded = torch.cat([rows, torch.zeros_like(rows[:1])])
+        sides = [
+            nn.functional.embedding_bag(side, padded, mode="sum", padding_idx=len(rows)) + self.b1
+            for side in active
+        ]
+        return torch.cat(sides, 1).clamp(0, 1)
+
     def rows(self) -> torch.Tensor:
         """What each feature adds to an accumulator, float32[N, M]."""
         if self._virtual is None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.nnue import schedules
 from nnuelab.nnue.checkpoint import Checkpoint, Running
-from nnuelab.nnue.first_layer import FirstLayers, Threads
+from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads
 from nnuelab.nnue.group import Group
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.losses import Objective, Scores
@@ -93,6 +95,8 @@ class Trainer:
     threads : Threads
     group : Group, optional
         Processes that train together.
+    device : torch.device, optional
+        Where the net is: on the CPU the kernels of ``first_layer`` work, elsewhere torch's own.
     """
 
     def __init__(
@@ -101,10 +105,12 @@ class Trainer:
         feature_set: FeatureSet,
         threads: Threads,
         group: Group | None = None,
+        device: torch.device | None = None,
     ) -> None:
         torch.set_num_threads(1)  # the pool splits the work; torch would split sums by threads
         self.settings, self.feature_set, self.threads = settings, feature_set, threads
-        self.group = group or Group(torch.device("cpu"))
+        self.device = device or torch.device("cpu")
+        self.group = group or Group(self.device)
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.network = Network(
             feature_set.size,
@@ -114,15 +120,18 @@ class Trainer:
             min(feature_set.max_active, feature_set.size),
             feature_set.virtual(),
         )
-        self.rows_optimizer = RowAdam(self.network.w1, settings.optimizer == "rowwise-adam")
+        self.network.to(self.device)
+        self._layers: FirstLayers | None = None
+        parameters = list(self.network.parameters())
+        if self.device.type == "cpu":
+            self._layers = FirstLayers(*self.network.sizes, threads, whole=self.group.size > 1)
+            self.rows_optimizer = RowAdam(self.network.w1, settings.optimizer == "rowwise-adam")
+            parameters = self.network.dense_parameters()
+        elif settings.optimizer != "adam":
+            raise UserError(f"{settings.optimizer} is for the CPU; add --device cpu")
         self.optimizer = torch.optim.Adam(
-            self.network.dense_parameters(),
-            lr=settings.learning_rate,
-            betas=BETAS,
-            eps=EPS,
-            fused=True,
+            parameters, lr=settings.learning_rate, betas=BETAS, eps=EPS, fused=True
         )
-        self._layers = FirstLayers(*self.network.sizes, threads, whole=self.group.size > 1)
 
     def learning_rate(self, done: int, per_epoch: int) -> float:
         """After ``done`` steps, with ``per_epoch`` in an epoch."""
@@ -136,18 +145,21 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
-        output = self.network.valued(labelled.batch, self._layers)
-        loss = self.settings.objective.losses(output, labelled.target).sum()
+        output = self._valued(labelled.batch)
+        loss = self.settings.objective.losses(output, labelled.target.to(self.device)).sum()
         (loss / labelled.total).backward()
-        self.network.share_gradient(self._layers)
-        # By another name, in double precision: what is summed over processes is replaced.
+        gradients = []
+        if self._layers is not None:
+            self.network.share_gradient(self._layers)
+            gradients = [torch.from_numpy(self._layers.gradient)]
+        gradients += [p.grad for p in self.network.parameters() if p.grad is not None]
+        # Under another name, since what is summed over processes is replaced.
         total = loss.detach().double()
-        gradients = [torch.from_numpy(self._layers.gradient)]
-        gradients += [p.grad for p in self.network.dense_parameters() if p.grad is not None]
         self.group.sum([total, *gradients])
         if self.settings.clip_norm:
             _clip(gradients, self.settings.clip_norm)
-        self.rows_optimizer.step(self._layers, rate)
+        if self._layers is not None:
+            self.rows_optimizer.step(self._layers, rate)
         self.optimizer.step()
         self.network.clip_weights()
         return float(total)
@@ -155,7 +167,22 @@ class Trainer:
     @torch.no_grad()
     def outputs(self, labelled: Labelled) -> torch.Tensor:
         """Centipawns for the side to move of each position, float32[B * positions]."""
-        return self.network.valued(labelled.batch, self._layers)
+        return self._valued(labelled.batch).cpu()
+
+    def _valued(self, batch: Batch) -> torch.Tensor:
+        if self._layers is not None:
+            return self.network.valued(batch, self._layers)
+        return self.network.head(self.network.accumulators(self._active(batch)))
+
+    def _active(self, batch: Batch) -> torch.Tensor:
+        """Features on the device, int32[2, B, K], with N for none."""
+        width = max(int(batch.n.max()), 1)
+        is_active = np.arange(width) < batch.n[..., None]
+        active = np.where(is_active, batch.rows[..., :width], self.network.sizes[0])
+        found = torch.from_numpy(active.astype(np.int32))
+        if self.device.type == "cuda":  # pinned memory is copied while the device computes
+            return found.pin_memory().to(self.device, non_blocking=True)
+        return found.to(self.device)
 
     def validate(self, loader: Loader) -> dict[str, float]:
         """Means over all samples of a dataset.
@@ -187,16 +214,16 @@ class Trainer:
         history: list[dict[str, float]],
     ) -> Checkpoint:
         """The checkpoint after ``epoch`` epochs and what is done of the next."""
+        optimizer = {"dense": self.optimizer.state_dict()}
+        if self._layers is not None:
+            optimizer["rows"] = self.rows_optimizer.state_dict()
         return Checkpoint(
             feature_set=self.settings.feature_set,
             settings=settings,
             epoch=epoch,
             running=running,
-            model=dict(self.network.state_dict()),
-            optimizer={
-                "rows": self.rows_optimizer.state_dict(),
-                "dense": self.optimizer.state_dict(),
-            },
+            model=_on_cpu(dict(self.network.state_dict())),
+            optimizer=_on_cpu(optimizer),
             activations=self.mean_activations(loader),
             generator=self.generator.get_state(),
             history=history,
@@ -207,7 +234,8 @@ class Trainer:
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continues where a checkpoint stopped."""
         self.network.load_state_dict(checkpoint.model)
-        self.rows_optimizer.load_state_dict(checkpoint.optimizer["rows"])
+        if self._layers is not None:
+            self.rows_optimizer.load_state_dict(checkpoint.optimizer["rows"])
         self.optimizer.load_state_dict(checkpoint.optimizer["dense"])
         self.generator.set_state(checkpoint.generator)
 
@@ -234,9 +262,12 @@ class Trainer:
         batches = max(CALIBRATION // loader.batch_size, 1)
         total, positions = torch.zeros(2 * self.settings.l1, dtype=torch.float64), 0
         for labelled in islice(loader.shuffled(self.settings.seed, 0), batches):
-            weights = self.network.rows().numpy(), self.network.b1.numpy()
-            found = self._layers.accumulators(*weights, labelled.batch)
-            total += torch.from_numpy(found).double().sum(0)
+            if self._layers is not None:
+                weights = self.network.rows().numpy(), self.network.b1.numpy()
+                found = torch.from_numpy(self._layers.accumulators(*weights, labelled.batch))
+            else:
+                found = self.network.accumulators(self._active(labelled.batch))
+            total += found.double().sum(0).cpu()
             positions += len(labelled.batch)
         return (total / positions).float()
 
@@ -247,3 +278,28 @@ def _clip(gradients: list[torch.Tensor], longest: float) -> None:
     if length > longest:
         for gradient in gradients:
             gradient.mul_(longest / length)
+
+
+def _on_cpu(value: Any) -> Any:
+    """The same nested dicts and lists, with every tensor on the CPU."""
+    if isinstance(value, torch.Tensor):
+        return value.cpu()
+    if isinstance(value, dict):
+        return {key: _on_cpu(item) for key, item in value.items()}
+    return [_on_cpu(item) for item in value] if isinstance(value, list) else value
+
+
+def device_of(name: str) -> torch.device:
+    """The device that ``auto``, ``cpu`` or ``cuda`` names.
+
+    Raises
+    ------
+    UserError
+        When it is not there.
+    """
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise UserError("there is no CUDA device that torch can use here; add --device cpu")
+    if name == "auto":
+        name = "cuda" if there else "cpu"
+    return torch.device(f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if name == "cuda" else name)

@@ -32,7 +32,7 @@ from nnuelab.nnue.checkpoint import Checkpoint, Running
 from nnuelab.nnue.first_layer import Threads
 from nnuelab.nnue.group import Group
 from nnuelab.nnue.loader import Loader
-from nnuelab.nnue.trainer import Settings, Trainer
+from nnuelab.nnue.trainer import Settings, Trainer, device_of
 from nnuelab.progress import Progress
 
 SAVE_SECONDS = 600.0  # between two checkpoints of a long epoch
@@ -47,6 +47,7 @@ def train(
     n_threads: int = 0,
     start: Path | None = None,
     save_seconds: float = SAVE_SECONDS,
+    device_name: str = "cpu",
 ) -> Checkpoint:
     """Trains a net, or continues a run that was stopped.
 
@@ -65,6 +66,8 @@ def train(
         Checkpoint whose net the training begins with (fine-tuning); its optimizer is left behind.
     save_seconds : float
         Between two checkpoints within an epoch. Doesn't change the result.
+    device_name : str
+        cpu, cuda, or auto: cuda where there is one. The guarantee of equal bits is for the CPU.
 
     Raises
     ------
@@ -72,10 +75,13 @@ def train(
         When there is too little memory or data, data is damaged, a checkpoint doesn't fit, the loss
         is no number any more, or a file can't be written.
     """
-    group = Group(torch.device("cpu"))
+    device = device_of(device_name)
+    group = Group(device)
     threads = Threads(n_threads)
     try:
-        run = _Run(settings, (train_path, validation_path), checkpoint_path, start, threads, group)
+        run = _Run(
+            settings, (train_path, validation_path), checkpoint_path, start, threads, group, device
+        )
         run.epochs(history_path, save_seconds)
         if group.rank == 0:
             run.finish(history_path)
@@ -106,6 +112,7 @@ class _Run:
         start: Path | None,
         threads: Threads,
         group: Group,
+        device: torch.device,
     ) -> None:
         self.settings, self.path, self.group = settings, path, group
         self.partial = path.with_name(path.name + ".partial")
@@ -115,9 +122,9 @@ class _Run:
         memory.check_training(feature_set, settings.l1, positions)
         self.loader, self.validation = _loaders(settings, feature_set, data, group)
         self.per_epoch = self.loader.batches
-        self.described = _describe(settings, data, start)
+        self.described = _describe(settings, data, start) | {"device": device.type}
         before = _earlier(self.partial, path, self.described, settings.extendable)
-        self.trainer = Trainer(settings, feature_set, threads, group)
+        self.trainer = Trainer(settings, feature_set, threads, group, device)
         self.epoch, self.running, self.history = 0, Running(), list[dict[str, float]]()
         self.done = before is not None and not self.partial.exists() and not settings.extendable
         if before is not None:
