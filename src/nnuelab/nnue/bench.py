@@ -3,7 +3,8 @@
 The references are what one would write first: dense one-hot input (the study's way), and
 ``nn.EmbeddingBag`` with offsets, both by autograd and torch's Adam, on the same batches, in the
 same process, so with the same allocator. All sides include loading and extraction. They take turns,
-since the machine's speed drifts, and CPU time counts: other work doesn't.
+since the machine's speed drifts. CPU time counts, so other work doesn't; each side has one thread,
+since torch's threads spin while they wait.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def train_rows(batch_size: int = 16384) -> list[dict[str, Any]]:
     list of dict
         name, ours, reference, unit, ratio, at_least, aim; the bounds are those of ``ratio``.
     """
-    threads = Threads()
+    threads = Threads(1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "positions.npy"
         np.save(path, random_positions(BATCHES * batch_size))
@@ -80,18 +81,16 @@ def _measured(
     """Microseconds of CPU time per position of each side, ROUNDS times in turn."""
     settings = Settings(name, l1=L1, l2=L2, batch_size=batch_size)
     loader = Loader(path, features.parse(name), settings.objective, batch_size)
+    torch.set_num_threads(1)
     steps = {side: _step(side, settings, threads) for side in sides}
     found: dict[str, list[float]] = {side: [] for side in sides}
     for turn in range(ROUNDS + 1):
         for side, step in steps.items():
-            # The kernels have their own threads; the plain network needs torch's.
-            torch.set_num_threads(threads.n if side in ("one-hot", "bag") else 1)
             start = time.process_time()
             for labelled in loader.shuffled(0, turn):
                 step(labelled)
             if turn:  # the first one compiles, and touches the memory
                 found[side].append(1e6 * (time.process_time() - start) / len(loader))
-    torch.set_num_threads(1)
     return found
 
 
