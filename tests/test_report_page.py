@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from typer.testing import CliRunner
 
 from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
-from nnuelab.report import results
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.report import results, serve
 from tests import report_results
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -246,6 +248,30 @@ def test_nothing_is_wider_than_the_window(page):
 def test_first_paint_is_quick(page):
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     assert paint < 2000
+
+
+def test_the_served_page_asks_the_engine(browser, folder, report):
+    nets = results.gather(folder, ["axis"]).experiments[0].nets
+    with serve.Server(serve.Answers(nets, report), 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(f"http://127.0.0.1:{server.server_port}/#explorer")
+        page.locator("#explore-text").fill("8/8/8/8/8/8/8/8 w - - 0 1")
+        page.get_by_role("button", name="look").click()
+        said = page.locator("#explore-said")
+        said.get_by_text("king").wait_for()
+        fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+        page.locator("#explore-text").fill(fen)
+        page.get_by_role("button", name="look").click()
+        page.locator("#explore-fen").get_by_text(fen).wait_for()
+        shown = page.locator("#explore-evaluations td").all_inner_texts()
+        assert shown == [str(Evaluator(net.net).evaluate_fens([fen])[0]) for net in nets]
+        assert "nodes, depth" in said.inner_text()
+        page.close()
+        server.shutdown()
+        thread.join()
 
 
 # Without a browser

@@ -160,6 +160,21 @@ def test_each_generation_plays_with_the_net_of_the_one_before(folder):
     assert f"0=default 1={net} 2=results/selfplay/2/1/net.nnue" in told
 
 
+def test_the_report_is_out_of_date_when_an_input_changes(folder):
+    assert ran(folder.run("snakemake", "report")) == {"count", "report"}
+    assert NOTHING in folder.run("snakemake", "report")
+    page = (folder.path / "results/report.html").read_text()
+    digest = json.loads((folder.path / "results/axis_table.csv.json").read_text())["sha256"]
+    assert digest[:16] in page
+    ratings = folder.path / "results/tournament/axis_ratings.csv"
+    before = ratings.read_bytes()
+    ratings.write_bytes(before + b"\n")
+    try:
+        assert folder.would_run("report") == {"table": 1, "report": 1}
+    finally:
+        ratings.write_bytes(before)
+
+
 def test_embedded_games_and_openings_are_remade_only_when_asked_for(folder):
     assert folder.would_run("embedded") == {"datagen": 1, "book": 1, "puzzlegen": 1}
     made = json.loads((ROOT / "resources/embedded/games.pgn.zst.json").read_text())["command"]
