@@ -16,7 +16,7 @@ import numpy as np
 
 from nnuelab import __version__, data
 from nnuelab.errors import UserError
-from nnuelab.report import explorer, games, grids, plots, results, weights, words
+from nnuelab.report import explorer, games, grids, plots, results, table, weights, words
 from nnuelab.report.grids import Grid
 from nnuelab.report.neurons import POSITIONS, Activity, activity
 from nnuelab.report.plots import Figure
@@ -43,6 +43,8 @@ class Section:
         What is missing, and the remedy.
     games : bool
         Whether there are games to look at.
+    note : str
+        What has to be known to read the table.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Section:
     grids: list[Grid] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     games: bool = False
+    note: str = ""
 
 
 @contextmanager
@@ -130,6 +133,7 @@ class _Builder:
             return section
         section.said = words.summary(rows, anchor)
         section.grids.append(grids.results(self.found, experiment))
+        section.note = table.PUBLISHED_NOTE if table.has_published(rows) else ""
         sets = [row["feature_set"] for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), self._pareto(rows)]
         drawn += [plots.grid(rows, "elo", "Elo"), plots.grid(rows, "val_loss_mean", "Loss")]
