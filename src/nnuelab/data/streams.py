@@ -14,7 +14,11 @@ import zstandard
 
 from nnuelab.errors import UserError
 
-BLOCK = 1 << 15  # bytes read at once: what they unpack to is kept in memory
+BLOCK = 1 << 15  # bytes read at once
+# Zstandard may write 128 KB for eight bytes, and the library all that its input gives: so it is
+# handed that input in small pieces, tiny ones while they grow that much.
+FEWEST, MOST = 16, 1024  # bytes
+UNPACKED = 1 << 20  # bytes that a piece may give
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -89,15 +93,20 @@ def _zstandard(raw: BinaryIO) -> Iterator[bytes]:
     # Long windows (zstd --ultra, --long) need more memory than the library allows by itself.
     unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 31)
     decoder = None
-    left = b""
-    while block := left or raw.read(BLOCK):
-        left = b""
+    left = memoryview(b"")
+    step = FEWEST
+    while block := left or memoryview(raw.read(BLOCK)):
+        left = block[step:]
         if decoder is None:
             decoder = unpacker.decompressobj()
-        data = decoder.decompress(block)
+        data = decoder.decompress(block[:step])
         if data:
             yield data
+        if len(data) > UNPACKED:
+            step = max(step // 4, FEWEST)
+        elif 0 < len(data) < UNPACKED // 4:
+            step = min(2 * step, MOST)
         if decoder.eof:
-            left, decoder = decoder.unused_data, None
+            left, decoder = memoryview(decoder.unused_data + bytes(left)), None
     if decoder is not None:
         raise EOFError("the last zstandard frame is incomplete")
