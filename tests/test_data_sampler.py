@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nnuelab import data
+from nnuelab.chess.notation import STARTING_FEN
 from nnuelab.data import dataset, sampler
 from nnuelab.data.dataset import Dataset, writing
-from nnuelab.data.records import NO_SCORE, RECORD
+from nnuelab.data.records import NO_SCORE, RECORD, from_fen
 from nnuelab.errors import UserError
 from nnuelab.report.inspect import inspect
 
@@ -103,7 +104,7 @@ def test_no_more_than_a_few_windows_are_in_memory(tmp_path: Path) -> None:
 
 
 def test_shards_are_one_dataset(tmp_path: Path) -> None:
-    records = numbered(1000)
+    records = np.repeat(np.array([from_fen(STARTING_FEN)], RECORD), 1000)
     records["score"] = np.arange(1000)
     (tmp_path / "months").mkdir()
     shards = [
@@ -125,6 +126,11 @@ def test_shards_are_one_dataset(tmp_path: Path) -> None:
     told = inspect(index).to_json()
     assert (told["kind"], told["positions"], told["shards"]) == ("dataset", 1000, 4)
     assert told["content"] == whole.content_hash()
+
+
+def test_a_damaged_dataset_is_told_instead_of_shown(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is damaged: its pieces are no position"):
+        inspect(saved(tmp_path / "set.npy", numbered(10)))
 
 
 def test_an_index_that_does_not_fit_its_shards_is_refused(tmp_path: Path) -> None:

@@ -227,6 +227,7 @@ def _openings(path: Path) -> Summary:
 
 def _dataset(path: Path) -> Summary:
     from nnuelab import data
+    from nnuelab.data import soundness
     from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
 
     dataset = data.open(path)
@@ -235,6 +236,7 @@ def _dataset(path: Path) -> Summary:
         raise UserError(
             f"{path} has no positions; check the filters of params.yaml and label again"
         )
+    soundness.check(records, path)
     scored = records["score"][records["score"] != NO_SCORE]
     known = records["result"][records["result"] != UNKNOWN_RESULT]
     facts: dict[str, Any] = {
