@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from nnuelab.chess import notation
-from nnuelab.cli import puzzles as _command  # noqa: F401 (registers it)
+from nnuelab.cli import puzzles as _command  # noqa: F401
+from nnuelab.cli import report as _more  # noqa: F401 (registers its commands)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 from nnuelab.tournament import puzzle_scores as scores
