@@ -44,7 +44,11 @@ rule count:
 rule report:
     input:
         tables=expand("results/{experiment}_table.csv", experiment=MADE),
-        ratings=expand("results/tournament/{experiment}_ratings.csv", experiment=MADE),
+        ratings=[
+            f"results/tournament/{played}_ratings.csv"
+            for experiment in MADE
+            for played in yardsticks(experiment)
+        ],
         games=expand("results/tournament/{experiment}.pgn", experiment=MADE),
         nets=[of_nets(experiment, "net.nnue") for experiment in MADE],
         histories=[of_nets(experiment, "history.csv") for experiment in MADE],

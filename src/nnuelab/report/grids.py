@@ -80,6 +80,7 @@ def _sources(found: Results, experiment: Experiment, feature_set: str) -> dict[s
     nets = [net.path for net in experiment.nets if net.net.feature_set == feature_set]
     made = found.label(found.folder / f"{experiment.name}_table.csv")
     pgn = [found.label(experiment.pgn)] if experiment.pgn else []
+    timed = f"{found.folder.name}/tournament/time/{experiment.name}.pgn"
 
     def beside(name: str) -> list[str]:
         return [made, *(found.label(path.with_name(name)) for path in nets)]
@@ -89,7 +90,10 @@ def _sources(found: Results, experiment: Experiment, feature_set: str) -> dict[s
         "train_seconds": lambda: beside("history.csv"),
         "quant": lambda: beside("verify.json"),
         "published": lambda: ["M. E. Lombardo, UBA 2024 (nnuelab/report/published.csv)"],
+        "elo_time": lambda: [made, timed],
+        "nps": lambda: [made, timed],
         "elo": lambda: [made, *pgn],
+        "puzzle": lambda: beside("puzzles.json"),
         "": lambda: [made, *(found.label(path) for path in nets)],
     }
     return {
@@ -98,14 +102,13 @@ def _sources(found: Results, experiment: Experiment, feature_set: str) -> dict[s
     }
 
 
-def ratings(found: Results, experiment: Experiment, rows: Sequence[Row]) -> Grid:
-    """The rating of every net."""
-    label = f"{found.folder.name}/tournament/{experiment.name}_ratings.csv"
+def ratings(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
+    """The rating of every net; ``label`` is the file that has them."""
     titles = {"name": "net", "elo": "rating", "error": "\u00b1 games"}
     columns = [(name, titles.get(name, name)) for name in rows[0]]
     return Grid(
-        f"{experiment.name}-ratings",
-        "Rating of every net, relative to the mean of all (fixed nodes)",
+        name,
+        f"Rating of every net, relative to the mean of all, at {limit}",
         columns,
         [[row[name] for name, _ in columns] for row in rows],
         [{"": [label]}] * len(rows),

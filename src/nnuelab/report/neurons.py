@@ -53,7 +53,8 @@ def inputs(net: Net, records: np.ndarray) -> np.ndarray:
     rows, counts = np.empty((2, *shape), np.int32), np.empty((2, len(records)), np.int64)
     features.batch(feature_set.tables(), records, rows[0], rows[1], counts[0], counts[1])
     found = np.empty((len(records), 2, net.l1), np.int64)
-    # A row of zeros stands for "no feature", index -1.
+    # Behind the active features stands anything; a row of zeros, index -1, stands for none.
+    rows[np.arange(shape[1]) >= counts[:, :, None]] = -1
     weights = np.concatenate([net.w1, np.zeros((1, net.l1), net.w1.dtype)])
     for side in range(2):
         for start in range(0, len(records), _CHUNK):

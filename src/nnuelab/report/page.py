@@ -180,11 +180,13 @@ class _Builder:
     def _tournament(self, experiment: Experiment, section: Section) -> None:
         if experiment.pgn is None:
             return
-        path = self.found.folder / "tournament" / f"{experiment.name}_ratings.csv"
+        folder = self.found.folder / "tournament"
         ratings: list[dict[str, str]] = []
         with _told(section.problems):
-            ratings = results.read_csv(path)
-            section.grids.append(grids.ratings(self.found, experiment, ratings))
+            ratings = self._rated(folder, experiment.name, "fixed nodes", section)
+        if (folder / "time" / f"{experiment.name}.pgn").is_file():
+            with _told(section.problems):
+                self._rated(folder / "time", experiment.name, "fixed time", section)
         order = sorted(experiment.rows, key=lambda row: -float(row["elo"] or "-inf"))
         scores = games.cross_table(
             read_results([experiment.pgn]), [row["feature_set"] for row in order], by_set=True
@@ -198,6 +200,16 @@ class _Builder:
             chosen = games.samples(experiment.pgn, hero, others)
             self.blobs["games"][experiment.name] = chosen
             section.games = bool(chosen)
+
+    def _rated(
+        self, folder: Path, experiment: str, limit: str, section: Section
+    ) -> list[dict[str, str]]:
+        """The ratings in a folder of tournaments, which become a table of the page."""
+        path = folder / f"{experiment}_ratings.csv"
+        found = results.read_csv(path)
+        name = f"{experiment}-ratings" + ("-time" if folder.name == "time" else "")
+        section.grids.append(grids.ratings(name, limit, self.found.label(path), found))
+        return found
 
     def _statistics(self) -> Section:
         section = Section("statistics")

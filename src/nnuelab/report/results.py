@@ -109,6 +109,10 @@ class Results:
                 beside = (net.path.with_name(n) for n in ("history.csv", "verify.json"))
                 found |= {net.path, *(path for path in beside if path.is_file())}
         found |= set(self.folder.glob("statistics/*.csv"))
+        for experiment in self.experiments:
+            for place in ("", "time/"):
+                ratings = self.folder / f"tournament/{place}{experiment.name}_ratings.csv"
+                found |= {ratings} if ratings.is_file() else set()
         validation = self.folder / "data" / "validation.npy"
         return sorted(found | ({validation} if validation.is_file() else set()))
 
