@@ -252,13 +252,14 @@ def test_triplets_need_moves(datasets: Data, tmp_path: Path) -> None:
 
 FULL = """
 import resource, signal, sys
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 from pathlib import Path
 from nnuelab.errors import UserError
-from tests.test_nnue_runs import SETTINGS, run
+from nnuelab.nnue import checkpoint
+made = checkpoint.read(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
-    run(SETTINGS, (Path(sys.argv[1]), Path(sys.argv[2])), Path(sys.argv[3]))
+    made.write(Path(sys.argv[2]))
 except UserError as error:
     print(error)
     sys.exit(1)
@@ -266,16 +267,19 @@ except UserError as error:
 
 
 def test_a_full_disk_is_one_clear_line(datasets: Data, tmp_path: Path) -> None:
-    """A file can't grow beyond less than a checkpoint."""
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, *map(str, datasets), str(tmp_path)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith(f"can't write {tmp_path}/checkpoint.pt.partial: ")
-    assert done.stdout.count("\n") == 1
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    """A file can't grow beyond less than a checkpoint; what was there before stays."""
+    run(replace(SETTINGS, epochs=1), datasets, tmp_path)
+    path = tmp_path / "checkpoint.pt"
+    content = path.read_bytes()
+    files = sorted(tmp_path.rglob("*"))
+    for room in (0, len(content) // 2, len(content) - 100):
+        command = [sys.executable, "-c", FULL, str(path), str(path), str(room)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr
+        assert done.stdout.startswith(f"can't write {path}: ")
+        assert done.stdout.count("\n") == 1
+        assert path.read_bytes() == content
+        assert sorted(tmp_path.rglob("*")) == files
 
 
 TOGETHER = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import pickle
 from dataclasses import asdict, dataclass, field
@@ -107,9 +108,14 @@ class Checkpoint:
     def write(self, path: Path) -> None:
         """Writes the file, atomically."""
         content = {"format": FORMAT, "digest": self.digest(), **asdict(self)}
-        # torch tells a full disk as an error of its own when it opens the file itself.
         with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
-            torch.save(content, file)
+            try:
+                torch.save(content, file)
+            except RuntimeError as error:  # torch's own, in place of that of a full disk
+                told = error.__context__
+                raise (
+                    told if isinstance(told, OSError) else OSError(errno.EIO, str(error))
+                ) from None
 
 
 def read(path: Path | str) -> Checkpoint:
