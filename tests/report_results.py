@@ -31,10 +31,12 @@ def make(root: Path) -> Path:
         for seed in SEEDS:
             nets.append(_net(folder / "nets" / folder_of(name) / str(seed), name, seed, rng))
     pgn = folder / "tournament" / "axis.pgn"
-    _games(pgn, [f"{name}#{seed}" for name in SETS for seed in SEEDS], random.Random(9))
-    rated = pgn.with_name("axis_ratings.csv")
-    rated.write_text(ratings.to_csv(ratings.rate(pgn)))
-    _record(rated, root, [pgn], {})
+    players = [f"{name}#{seed}" for name in SETS for seed in SEEDS]
+    for seed, games in enumerate((pgn, folder / "tournament" / "time" / "axis.pgn")):
+        _games(games, players, random.Random(9 + seed))
+        rated = games.with_name("axis_ratings.csv")
+        rated.write_text(ratings.to_csv(ratings.rate(games)))
+        _record(rated, root, [games], {})
     csv = folder / "axis_table.csv"
     csv.write_text(table.to_csv(table.build("axis", nets, pgn, "ALL")))
     _record(csv, root, [pgn, *nets], {"experiment": "axis", "anchor": "ALL"})

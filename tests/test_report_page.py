@@ -131,6 +131,7 @@ def test_numbers_equal_those_of_the_files(page, folder):
     files = {
         "axis-table": folder / "axis_table.csv",
         "axis-ratings": folder / "tournament" / "axis_ratings.csv",
+        "axis-ratings-time": folder / "tournament" / "time" / "axis_ratings.csv",
     }
     for name, path in files.items():
         with open(path, newline="") as file:
