@@ -213,7 +213,13 @@ def test_no_engine_outlives_a_tournament_that_is_killed(
     (tmp_path / "players.yaml").write_text(
         (tmp_path / "players.yaml").read_text().replace("patience: 1", "patience: 60")
     )
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        # A shell lets what it starts in the background ignore Ctrl-C, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     while not (tmp_path / "3").exists():  # one of them hangs, with a child
         assert process.poll() is None
         time.sleep(0.02)

@@ -192,10 +192,9 @@ def test_no_collection_of_garbage_falls_into_a_game() -> None:
         Settings(2, rules=SHORT),
     )
     table(Pair(0, "a", "b", chess.STARTING_FEN))
-    began = time.thread_time()
-    gc.collect()
     try:
-        assert time.thread_time() - began < 0.005  # thawed, it is ten times that
+        # All that was imported; a collection looks at the rest alone.
+        assert gc.get_freeze_count() > 10 * len(gc.get_objects())
     finally:
         gc.unfreeze()
 
