@@ -24,15 +24,6 @@ Nodes = Annotated[int | None, typer.Option(min=1, help="Nodes per search.")]
 Depth = Annotated[int | None, typer.Option(min=1, help="Depth per search, instead of nodes.")]
 
 
-def search_limit(nodes: int | None, depth: int | None, default: str) -> str:
-    """The argument of UCI's ``go``; one of the two, or the default."""
-    if nodes is not None and depth is not None:
-        raise typer.BadParameter("give --nodes or --depth, not both")
-    if nodes is not None:
-        return f"nodes {nodes}"
-    return f"depth {depth}" if depth is not None else default
-
-
 @app.command()
 def datagen(
     output: Annotated[Path, typer.Option(help="Games, .pgn.zst.")],
@@ -115,8 +106,9 @@ def _limit(nodes: int | None, depth: int | None, default: int) -> Any:
     """The limit of each search; ``default`` nodes where none is given."""
     from nnuelab.tournament.limits import Limit
 
-    kind, amount = search_limit(nodes, depth, f"nodes {default}").split()
-    return Limit(**{kind: int(amount)})
+    if nodes is not None and depth is not None:
+        raise typer.BadParameter("give --nodes or --depth, not both")
+    return Limit(depth=depth) if depth is not None else Limit(nodes=nodes or default)
 
 
 @app.command()

@@ -27,6 +27,7 @@ from nnuelab.data.dataset_bench import dataset_rows
 from nnuelab.data.sampling import Sampling, Worker, sample
 from nnuelab.data.streams import blocks
 from nnuelab.errors import UserError
+from nnuelab.figures import row
 
 ROUNDS = 5
 PYTHON_GAMES = 20  # that python-chess reads in a round
@@ -104,21 +105,6 @@ def like_lichess(games: bytes) -> bytes:
     return b"".join(_TAGS.encode() + b"\n" + text.strip() + b"\n\n" for text in found)
 
 
-def _row(
-    name: str, ours: float, reference: float, unit: str, bounds: tuple[float, float]
-) -> dict[str, Any]:
-    at_least, aim = bounds
-    return {
-        "name": name,
-        "ours": ours,
-        "reference": reference,
-        "unit": unit,
-        "ratio": ours / reference,
-        "at_least": at_least,
-        "aim": aim,
-    }
-
-
 def _in_turn(sides: dict[str, Callable[[], float]]) -> dict[str, float]:
     """The median of ROUNDS of each side's rate; the first round is for the caches."""
     found: dict[str, list[float]] = {name: [] for name in sides}
@@ -155,10 +141,10 @@ def _reading(path: Path) -> list[dict[str, Any]]:
         sides["rust"] = rust
     rates = _in_turn(sides)
     rows = [
-        _row(f"{name}python-chess", rates["ours"], rates["python-chess"], "positions/s", PYTHON)
+        row(f"{name}python-chess", rates["ours"], rates["python-chess"], "positions/s", *PYTHON)
     ]
     if rust is not None:
-        rows.append(_row(f"{name}{RUST}", rates["ours"], rates["rust"], "positions/s", RUST_BOUNDS))
+        rows.append(row(f"{name}{RUST}", rates["ours"], rates["rust"], "positions/s", *RUST_BOUNDS))
     return rows
 
 
@@ -209,7 +195,7 @@ def _sampling(path: Path, size: int) -> list[dict[str, Any]]:
         return size / 1e6 / (_children() - before)
 
     rates = _in_turn({"ours": ours, "zstd": reference})
-    return [_row(name, rates["ours"], rates["zstd"], "MB/s", ZSTD)]
+    return [row(name, rates["ours"], rates["zstd"], "MB/s", *ZSTD)]
 
 
 def _children() -> float:
@@ -234,14 +220,4 @@ def _memory(folder: Path, text: bytes) -> list[dict[str, Any]]:
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     used = int(done.stdout) * 1024 / 1e6
     most, aim = MEMORY
-    return [
-        {
-            "name": name,
-            "ours": used,
-            "reference": most,
-            "unit": "MB",
-            "ratio": most / used,
-            "at_least": 1.0,
-            "aim": most / aim,
-        }
-    ]
+    return [row(name, used, most, "MB", 1.0, most / aim, ratio=most / used)]

@@ -27,6 +27,7 @@ from nnuelab.data.cache import Cache
 from nnuelab.data.formats import binpack, rows
 from nnuelab.data.searching import BATCH
 from nnuelab.data.unusable import Unusable
+from nnuelab.figures import row
 
 ROUNDS = 7  # of each side, in turn; the median counts
 LABELLED = 200  # positions of a round
@@ -173,15 +174,8 @@ def _row(
     at_least: float | None = None,
     aim: float | None = None,
 ) -> dict[str, Any]:
-    ratio = None
+    ratio = median = None
     if reference is not None:
         ratio = statistics.median(a / b for a, b in zip(ours, reference, strict=True))
-    return {
-        "name": name,
-        "ours": statistics.median(ours),
-        "reference": None if reference is None else statistics.median(reference),
-        "unit": "positions/s",
-        "ratio": ratio,
-        "at_least": at_least,
-        "aim": aim,
-    }
+        median = statistics.median(reference)
+    return row(name, statistics.median(ours), median, "positions/s", at_least, aim, ratio=ratio)

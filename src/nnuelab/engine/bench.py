@@ -20,6 +20,7 @@ from nnuelab.data.engines import find_engine
 from nnuelab.engine.conversation import Conversation
 from nnuelab.engine.search import Engine, load_net
 from nnuelab.errors import UserError
+from nnuelab.figures import row
 from nnuelab.jit import aligned
 from nnuelab.nnue.netfile import Net
 
@@ -95,26 +96,6 @@ def find_stockfish() -> str | None:
         return find_engine("stockfish")
     except UserError:
         return None
-
-
-def row(
-    name: str,
-    ours: float,
-    reference: float | None,
-    unit: str,
-    at_least: float | None,
-    aim: float | None,
-) -> dict[str, Any]:
-    """A row of figures; the bounds are those of ours / reference."""
-    return {
-        "name": name,
-        "ours": ours,
-        "reference": reference,
-        "unit": unit,
-        "ratio": None if reference is None else ours / reference,
-        "at_least": at_least,
-        "aim": aim,
-    }
 
 
 def search_rows() -> list[dict[str, Any]]:

@@ -14,11 +14,12 @@ import numpy as np
 from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.data import records
-from nnuelab.engine.bench import POSITIONS, row, widened
+from nnuelab.engine.bench import POSITIONS, widened
 from nnuelab.engine.replay import Cost, Moves, Replay, any_net, in_turn
 from nnuelab.engine.search import Engine, load_net
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, kernels
+from nnuelab.figures import row
 from nnuelab.jit import address, aligned
 from nnuelab.nnue.netfile import Net
 
@@ -106,15 +107,9 @@ def _extra_row(name: str, cost: Cost, base: Cost, most: float, aim: float) -> di
     extra = 2 * float(np.median(cost.measured_ns - base.measured_ns))
     of_rows = 2 * max(float(np.median(cost.predicted_ns - base.predicted_ns)), 0.0)
     allowed, aimed = 1.3 * of_rows + most, 1.1 * of_rows + aim
-    return {
-        "name": f"{name}: extra time a position, at most",
-        "ours": extra,
-        "reference": allowed,
-        "unit": "ns",
-        "ratio": allowed / max(extra, 1.0),  # a set may cost less than ALL
-        "at_least": 1.0,
-        "aim": allowed / aimed,
-    }
+    ratio = allowed / max(extra, 1.0)  # a set may cost less than ALL
+    title = f"{name}: extra time a position, at most"
+    return row(title, extra, allowed, "ns", 1.0, allowed / aimed, ratio=ratio)
 
 
 # Search ------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from nnuelab.engine.conversation import Conversation
+from nnuelab.figures import row
 
 ROUNDS = 5
 # Seconds: at most, and the aim
@@ -64,16 +65,7 @@ def latency_rows() -> list[dict[str, Any]]:
     rows = []
     for name, measure, rounds, (most, aim) in measured:
         seconds = statistics.median(measure() for _ in range(rounds))
-        rows.append(
-            {
-                "name": name,
-                "ours": 1e3 * seconds,
-                "reference": 1e3 * most,
-                "unit": "ms",
-                "ratio": most / seconds,
-                "at_least": 1.0,
-                "aim": most / aim,
-            }
-        )
+        ratio = most / seconds
+        rows.append(row(name, 1e3 * seconds, 1e3 * most, "ms", 1.0, most / aim, ratio=ratio))
     conversation.close()
     return rows

@@ -20,9 +20,8 @@ import numpy as np
 import torch
 
 from nnuelab import features
-from nnuelab.chess import moves, notation
-from nnuelab.chess.position import POSITION
-from nnuelab.data import records
+from nnuelab.data.dataset_bench import random_games
+from nnuelab.figures import row
 from nnuelab.nnue.first_layer import Threads
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.network import Network
@@ -31,7 +30,6 @@ from nnuelab.nnue.trainer import Settings, Trainer
 ROUNDS = 3  # measurements of each side; the median counts
 BATCHES = 3  # of one measurement
 L1, L2 = 512, 32
-START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 
 
 def train_rows(batch_size: int = 16384) -> list[dict[str, Any]]:
@@ -45,7 +43,7 @@ def train_rows(batch_size: int = 16384) -> list[dict[str, Any]]:
     threads = Threads(1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "positions.npy"
-        np.save(path, random_positions(BATCHES * batch_size))
+        np.save(path, random_games(BATCHES * batch_size))
         small = _measured("ALL", path, batch_size, threads, ["adam", "one-hot", "bag", "nothing"])
         large = _measured("KA", path, batch_size, threads, ["adam", "rowwise-adam", "bag"])
     threads.close()
@@ -64,15 +62,9 @@ def _row(
     name: str, found: dict[str, list[float]], ours: str, reference: str, least: float, aim: float
 ) -> dict[str, Any]:
     sides = found[ours], found[reference]
-    return {
-        "name": name,
-        "ours": statistics.median(sides[0]),
-        "reference": statistics.median(sides[1]),
-        "unit": "CPU us/position",
-        "ratio": statistics.median(b / a for a, b in zip(*sides, strict=True)),
-        "at_least": least,
-        "aim": aim,
-    }
+    ratio = statistics.median(b / a for a, b in zip(*sides, strict=True))
+    mine, other = (statistics.median(side) for side in sides)
+    return row(name, mine, other, "CPU us/position", least, aim, ratio=ratio)
 
 
 def _measured(
@@ -133,22 +125,3 @@ class _Plain:
         self.objective.losses(output, labelled.target).mean().backward()
         self.optimizer.step()
         network.clip_weights()
-
-
-def random_positions(n: int) -> np.ndarray:
-    """RECORD [n] of random games, with random scores: real boards for speed, nothing to learn."""
-    rng = np.random.default_rng(0)
-    found = np.zeros(n, records.RECORD)
-    found["score"] = rng.integers(-500, 500, n)
-    stack, legal = np.zeros(2, POSITION), np.zeros(256, np.int64)
-    start, ply = notation.from_fen(START), 0
-    stack[0] = start
-    for record in found:
-        records.pack(stack[0], record)
-        count = moves.legal_moves(stack[0], legal)
-        if ply == 120 or not count or stack[0]["halfmove"] > 90:
-            stack[0], ply = start, 0
-            continue
-        moves.make(stack[0], stack[1], legal[rng.integers(count)])
-        stack[0], ply = stack[1], ply + 1
-    return found

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab.figures import row
 from nnuelab.jit import SIMD, address, aligned, at, jit
 from nnuelab.nnue import inference, simd
 from nnuelab.nnue.inference import Evaluator
@@ -114,17 +115,8 @@ def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
     rows = []
 
     def compare(name: str, ours_ns: float, c_ns: float | None, least: float, aim: float) -> None:
-        rows.append(
-            {
-                "name": name,
-                "ours": 1e9 / ours_ns,
-                "reference": None if c_ns is None else 1e9 / c_ns,
-                "unit": "calls/s",
-                "ratio": None if c_ns is None else c_ns / ours_ns,
-                "at_least": least,
-                "aim": aim,
-            }
-        )
+        reference = None if c_ns is None else 1e9 / c_ns
+        rows.append(row(name, 1e9 / ours_ns, reference, "calls/s", least, aim))
 
     def measure(
         name: str, numba_side: Callable[[], Any], c_side: Callable[[], Any], per_call: int

@@ -13,7 +13,7 @@ import numpy as np
 from nnuelab.chess import notation
 from nnuelab.data.journal import Journal
 from nnuelab.data.records import RECORD, pack
-from nnuelab.engine.bench import row
+from nnuelab.figures import row
 from nnuelab.selfplay import datagen, openings
 from nnuelab.selfplay.quiet import quiet
 from nnuelab.tournament.limits import Limit
