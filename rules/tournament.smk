@@ -120,7 +120,7 @@ rule ladder_games:
     params:
         code=code("tournament.runner"),
         options=f"--games-per-pairing {settings.ladder.games_per_pairing}"
-        f" --movetime {settings.ladder.movetime:g} {ADJUDICATION}",
+        f" --movetime {settings.ladder.movetime:g} --runner {settings.ladder.runner} {ADJUDICATION}",
     message:
         "Games of this engine and others; progress in {log}"
     shell:

@@ -10,7 +10,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks, app
-from nnuelab.tournament.words import Format, Model
+from nnuelab.tournament.words import Format, Model, Runner
 
 NODES = 1000  # per move, where no limit is given
 
@@ -64,6 +64,9 @@ def tournament(
         typer.Option(help="A match ends when this test decides: ELO0,ELO1[,ALPHA,BETA]."),
     ] = None,
     sprt_model: Annotated[Model, typer.Option(help="What Elo these are.")] = Model.LOGISTIC,
+    runner: Annotated[
+        Runner, typer.Option(help="Another tournament manager that is installed holds the games.")
+    ] = Runner.OWN,
     blocks: Blocks = None,
 ) -> None:
     """Plays a tournament between nets and UCI engines, and writes its PGN.
@@ -97,7 +100,7 @@ def tournament(
     rules = Rules(draw_move, draw_plies, draw_score, resign_score, resign_plies, max_plies)
     test = None if sprt is None else read_test(sprt, sprt_model)
     settings = Settings(games_per_pairing, format, seed, rules, test)
-    print(play(entrants, book, output, settings, processes=workers), file=sys.stderr)
+    print(play(entrants, book, output, settings, processes=workers, runner=runner), file=sys.stderr)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from nnuelab import artifacts
+from nnuelab.tournament.words import Runner
 
 Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]
@@ -313,6 +314,8 @@ class Ladder(Section):
     """ms per move of the players that have no limit of their own."""
     anchor: str
     """The player whose Elo is 0."""
+    runner: Runner
+    """Who holds the games: own, or a tournament manager that is installed."""
 
 
 class Selfplay(Section):

@@ -76,6 +76,11 @@ class UciPlayer:
     memory_mb : int or None
         Of data that it may have in memory; Linux stops an engine from taking more.
 
+    Attributes
+    ----------
+    configured : dict
+        The options that it was given.
+
     Raises
     ------
     UserError
@@ -129,7 +134,8 @@ class UciPlayer:
             most = self._memory_mb << 20
             resource.prlimit(transport.get_pid(), resource.RLIMIT_DATA, (most, most))
         self._await(protocol.initialize(), STARTING)
-        self._await(protocol.configure(self._configuration(protocol)), STARTING)
+        self.configured = self._configuration(protocol)
+        self._await(protocol.configure(self.configured), STARTING)
         self._await(protocol.ping(), STARTING)
 
     def _configuration(self, protocol: _Protocol) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from nnuelab.features import registry
 from nnuelab.progress import Progress
 from nnuelab.tournament import workers
 from nnuelab.tournament.game import Player, Seat
+from nnuelab.tournament.manager import Manager
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import to_pgn
 from nnuelab.tournament.play import play
@@ -30,6 +31,7 @@ from nnuelab.tournament.players import Entrant
 from nnuelab.tournament.schedule import Pair, Settings, check, schedule
 from nnuelab.tournament.sprt import LiveTest
 from nnuelab.tournament.summary import Summary, outcome
+from nnuelab.tournament.words import Runner
 
 
 def tournament(
@@ -39,6 +41,7 @@ def tournament(
     settings: Settings,
     *,
     processes: int = 0,
+    runner: Runner = Runner.OWN,
 ) -> Summary:
     """Plays a tournament and writes its PGN, with provenance and summary beside it.
 
@@ -56,17 +59,22 @@ def tournament(
     settings : Settings
     processes : int
         Workers; 0 for one per core.
+    runner : Runner
+        Another one keeps nothing of this module's guarantees but that finished pairs are kept (in
+        batches), and the openings.
 
     Raises
     ------
     UserError
         A player that doesn't start, a broken or too small book, an odd number of games, fewer than
-        two players.
+        two players, a runner that isn't installed.
     """
     output = Path(output)
     names = list(players)
     check(names, settings)
     pairs = schedule(names, Book(book), settings)
+    processes = processes or cores()
+    manager = None if runner is Runner.OWN else Manager(runner, settings.rules, processes)
     for player in players.values():
         # Broken ones are told before the first game, and kernels compiled once for all workers.
         player.start().close()
@@ -76,6 +84,8 @@ def tournament(
         for name, player in players.items()
         for kind, file in player.files().items()
     }
+    if manager is not None:
+        files["runner"] = manager.program
     blocks = {block.file for block in registry.load().values()}
     own = [file for file in blocks if not file.is_relative_to(artifacts.PACKAGE)]
     own.sort(key=lambda file: (file.name, artifacts.sha256(file)))
@@ -94,7 +104,8 @@ def tournament(
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
         test = None if settings.sprt is None else LiveTest(settings.sprt)
-        places = _play(pairs, players, settings, test, journal, processes or cores())
+        play_them = partial(_own, settings, processes) if manager is None else manager.play
+        places = _play(pairs, players, test, journal, play_them)
         if test is not None:
             # What was played beyond the decision, by workers that were ahead, doesn't count.
             pairs = pairs[: test.end]
@@ -119,10 +130,9 @@ def tournament(
 def _play(
     pairs: list[Pair],
     players: Mapping[str, Entrant],
-    settings: Settings,
     test: LiveTest | None,
     journal: Journal,
-    processes: int,
+    play_them: Callable[[list[Pair], Mapping[str, Entrant]], Iterator[dict[str, Any]]],
 ) -> dict[int, int]:
     """Plays the pairs that are left, until the test, if there is one, has decided.
 
@@ -142,12 +152,9 @@ def _play(
     left = [pair for pair in pairs if pair.number not in places]
     if not left or (test is not None and test.end is not None):
         return places
-    prepare = partial(Table, dict(players), settings)
-    # Both players of a timed game take turns on one core: whatever slows it meets both alike.
-    timed = any(player.limit.is_time for player in players.values())
     done = 2 * (len(pairs) - len(left))
     with Progress(2 * len(pairs), "games", "tournament", done) as progress:
-        for entry in workers.run(left, prepare, min(processes, len(left)), pinned=timed):
+        for entry in play_them(left, players):
             places[entry["pair"]] = len(journal)
             journal.append(entry)
             count(entry)
@@ -156,6 +163,15 @@ def _play(
             if test is not None and test.end is not None:
                 break
     return places
+
+
+def _own(
+    settings: Settings, processes: int, pairs: list[Pair], players: Mapping[str, Entrant]
+) -> Iterator[dict[str, Any]]:
+    prepare = partial(Table, dict(players), settings)
+    # Both players of a timed game take turns on one core: whatever slows it meets both alike.
+    timed = any(player.limit.is_time for player in players.values())
+    return workers.run(pairs, prepare, min(processes, len(pairs)), pinned=timed)
 
 
 class Table:

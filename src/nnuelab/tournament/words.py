@@ -13,6 +13,14 @@ class Format(StrEnum):
     MATCH = "match"
 
 
+class Runner(StrEnum):
+    """Who holds the games: this project, or a tournament manager that is installed."""
+
+    OWN = "own"
+    FASTCHESS = "fastchess"
+    CUTECHESS = "cutechess-cli"
+
+
 class Model(StrEnum):
     """What an Elo is: of the expected score, or of the score in units of its deviation.
 
