@@ -1,6 +1,7 @@
 """From games to tables of Elo differences: one rule per stage, each a command of `nnuelab`.
 
-Needs params.yaml (with overlays by --configfile); makes results/EXPERIMENT_table.csv and .md.
+Needs params.yaml (with overlays by --configfile); makes results/EXPERIMENT_table.csv and .md: of the
+first experiment there by default, of every one by `snakemake all_experiments`.
 """
 
 from snakemake.utils import min_version
@@ -29,5 +30,10 @@ wildcard_constraints:
 
 rule all:
     default_target: True
+    input:
+        f"results/{DEFAULT}_table.csv",
+
+
+rule all_experiments:
     input:
         expand("results/{experiment}_table.csv", experiment=settings.experiments),

@@ -28,6 +28,9 @@ envvars:
     "NNUELAB_MAX_RATE",
 
 
+# What is made where no target says more, and what DVC's stages make.
+DEFAULT = next(iter(settings.experiments))
+
 EXPRESSIONS = {
     folder_of(name): name
     for experiment in settings.experiments.values()

@@ -3,9 +3,9 @@
 Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the user's; makes
 results/data/train.npy and results/data/validation.npy.
 
-`snakemake embedded` (hours, with stockfish on PATH) plays the games and finds the openings and the
-puzzles that come with the project, as results/embedded. Nothing else depends on them: the files in resources
-are committed, and are replaced by hand.
+`snakemake embedded` (hours, with stockfish on PATH) plays the games and finds the openings, the puzzles
+and the pairs of pieces that come with the project, as results/embedded. Nothing else depends on them: the
+files in resources are committed, and are replaced by hand.
 """
 
 
@@ -20,6 +20,7 @@ rule embedded:
         "results/embedded/games.pgn.zst",
         "results/embedded/openings.epd.gz",
         "results/embedded/puzzles.csv.gz",
+        "results/embedded/pairs.csv",
 
 
 rule datagen:
@@ -83,6 +84,25 @@ rule puzzlegen:
     shell:
         "nnuelab puzzlegen {input.games} --output {output.puzzles} {params.options}"
         " --workers {threads} 2> {log}"
+
+
+rule pairs:
+    input:
+        train="results/data/train.npy",
+    output:
+        pairs="results/embedded/pairs.csv",
+        record="results/embedded/pairs.csv.json",
+    log:
+        "logs/pairs.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code("features.pair_list"),
+        options="-k 512",
+    message:
+        "The most frequent pairs of pieces, for TOPK"
+    shell:
+        "nnuelab features topk {input.train} --output {output.pairs} {params.options} 2> {log}"
 
 
 rule puzzles:

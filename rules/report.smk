@@ -9,7 +9,7 @@ MADE = [
     name
     for name in settings.experiments
     if Path(f"results/tournament/{name}_ratings.csv").exists()
-] or list(settings.experiments)[:1]
+] or [DEFAULT]
 REPORTED = sorted({name for e in MADE for name in settings.experiments[e].feature_sets})
 
 

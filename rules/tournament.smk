@@ -21,8 +21,7 @@ rule tournaments:
     input:
         [
             f"results/tournament/{played}_{what}"
-            for experiment in settings.experiments
-            for played in yardsticks(experiment)
+            for played in yardsticks(DEFAULT)
             for what in ("ratings.csv", "details.json")
         ],
 

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 NETS = ("train", "quantize", "verify")
 GAMES = ("solve_puzzles", "tournament", "tournament_time", "rate", "table")
 # Rules without jobs of their own
-TARGETS = {"all", "data", "embedded", "generations", "nets", "tournaments"}
+TARGETS = {"all", "all_experiments", "data", "embedded", "generations", "nets", "tournaments"}
 CHAIN = {"download", "sample", "label", *NETS, *GAMES}
 NOTHING = "Nothing to be done"
 
@@ -176,7 +176,7 @@ def test_the_report_is_out_of_date_when_an_input_changes(folder):
 
 
 def test_embedded_games_and_openings_are_remade_only_when_asked_for(folder):
-    assert folder.would_run("embedded") == {"datagen": 1, "book": 1, "puzzlegen": 1}
+    assert folder.would_run("embedded") == {"datagen": 1, "book": 1, "puzzlegen": 1, "pairs": 1}
     made = json.loads((ROOT / "resources/embedded/games.pgn.zst.json").read_text())["command"]
     told = folder.run("snakemake", "-n", "-p", "embedded")
     options = made.partition("games.pgn.zst ")[2]
@@ -280,6 +280,28 @@ def test_dvc_and_snakemake_do_no_job_twice(folder, tmp_path):
     clone.run("dvc", "pull")
     assert clone.would_run() == {}
     assert clone.would_run("results/axis_table.csv") == {}
+
+
+def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
+    """DVC records it, too, so that a clone that has pulled has nothing to do."""
+    told = folder.run("snakemake", "results/mobility_table.csv")
+    assert ran(told) == {*NETS, *GAMES}
+    assert re.findall(r"Training (\S+), seed", told) == ["ALL+MC"]
+    with open(folder.path / "results/mobility_table.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["feature_set"] for row in rows] == ["ALL", "ALL+MC"]
+    assert rows[1]["published_elo"] == "-280.9"
+    missing = {"pairwise", "beyond"}
+    assert folder.would_run("all_experiments")["table"] == len(missing)
+    assert folder.would_run() == {}
+
+    assert ran(folder.run("dvc", "repro")) == set()
+    folder.commit()
+    folder.run("dvc", "push")
+    folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
+    clone = Folder(tmp_path / "clone")
+    clone.run("dvc", "pull")
+    assert clone.would_run("results/mobility_table.csv") == {}
 
 
 def test_one_yardstick_is_enough(folder):
