@@ -8,12 +8,13 @@ from snakemake.exceptions import WorkflowError
 from nnuelab.artifacts import PACKAGE, code_hash
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
-from nnuelab.params import check_files, folder_of, options, validate
+from nnuelab.params import check_files, folder_of, options, plans, validate
 
 try:
     # Exports NNUELAB_BLOCKS, too, which every job inherits.
     settings = validate(config, "params.yaml and overlays")
     check_files(settings, "params.yaml and overlays")
+    plan_of = plans(settings)
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
@@ -36,6 +37,8 @@ EXPRESSIONS = {
     for experiment in settings.experiments.values()
     for name in experiment.feature_sets
 }
+
+NETS = {entry.folder: entry for plan in plan_of.values() for entry in plan.entries}
 
 
 # Of labellers that search; no others must label anew when they change.
@@ -66,29 +69,47 @@ def pinned(name):
     return f"--sha256 {known[name]}" if name in known else ""
 
 
+def start_of(entry, seed):
+    """The checkpoint that training begins with, nothing where it begins anew."""
+    return entry.start.replace("{seed}", seed) if entry.start else []
+
+
 def of_nets(experiment, file):
-    """A file of each net of an experiment, by feature set and seed."""
-    chosen = settings.experiments[experiment]
+    """A file of each net of an experiment, in the order of its players."""
     return [
-        f"results/nets/{folder_of(name)}/{seed}/{file}"
-        for name in chosen.feature_sets
-        for seed in chosen.seeds
+        f"results/nets/{net}/{file}" for net in plan_of[experiment].players.values()
     ]
 
 
 def players(experiment):
-    """NAME=NET of each net, as the tournament takes them."""
-    chosen = settings.experiments[experiment]
-    names = [f"{name}#{seed}" for name in chosen.feature_sets for seed in chosen.seeds]
-    return [
-        f"{name}={net}" for name, net in zip(names, of_nets(experiment, "net.nnue"))
-    ]
+    """NAME=NET of each net, as the tournament and the table take them."""
+    nets = of_nets(experiment, "net.nnue")
+    return [f"{name}={net}" for name, net in zip(plan_of[experiment].players, nets)]
 
 
 def yardsticks(experiment):
     """Names of an experiment's games: at fixed nodes and, unless it is off, at fixed time."""
-    return [experiment] + (
-        [f"time/{experiment}"] if settings.tournament.movetime else []
+    timed = plan_of[experiment].tournament.movetime
+    return [experiment] + ([f"time/{experiment}"] if timed else [])
+
+
+BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairing"]
+
+
+def adjudication(tournament):
+    """Options of games at any limit."""
+    return options(tournament, without=["book", *BOTH_LIMITS])
+
+
+def at_nodes(tournament):
+    limit = options(tournament, only=["games_per_pairing", "nodes"])
+    return f"{limit} {adjudication(tournament)}"
+
+
+def at_time(tournament):
+    return (
+        f"--games-per-pairing {tournament.timed_games_per_pairing}"
+        f" --movetime {tournament.movetime:g} {adjudication(tournament)}"
     )
 
 

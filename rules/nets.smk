@@ -1,4 +1,4 @@
-"""From datasets to proved integer nets, one for each feature set and seed.
+"""From datasets to proved integer nets, one for each feature set, variant and seed.
 
 Needs results/data; makes results/nets/{name}/{seed}/net.nnue with its training history and the
 proof that it equals the float net within the bound of params.yaml, and what it makes of puzzles.
@@ -14,7 +14,7 @@ rule train:
     input:
         train="results/data/train.npy",
         validation="results/data/validation.npy",
-        start=settings.train.from_ or [],
+        start=lambda w: start_of(NETS[w.name], w.seed),
     output:
         checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
         history="results/nets/{name}/{seed}/history.csv",
@@ -24,14 +24,14 @@ rule train:
         "benchmarks/train/{name}/{seed}.tsv"
     conda:
         "environment.yaml"
-    threads: settings.train.threads
+    threads: lambda w: NETS[w.name].train.threads
     params:
-        code=lambda w: code("nnue.training", sets=[EXPRESSIONS[w.name]]),
-        features=lambda w: EXPRESSIONS[w.name],
-        options=options(settings.train, without=["threads", "from"]),
+        code=lambda w: code("nnue.training", sets=[NETS[w.name].feature_set]),
+        features=lambda w: NETS[w.name].feature_set,
+        options=lambda w: options(NETS[w.name].train, without=["threads", "from"]),
         start=lambda w, input: f"--from {input.start}" if input.start else "",
     message:
-        "Training {params.features}, seed {wildcards.seed}; progress in {log}"
+        "Training {wildcards.name}, seed {wildcards.seed}; progress in {log}"
     shell:
         "nnuelab train --features {params.features:q} --train {input.train}"
         " --validation {input.validation} --checkpoint {output.checkpoint}"
@@ -49,8 +49,8 @@ rule quantize:
     conda:
         "environment.yaml"
     params:
-        code=lambda w: code("nnue.quantize", sets=[EXPRESSIONS[w.name]]),
-        options=options(settings.quantize),
+        code=lambda w: code("nnue.quantize", sets=[NETS[w.name].feature_set]),
+        options=lambda w: options(NETS[w.name].quantize),
     message:
         "Integer net of {wildcards.name}, seed {wildcards.seed}"
     shell:
@@ -70,7 +70,7 @@ rule verify:
     conda:
         "environment.yaml"
     params:
-        code=lambda w: code("nnue.verify", sets=[EXPRESSIONS[w.name]]),
+        code=lambda w: code("nnue.verify", sets=[NETS[w.name].feature_set]),
         options=options(settings.verify),
     message:
         "Error of the integer net of {wildcards.name}, seed {wildcards.seed}"
@@ -92,7 +92,7 @@ rule solve_puzzles:
     conda:
         "environment.yaml"
     params:
-        code=lambda w: code("tournament.puzzle_scores", sets=[EXPRESSIONS[w.name]]),
+        code=lambda w: code("tournament.puzzle_scores", sets=[NETS[w.name].feature_set]),
         options=options(settings.puzzles, without=["file"]),
     message:
         "Puzzles for {wildcards.name}, seed {wildcards.seed}"

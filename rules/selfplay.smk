@@ -86,9 +86,13 @@ use rule train as generation_train with:
         "logs/selfplay/{generation}/{seed}/train.log",
     benchmark:
         "benchmarks/selfplay/{generation}/{seed}/train.tsv"
+    threads: settings.train.threads
     params:
         code=code("nnue.training", sets=[settings.selfplay.feature_set]),
         features=settings.selfplay.feature_set,
+        options=options(settings.train, without=["threads", "from"]),
+    message:
+        "Training generation {wildcards.generation}; progress in {log}"
 
 
 use rule quantize as generation_quantize with:
@@ -100,6 +104,7 @@ use rule quantize as generation_quantize with:
         "logs/selfplay/{generation}/{seed}/quantize.log",
     params:
         code=code("nnue.quantize", sets=[settings.selfplay.feature_set]),
+        options=options(settings.quantize),
     message:
         "Integer net of generation {wildcards.generation}"
 

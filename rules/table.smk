@@ -12,10 +12,10 @@ rule table:
         errors=lambda w: of_nets(w.experiment, "verify.json"),
         puzzles=lambda w: of_nets(w.experiment, "puzzles.json"),
         games="results/tournament/{experiment}.pgn",
-        timed=branch(
-            bool(settings.tournament.movetime),
-            then="results/tournament/time/{experiment}.pgn",
-        ),
+        timed=lambda w: [
+            f"results/tournament/{played}.pgn"
+            for played in yardsticks(w.experiment)[1:]
+        ],
         ratings=lambda w: [
             f"results/tournament/{played}_{what}"
             for played in yardsticks(w.experiment)
@@ -34,11 +34,12 @@ rule table:
             sets=settings.experiments[w.experiment].feature_sets,
             files=[PACKAGE / "report/published.csv"],
         ),
+        nets=lambda w: players(w.experiment),
         anchor=lambda w: settings.experiments[w.experiment].anchor,
         timed=lambda w, input: f"--time-pgn {input.timed}" if input.timed else "",
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
-        "nnuelab table {input.nets:q} --experiment {wildcards.experiment}"
+        "nnuelab table {params.nets:q} --experiment {wildcards.experiment}"
         " --anchor {params.anchor:q} --pgn {input.games} {params.timed} --csv {output.table}"
         " --markdown {output.markdown} 2> {log}"

@@ -9,9 +9,6 @@ results/tournament/time/{experiment}.pgn at fixed time, each with {experiment}_r
 as it comes, play each other: half an hour. Nothing else depends on it.
 """
 
-BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairing"]
-ADJUDICATION = options(settings.tournament, without=["book", *BOTH_LIMITS])
-
 
 wildcard_constraints:
     played=f"(time/)?({'|'.join(settings.experiments)})",
@@ -31,7 +28,7 @@ rule tournament:
         nets=lambda w: of_nets(w.experiment, "net.nnue"),
         # A proof must be there; a new one of the same net is no reason to play again.
         verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
-        book=settings.tournament.book,
+        book=lambda w: plan_of[w.experiment].tournament.book,
     output:
         games="results/tournament/{experiment}.pgn",
     log:
@@ -46,7 +43,7 @@ rule tournament:
             "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
         ),
         players=lambda w: players(w.experiment),
-        options=f"{options(settings.tournament, only=['games_per_pairing', 'nodes'])} {ADJUDICATION}",
+        options=lambda w: at_nodes(plan_of[w.experiment].tournament),
     message:
         "Games of experiment {wildcards.experiment} at fixed nodes; progress in {log}"
     shell:
@@ -58,7 +55,7 @@ rule tournament_time:
     input:
         nets=lambda w: of_nets(w.experiment, "net.nnue"),
         verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
-        book=settings.tournament.book,
+        book=lambda w: plan_of[w.experiment].tournament.book,
     output:
         games="results/tournament/time/{experiment}.pgn",
     log:
@@ -74,8 +71,7 @@ rule tournament_time:
             "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
         ),
         players=lambda w: players(w.experiment),
-        options=f"--games-per-pairing {settings.tournament.timed_games_per_pairing}"
-        f" --movetime {settings.tournament.movetime:g} {ADJUDICATION}",
+        options=lambda w: at_time(plan_of[w.experiment].tournament),
     message:
         "Games of experiment {wildcards.experiment} at fixed time; progress in {log}"
     shell:
@@ -119,7 +115,8 @@ rule ladder_games:
     params:
         code=code("tournament.runner"),
         options=f"--games-per-pairing {settings.ladder.games_per_pairing}"
-        f" --movetime {settings.ladder.movetime:g} --runner {settings.ladder.runner} {ADJUDICATION}",
+        f" --movetime {settings.ladder.movetime:g} --runner {settings.ladder.runner}"
+        f" {adjudication(settings.tournament)}",
     message:
         "Games of this engine and others; progress in {log}"
     shell:

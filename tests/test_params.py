@@ -115,6 +115,91 @@ def test_experiments_that_make_no_sense(settings, change, told):
 
 
 @pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        (
+            "pqr",
+            {"anchor": "ALL"},
+            "experiments.pqr.anchor: ALL is none of the variants: ALL,scores;",
+        ),
+        (
+            "pqr",
+            {"variants": {"scores": {"epocs": 3}}},
+            "experiments.pqr.variants.scores.epocs: unknown; did you mean epochs?",
+        ),
+        (
+            "pqr",
+            {"variants": {"scores": {"epochs": "many"}}},
+            "experiments.pqr.variants.scores.epochs: input should be a valid integer",
+        ),
+        ("pqr", {"variants": {"scores": {"scheme": "round"}}}, "pqr.variants.scores.scheme: input"),
+        ("pqr", {"variants": {"Scores": {}}}, "experiments.pqr.variants.Scores"),
+        ("pqr", {"variants": {"scores": None}}, "experiments.pqr.variants.scores: input"),
+        (
+            "pqr",
+            {"variants": {"tuned": {"from": "score"}}},
+            "experiments.pqr.variants.tuned.from: score is no variant of this experiment and no "
+            "file of a checkpoint; did you mean scores?",
+        ),
+        (
+            "pqr",
+            {"variants": {"scores": {"from": "tuned"}}},
+            "experiments.pqr.variants.scores.from: goes in a circle: scores from tuned from scores",
+        ),
+        (
+            "mobility",
+            {"variants": {"pqr": {"epochs": 3}}, "anchor": "ALL,pqr"},
+            "experiments.pqr.variants.pqr: means other settings than in experiments.mobility; give "
+            "it another name",
+        ),
+        ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: variants and grid are two ways"),
+        ("baseline", {"grid": {"l9": [3]}}, "experiments.baseline.grid.l9: unknown; known are l1,"),
+        ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 stands there twice"),
+        (
+            "baseline",
+            {"grid": {"l1": []}},
+            "experiments.baseline.grid.l1: list should have at least",
+        ),
+        ("baseline", {"grid": {"l2": [8, 0]}}, "experiments.baseline.grid.l2[1]: input should be"),
+        ("beyond", {"tournament": {"movtime": 0}}, "beyond.tournament.movtime: unknown; did you"),
+        ("beyond", {"tournament": {"games_per_pairing": 7}}, "beyond.tournament.games_per_pairing"),
+    ],
+)
+def test_variants_that_make_no_sense_are_one_line_each(settings, name, change, told):
+    params.merge(settings, {"experiments": {name: change}})
+    (line,) = mistakes(settings)
+    assert told in line
+
+
+def test_variants_change_what_they_name_and_share_the_rest(settings):
+    checked = params.validate(settings)
+    plans = params.plans(checked)
+    by_name = {entry.name: entry for plan in plans.values() for entry in plan.entries}
+    # What is trained as the sections say is one net, in whatever experiment.
+    assert by_name["ALL"].folder == by_name["ALL,scores"].folder == "ALL"
+    assert by_name["ALL,l1-256,l2-32"].folder == "ALL"
+    tuned = by_name["ALL,tuned"]
+    assert (tuned.train.method, tuned.train.l1) == ("pqr", checked.train.l1)
+    assert (tuned.folder, tuned.start) == ("ALL,tuned", "results/nets/ALL/{seed}/checkpoint.pt")
+    grid = plans["baseline"]
+    assert [(e.train.l1, e.train.l2) for e in grid.entries] == [
+        (l1, l2) for l1 in (64, 128, 256) for l2 in (8, 16, 32)
+    ]
+    assert grid.players["ALL,l1-64,l2-8#2"] == "ALL,l1-64,l2-8/2"
+    assert grid.tournament.timed_games_per_pairing == 8
+    assert grid.tournament.nodes == checked.tournament.nodes
+    assert plans["axis"].tournament == checked.tournament
+
+
+def test_every_setting_of_training_and_quantization_can_vary(settings):
+    for section in ("train", "quantize"):
+        for key, value in settings[section].items():
+            settings["experiments"]["axis"] |= {"grid": {key: [value]}, "anchor": "?"}
+            (line,) = mistakes(settings)
+            assert "anchor: ? is none of the variants" in line, key
+
+
+@pytest.mark.parametrize(
     "damage",
     [{}, {"experiments": 3, "data": [1]}, {"experiments": {"axis": None}}, {"blocks": ["no.py"]}],
     ids=str,
@@ -149,7 +234,7 @@ def unfit(settings, tmp_path, monkeypatch):
         settings["tournament"] |= {"book": "openings.epd", "timed_games_per_pairing": 6, **few}
         settings["puzzles"]["file"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
-        settings["experiments"].pop("beyond", None)  # names a file of the project's folder
+        settings["experiments"] = {"axis": settings["experiments"]["axis"]}
         params.merge(settings, changes)
         try:
             params.check_files(params.validate(settings))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nnuelab.cli.app import Blocks, Commands, app
+from nnuelab.errors import UserError
 
 params = typer.Typer(
     cls=Commands, help="Check params.yaml, or print its schema.", no_args_is_help=True
@@ -18,22 +19,24 @@ app.add_typer(params, name="params")
 @app.command()
 def table(
     nets: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
-            help="Nets, each with history.csv and verify.json beside it, and puzzles.json, if any."
+            help="Nets, each with history.csv and verify.json beside it, and puzzles.json, if any; "
+            "with the names that they play under, where these aren't of their feature sets.",
+            metavar="NET|NAME=NET...",
         ),
     ],
     experiment: Annotated[str, typer.Option(help="Its name.")],
     pgn: Annotated[Path, typer.Option(help="Games of its tournament.")],
     csv: Annotated[Path, typer.Option(help="The table.")],
     markdown: Annotated[Path, typer.Option(help="The same for reading.")],
-    anchor: Annotated[str, typer.Option(help="The feature set whose elo is 0.")] = "ALL",
+    anchor: Annotated[str, typer.Option(help="SET or SET,VARIANT whose elo is 0.")] = "ALL",
     time_pgn: Annotated[
         Path | None, typer.Option(help="Games of the same nets at fixed time per move.")
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Make the table of an experiment: one row per feature set.
+    """Make the table of an experiment: one row per feature set and variant.
 
     Example: nnuelab table results/nets/*/*/net.nnue --experiment axis
     --pgn results/tournament/axis.pgn --csv axis.csv --markdown axis.md
@@ -41,11 +44,18 @@ def table(
     from nnuelab import artifacts
     from nnuelab.report import table as tables
 
+    words = [(word, *word.partition("=")) for word in nets]
+    have_names = all(mark and not Path(word).is_file() for word, _, mark, _ in words)
+    paths = {name if have_names else word: Path(net if have_names else word)
+             for word, name, _, net in words}  # fmt: skip
+    if len(paths) < len(nets):
+        raise UserError("two nets have one name; each plays under a name of its own")
     names = ("history.csv", "verify.json", "puzzles.json")
-    beside = [net.with_name(name) for net in nets for name in names]
+    beside = [net.with_name(name) for net in paths.values() for name in names]
     played = [path for path in (pgn, time_pgn) if path is not None]
-    artifacts.check_apart([*nets, *beside, *played, *(blocks or [])], [csv, markdown])
-    rows = tables.build(experiment, nets, pgn, anchor, time_pgn)
+    artifacts.check_apart([*paths.values(), *beside, *played, *(blocks or [])], [csv, markdown])
+    players = paths if have_names else paths.values()
+    rows = tables.build(experiment, players, pgn, anchor, time_pgn)
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, tables.to_markdown(experiment, rows, anchor)),
@@ -54,7 +64,7 @@ def table(
             temporary.write_text(text)
         artifacts.provenance(
             path,
-            inputs={str(source): source for source in (*played, *nets)},
+            inputs={**{str(source): source for source in played}, **paths},
             parameters={"experiment": experiment, "anchor": anchor},
             module="report.table",
         )
@@ -135,13 +145,11 @@ def check(
 
     Example: nnuelab params check --overlay config/tiny.yaml
     """
-    from nnuelab.params import check_files, read
+    from nnuelab.params import check_files, plans, read
 
     found = read(file, overlay)
     check_files(found, " + ".join(map(str, (file, *overlay))))
-    nets = {
-        (name, s) for e in found.experiments.values() for name in e.feature_sets for s in e.seeds
-    }
+    nets = {net for plan in plans(found).values() for net in plan.players.values()}
     typer.echo(f"{file}: {len(found.experiments)} experiments, {len(nets)} nets", err=True)
 
 

@@ -12,19 +12,23 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from nnuelab.params.experiments import Entry, Plan, plans
 from nnuelab.params.files import check_files
 from nnuelab.params.models import Params, Section, folder_of
 from nnuelab.params.reading import FILE, ParamsError, merge, read, validate
 
 __all__ = [
     "FILE",
+    "Entry",
     "Params",
     "ParamsError",
+    "Plan",
     "Section",
     "check_files",
     "folder_of",
     "merge",
     "options",
+    "plans",
     "read",
     "schema",
     "validate",

@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from nnuelab.params.experiments import plans
 from nnuelab.params.models import Params
 from nnuelab.params.reading import FILE, ParamsError
 
@@ -32,8 +33,18 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     ParamsError
         With all that are missing, and books that are too small.
     """
+    played = {"tournament": params.tournament}
+    played |= {f"experiments.{n}.tournament": plan.tournament for n, plan in plans(params).items()}
+    books: dict[str, str] = {}
+    games: dict[tuple[str, int, str], str] = {}  # what experiments share is told once
+    for path, section in played.items():
+        books.setdefault(section.book, f"{path}.book")
+        for key in ("games_per_pairing", "timed_games_per_pairing"):
+            games.setdefault((key, getattr(section, key), section.book), f"{path}.{key}")
+    ladder = ("ladder", params.ladder.games_per_pairing, params.tournament.book)
+    games[ladder] = "ladder.games_per_pairing"
     named = [
-        ("tournament.book", params.tournament.book),
+        *((path, book) for book, path in books.items()),
         ("puzzles.file", params.puzzles.file),
         ("ladder.players", params.ladder.players),
     ]
@@ -50,17 +61,13 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
         for path, file in named
         if file not in MADE and not Path(file).is_file()
     ]
-    games = {
-        "tournament.games_per_pairing": params.tournament.games_per_pairing,
-        "tournament.timed_games_per_pairing": params.tournament.timed_games_per_pairing,
-        "ladder.games_per_pairing": params.ladder.games_per_pairing,
-    }
-    has = _openings(Path(params.tournament.book), max(games.values()) // 2)
+    most = {book: max(n for _, n, of in games if of == book) // 2 for book in books}
+    has = {book: _openings(Path(book), enough) for book, enough in most.items()}
     mistakes += [
         f"{path}: {number} games need {number // 2} openings, each played once per pairing, and "
-        f"{params.tournament.book} has {has}"
-        for path, number in games.items()
-        if has is not None and has < number // 2
+        f"{book} has {found}"
+        for (_, number, book), path in games.items()
+        if (found := has[book]) is not None and found < number // 2
     ]
     if mistakes:
         raise ParamsError(source, mistakes)

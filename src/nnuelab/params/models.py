@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from nnuelab import artifacts
 from nnuelab.tournament.words import Runner
@@ -16,6 +17,7 @@ Share = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
 _MONTH = r"\d{4}-(0[1-9]|1[0-2])"
 Seeds = Annotated[list[CountOrZero], Field(min_length=1)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
 class Section(BaseModel):
@@ -24,7 +26,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-def _each_once(values: list[str]) -> list[str]:
+def _each_once(values: list[Any]) -> list[Any]:
     if twice := repeated(values):
         raise ValueError(f"{twice[0]} stands there twice")
     return values
@@ -339,15 +341,66 @@ class Selfplay(Section):
     """Of the games, together with the generation, and of training."""
 
 
+def _overrides(name: str, *sections: type[Section], lists: bool = False) -> type[Section]:
+    """A section with every setting of others, none of which has to be there; or lists of each."""
+    fields: dict[str, Any] = {}
+    for key, info in (item for section in sections for item in section.model_fields.items()):
+        kind: Any = Annotated[info.annotation, *info.metadata, Field()]
+        if lists:
+            kind = Annotated[list[kind], Field(min_length=1), AfterValidator(_each_once)]
+        fields[key] = (kind, Field(None, alias=info.alias, description=info.description))
+    return create_model(name, __base__=Section, __doc__=sections[0].__doc__, **fields)
+
+
+class Variant(_overrides("Overrides", Train, Quantize)):  # type: ignore[misc]
+    """What a variant changes of train and quantize; its from may name another variant."""
+
+
+class Grid(_overrides("Lists", Train, Quantize, lists=True)):  # type: ignore[misc]
+    """Values for settings of train and quantize: each combination is a variant."""
+
+
+class Games(_overrides("GamesOverrides", Tournament)):  # type: ignore[misc]
+    """What an experiment changes of tournament."""
+
+
 class Experiment(Section):
-    """Feature sets that are compared with each other."""
+    """Nets that are compared with each other: each feature set, as each variant, with each seed."""
 
     feature_sets: Annotated[list[str], Field(min_length=1)]
     """Expressions over feature blocks: each is trained with every seed, and plays all others."""
     seeds: Seeds
     """Seeds of training; two or more show the spread of equal trainings."""
     anchor: str
-    """The feature set whose Elo is 0."""
+    """Whose Elo is 0: a feature set or, where there are variants, SET,VARIANT."""
+    variants: dict[Name, Variant] = {}
+    """Other trainings by name; none: as train and quantize say."""
+    grid: Grid = Grid()
+    """Every combination of some settings as a variant: {l1: [64, 128]} makes l1-64 and l1-128."""
+    tournament: Games = Games()
+    """Other games than those of the section tournament."""
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_variants(self) -> Experiment:
+        if self.variants and given(self.grid):
+            raise ValueError("variants and grid are two ways to the same: take one of them")
+        return self
+
+    @property
+    def overrides(self) -> dict[str, dict[str, Any]]:
+        """What each variant changes, by its name; one without a name where there are none."""
+        if self.variants:
+            return {name: given(variant) for name, variant in self.variants.items()}
+        lists = given(self.grid)
+        combinations = (
+            dict(zip(lists, values, strict=True)) for values in product(*lists.values())
+        )
+        return {",".join(f"{key}-{value}" for key, value in c.items()): c for c in combinations}
+
+
+def given(section: Section) -> dict[str, Any]:
+    """The settings that were really given, by their names in the file."""
+    return section.model_dump(by_alias=True, exclude_unset=True)
 
 
 def folder_of(expression: str) -> str:
@@ -372,7 +425,7 @@ class Params(Section):
     puzzles: Puzzles
     ladder: Ladder
     selfplay: Selfplay
-    experiments: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], Experiment]
+    experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     """Experiments by name: each makes results/NAME_table.csv."""
     blocks: list[str]
     """Python files with feature blocks of your own."""

@@ -13,6 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from nnuelab.errors import UserError
+from nnuelab.params import experiments
 from nnuelab.params.models import Params, Section, repeated
 
 FILE = Path("params.yaml")
@@ -76,9 +77,10 @@ def validate(settings: Mapping[str, Any], source: str = str(FILE)) -> Params:
         With all mistakes at once.
     """
     named, unknown = _canonical(settings)
-    mistakes = []
+    mistakes: list[str] = []
     try:
         params = Params.model_validate({**settings, **named})
+        experiments.plans(params, mistakes)
     except ValidationError as error:
         mistakes = [_line(dict(mistake)) for mistake in error.errors()]
     if mistakes + unknown:
@@ -133,20 +135,15 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         if not isinstance(experiment, Mapping):
             continue
         sets, seeds = experiment.get("feature_sets"), experiment.get("seeds")
-        anchor = name_of(experiment.get("anchor"), f"{path}.anchor")
+        anchor = experiment.get("anchor")
+        if not experiment.get("variants") and not experiment.get("grid"):
+            anchor = name_of(anchor, f"{path}.anchor")
         if isinstance(sets, list):
             sets = [name_of(text, f"{path}.feature_sets[{i}]") for i, text in enumerate(sets)]
             if twice := repeated(sets):
                 mistakes.append(f"{path}.feature_sets: {twice[0]} stands there twice")
-            if isinstance(anchor, str) and anchor not in sets:
-                mistakes.append(f"{path}.anchor: {anchor} is none of the feature sets")
         if isinstance(seeds, list) and (twice := repeated(seeds)):
             mistakes.append(f"{path}.seeds: {twice[0]} stands there twice")
-        if isinstance(sets, list) and isinstance(seeds, list) and len(sets) == len(seeds) == 1:
-            mistakes.append(
-                f"{path}: one feature set with one seed is a single player; a tournament needs "
-                "two: add a feature set or a seed"
-            )
         found[name] = {**experiment, "feature_sets": sets, "anchor": anchor}
     return sections, mistakes
 

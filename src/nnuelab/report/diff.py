@@ -15,7 +15,7 @@ from nnuelab.data.records import NO_SCORE, from_fen, to_fen
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import inspect as summaries
-from nnuelab.report import neurons, results
+from nnuelab.report import neurons, results, table
 from nnuelab.report.details import evenly
 from nnuelab.report.explorer import KNOWN
 from nnuelab.report.inspect import Summary, Table
@@ -208,7 +208,7 @@ def _ratings(found: Difference, a: Summary, b: Summary) -> None:
 
 
 def _tables(found: Difference, a: Summary, b: Summary) -> None:
-    one, other = ({row["feature_set"]: row for row in results.read_csv(s.path)} for s in (a, b))
+    one, other = ({table.entry(row): row for row in results.read_csv(s.path)} for s in (a, b))
     found.facts["sets"] = f"{len(one)} and {len(other)}"
     only = [name for name in one if name not in other] + [n for n in other if n not in one]
     if only:
@@ -217,7 +217,7 @@ def _tables(found: Difference, a: Summary, b: Summary) -> None:
     for name in one:
         for column, text in one[name].items():
             second = other.get(name, {}).get(column, text)
-            if text == second or column == "feature_set":
+            if text == second or column in ("feature_set", "variant"):
                 continue
             row: dict[str, Any] = {"feature_set": name, "column": column, "a": text, "b": second}
             row["difference"] = None

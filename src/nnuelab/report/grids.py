@@ -15,6 +15,7 @@ Row = Mapping[str, str]
 
 TITLES = {
     "feature_set": "feature set",
+    "variant": "variant",
     "elo": "Elo",
     "elo_error_games": "\u00b1 games",
     "elo_error_seeds": "\u00b1 seeds",
@@ -64,20 +65,20 @@ class Grid:
 
 def results(found: Results, experiment: Experiment) -> Grid:
     """The experiment's table, cell by cell as its CSV has it; columns not measured left out."""
-    shown = [name for name in TITLES if name in table.COLUMNS]
+    shown = [name for name in TITLES if name in table.WITH_VARIANT]
     shown += [name for name in table.COLUMNS if name not in shown]
-    shown = [name for name in shown if any(row[name] for row in experiment.rows)]
+    shown = [name for name in shown if any(row.get(name) for row in experiment.rows)]
     return Grid(
         f"{experiment.name}-table",
         f"Results of the experiment {experiment.name}, relative to {experiment.anchor}",
         [(name, TITLES.get(name, name.replace("_", " "))) for name in shown],
         [[row[name] for name in shown] for row in experiment.rows],
-        [_sources(found, experiment, row["feature_set"]) for row in experiment.rows],
+        [_sources(found, experiment, table.entry(row)) for row in experiment.rows],
     )
 
 
-def _sources(found: Results, experiment: Experiment, feature_set: str) -> dict[str, list[str]]:
-    nets = [net.path for net in experiment.nets if net.net.feature_set == feature_set]
+def _sources(found: Results, experiment: Experiment, entry: str) -> dict[str, list[str]]:
+    nets = [net.path for net in experiment.nets if net.entry == entry]
     made = found.label(found.folder / f"{experiment.name}_table.csv")
     pgn = [found.label(experiment.pgn)] if experiment.pgn else []
     timed = f"{found.folder.name}/tournament/time/{experiment.name}.pgn"
@@ -98,7 +99,7 @@ def _sources(found: Results, experiment: Experiment, feature_set: str) -> dict[s
     }
     return {
         name: next(files() for kind, files in kinds.items() if name.startswith(kind))
-        for name in table.COLUMNS
+        for name in table.WITH_VARIANT
     }
 
 

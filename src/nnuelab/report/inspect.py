@@ -364,9 +364,11 @@ def _csv(path: Path) -> Summary:
     if not lines or any(None in line or None in line.values() for line in lines):
         raise UserError(f"{path} is cut off or has no rows; make it again")
     rows: Table = [{name: _value(text) for name, text in line.items()} for line in lines]
-    if columns == table.COLUMNS:
+    if columns in (table.COLUMNS, table.WITH_VARIANT):
         sizes = {f"{row['l1']} x2 -> {row['l2']} -> 1" for row in rows}
-        facts: dict[str, Any] = {"feature_sets": len(rows), "layers": ", ".join(sorted(sizes))}
+        facts: dict[str, Any] = {"feature_sets": len({row["feature_set"] for row in rows})}
+        facts |= {"variants": len({row["variant"] for row in rows})} if "variant" in columns else {}
+        facts |= {"layers": ", ".join(sorted(sizes))}
         return Summary(path, "table", facts, {"rows": rows})
     if columns == ("name", "elo", "error", "points", "games", "score"):
         games = sum(row["games"] for row in rows) // 2

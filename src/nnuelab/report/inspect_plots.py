@@ -10,7 +10,7 @@ import numpy as np
 
 from nnuelab import artifacts, data
 from nnuelab.errors import UserError
-from nnuelab.report import plots
+from nnuelab.report import plots, table
 from nnuelab.report.inspect import CROSS, Summary
 from nnuelab.report.plots import Figure
 
@@ -74,7 +74,7 @@ def _table(summary: Summary) -> Figure | None:
     from nnuelab.report import results
 
     rows = results.read_csv(summary.path)
-    anchor = next((row["feature_set"] for row in rows if row["elo"] == "0.0"), "the anchor")
+    anchor = next((table.entry(row) for row in rows if row["elo"] == "0.0"), "the anchor")
     return plots.elo(rows, anchor)
 
 

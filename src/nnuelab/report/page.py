@@ -134,7 +134,7 @@ class _Builder:
         section.said = words.summary(rows, anchor)
         section.grids.append(grids.results(self.found, experiment))
         section.note = table.PUBLISHED_NOTE if table.has_published(rows) else ""
-        sets = [row["feature_set"] for row in rows]
+        sets = [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), self._pareto(rows)]
         drawn += [plots.grid(rows, "elo", "Elo"), plots.grid(rows, "val_loss_mean", "Loss")]
         drawn.append(plots.loss_and_elo(rows))
@@ -154,10 +154,10 @@ class _Builder:
     def _pareto(self, rows: Sequence[Row]) -> Figure | None:
         """Elo against nodes per second, or where those aren't known against the updates."""
         quality = "Up: what a set knows, at fixed nodes. "
-        sets = [row["feature_set"] for row in rows]
+        sets = [table.entry(row) for row in rows]
         unbeaten = "No other set beats those on the dashed line in both."
         measured = [
-            (row["feature_set"], float(row["nps_ratio"]), float(row["elo"]))
+            (table.entry(row), float(row["nps_ratio"]), float(row["elo"]))
             for row in rows
             if row["nps_ratio"] and row["elo"]
         ]
@@ -170,7 +170,7 @@ class _Builder:
             if row["perspective"] == "both" and row["measured_ns"]
         }
         known = [
-            (row["feature_set"], counted[row["feature_set"]], float(row["elo"]))
+            (table.entry(row), counted[row["feature_set"]], float(row["elo"]))
             for row in rows
             if row["feature_set"] in counted and row["elo"]
         ]
@@ -189,7 +189,7 @@ class _Builder:
                 self._rated(folder / "time", experiment.name, "fixed time", section)
         order = sorted(experiment.rows, key=lambda row: -float(row["elo"] or "-inf"))
         scores = games.cross_table(
-            read_results([experiment.pgn]), [row["feature_set"] for row in order], by_set=True
+            read_results([experiment.pgn]), [table.entry(row) for row in order], by_set=True
         )
         section.grids.append(grids.cross(self.found, experiment, scores))
         best: dict[str, str] = {}
@@ -248,7 +248,7 @@ class _Builder:
         sample = np.array(records[places])
         measured = [(net, activity(net.net, sample)) for net in self.nets]
         section.grids.append(grids.nets(self.found, measured))
-        sets = list(dict.fromkeys(net.net.feature_set for net in self.nets))
+        sets = list(dict.fromkeys(net.entry for net in self.nets))
         shares = {net.player: found.active.tolist() for net, found in measured}
         figure = plots.neurons(shares, sets)
         section.figures = [figure] if figure else []

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import altair as alt
 
 from nnuelab.report.results import NetFiles
+from nnuelab.report.table import entry
 from nnuelab.report.words import number
 
 Row = Mapping[str, str]
@@ -67,7 +68,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
                 continue
             games, seeds = (number(row, f"{column}_error_{kind}") for kind in ("games", "seeds"))
             values.append(
-                {"set": row["feature_set"], "limit": limit, "elo": value}
+                {"set": entry(row), "limit": limit, "elo": value}
                 | (
                     {}
                     if games is None
@@ -123,8 +124,8 @@ def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
     """Validation loss over epochs, a line for each seed."""
     values = [
         {
-            "set": net.net.feature_set,
-            "seed": net.path.parent.name,
+            "set": net.entry,
+            "seed": net.seed,
             "epoch": int(row["epoch"]),
             "validation": row["validation_loss"],
             "train": row.get("train_loss"),
@@ -171,8 +172,8 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
         total = max(sum(counts), 1)
         values += [
             {
-                "set": net.net.feature_set,
-                "seed": net.path.parent.name,
+                "set": net.entry,
+                "seed": net.seed,
                 "from": low,
                 "to": high,
                 "middle": (low + high) / 2,
@@ -211,7 +212,7 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
 def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
     """Elo against validation loss: whether the one tells the other."""
     values = [
-        {"set": row["feature_set"], "loss": loss, "elo": elo}
+        {"set": entry(row), "loss": loss, "elo": elo}
         for row in rows
         if (loss := number(row, "val_loss_mean")) is not None
         and (elo := number(row, "elo")) is not None
@@ -221,7 +222,7 @@ def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("loss:Q").title("validation loss").scale(zero=False, padding=10),
         y=alt.Y("elo:Q").title("Elo at fixed nodes").scale(zero=False, padding=10),
-        color=_color([row["feature_set"] for row in rows]),
+        color=_color([entry(row) for row in rows]),
     )
     dots = base.mark_point(filled=True, size=100, opacity=1).encode(
         tooltip=[
@@ -285,7 +286,7 @@ def pareto(
 def grid(rows: Sequence[Row], column: str, title: str) -> Figure | None:
     """A heat map over the sizes of the layers; None where all nets have one size."""
     values: list[dict[str, Any]] = [
-        {"set": row["feature_set"], "l1": int(row["l1"]), "l2": int(row["l2"]), "value": value}
+        {"set": entry(row), "l1": int(row["l1"]), "l2": int(row["l2"]), "value": value}
         for row in rows
         if (value := number(row, column)) is not None
     ]

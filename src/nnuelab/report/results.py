@@ -13,6 +13,9 @@ from typing import Any
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
+from nnuelab.tournament.ratings import SEED_MARK, set_of
+
+NET = "net.nnue"
 
 
 @dataclass(frozen=True)
@@ -22,17 +25,25 @@ class NetFiles:
     Attributes
     ----------
     path : Path
-        ``nets/SET/SEED/net.nnue``.
+        ``nets/SET/SEED/net.nnue``, or ``nets/SET,VARIANT/SEED/net.nnue``.
     net : Net
+    player : str
+        Its name in the tournament: ``SET#SEED`` or ``SET,VARIANT#SEED``.
     """
 
     path: Path
     net: Net
+    player: str
 
     @property
-    def player(self) -> str:
-        """Its name in the tournament: ``FEATURE_SET#SEED``."""
-        return f"{self.net.feature_set}#{self.path.parent.name}"
+    def entry(self) -> str:
+        """Its name without the seed: what it is in the table."""
+        return set_of(self.player)
+
+    @property
+    def seed(self) -> str:
+        """The rest of its name."""
+        return self.player.removeprefix(f"{self.entry}{SEED_MARK}")
 
     @cached_property
     def history(self) -> list[dict[str, float]]:
@@ -43,6 +54,13 @@ class NetFiles:
             return [{k: float(v) for k, v in row.items() if v} for row in rows]
         except ValueError as error:
             raise UserError(f"{path} is damaged ({error}); train again") from error
+
+    @cached_property
+    def objective(self) -> dict[str, Any]:
+        """What it minimised, as far as a record tells; losses of others are other quantities."""
+        path = self.path.with_name("history.csv.json")
+        made = read_json(path, "parameters")["parameters"] if path.is_file() else {}
+        return dict(made.get("objective", {}))
 
     @cached_property
     def verification(self) -> dict[str, Any]:
@@ -152,7 +170,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     label = f"{folder.name}/{path.name}"
     try:
         found.rows = read_csv(path)
-        if tuple(found.rows[0]) != table.COLUMNS:
+        if tuple(found.rows[0]) not in (table.COLUMNS, table.WITH_VARIANT):
             found.rows = []
             raise UserError(f"{label} isn't of this version; make it again: snakemake {label}")
     except UserError as error:
@@ -163,18 +181,24 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     record = records.get(label, {})
     found.anchor = record.get("parameters", {}).get("anchor", "")
     if not found.anchor and found.rows:
-        found.anchor = next((r["feature_set"] for r in found.rows if r["elo"] == "0.0"), "")
-    sets = {row["feature_set"] for row in found.rows}
-    named = [folder.parent / i["path"] for i in record.get("inputs", {}).values()]
-    paths = [p for p in named if p.name == "net.nnue"] or sorted(folder.glob("nets/*/*/net.nnue"))
-    for place in paths if found.rows else ():
+        found.anchor = next((table.entry(r) for r in found.rows if r["elo"] == "0.0"), "")
+    entries = {table.entry(row) for row in found.rows}
+    inputs = record.get("inputs", {}).items()
+    named = [
+        (place, name) for name, i in inputs if (place := folder.parent / i["path"]).name == NET
+    ]
+    for place, player in named or [(path, "") for path in sorted(folder.glob(f"nets/*/*/{NET}"))]:
+        if not found.rows:
+            break
         try:
             net = read_net(place)
         except UserError as error:
             found.problems.append(str(error))
             continue
-        if net.feature_set in sets:
-            found.nets.append(NetFiles(place, net))
+        if SEED_MARK not in player:  # a table that was made by hand
+            player = f"{net.feature_set}{SEED_MARK}{place.parent.name}"
+        if set_of(player) in entries:
+            found.nets.append(NetFiles(place, net, player))
     pgn = folder / "tournament" / f"{name}.pgn"
     if pgn.is_file() and pgn.stat().st_size:
         found.pgn = pgn

@@ -1,4 +1,4 @@
-"""The table of an experiment: one row per feature set, out of what the stages have measured."""
+"""The table of an experiment: a row for each feature set and variant, from what was measured."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 from nnuelab.errors import UserError
 
@@ -18,23 +19,27 @@ PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_NOTE = (
     "Published: the study's own, of nets 512/32 that played at a fixed time per move, where the "
     "speed of a set counts, too: to be compared with ours at fixed time, not with that at fixed "
-    "nodes. Its data were others. So neither its Elo nor its losses are the same quantity as ours."
+    "nodes. Its data were others. So neither its Elo nor its losses are the same quantity as ours. "
+    "(Its baseline stands beside our nets of the same size; Elo 0 is the mean of its nets there.)"
 )
 
 
 @dataclass(frozen=True)
 class Row:
-    """One feature set; the names and their order are the columns of the CSV. None is not measured.
+    """What plays; the names and their order are the columns of the CSV. None is not measured.
 
     Attributes
     ----------
     feature_set : str
+    variant : str
+        Of an experiment that has some; otherwise the CSV has no such column.
     n_features, l1, l2 : int
         Sizes of the layers.
     seeds : int
         Nets trained from different seeds, over which all else is a mean.
     val_loss_mean, val_loss_sd : float
-        Validation loss after the last epoch, and its standard deviation over the seeds.
+        Validation loss after the last epoch, and its standard deviation over the seeds. Not of
+        variants that minimise something else than the anchor.
     elo, elo_error_games, elo_error_seeds : float
         At fixed nodes, in rating points relative to the anchor, see ``tournament.ratings``.
     elo_time, elo_time_error_games, elo_time_error_seeds : float
@@ -54,6 +59,7 @@ class Row:
     """
 
     feature_set: str
+    variant: str
     n_features: int
     l1: int
     l2: int
@@ -79,7 +85,8 @@ class Row:
     published_elo: float | None = None
 
 
-COLUMNS = tuple(field.name for field in fields(Row))
+WITH_VARIANT = tuple(field.name for field in fields(Row))
+COLUMNS = tuple(name for name in WITH_VARIANT if name != "variant")
 
 # Digits after the point; what isn't here is a whole number or a name.
 _DIGITS = {
@@ -103,7 +110,7 @@ _DIGITS = {
 
 @dataclass(frozen=True)
 class TrainedNet:
-    """What the stages left about one net."""
+    """What the stages left about one net; ``objective`` is what it minimised, as far as known."""
 
     feature_set: str
     n_features: int
@@ -115,6 +122,7 @@ class TrainedNet:
     quant_rms_cp: float
     quant_max_cp: float
     puzzle_accuracy: float | None
+    objective: dict[str, Any] | None
 
 
 def read_trained(net: Path) -> TrainedNet:
@@ -138,6 +146,8 @@ def read_trained(net: Path) -> TrainedNet:
             epochs = list(csv.DictReader(file))
         error = json.loads(verify.read_text())
         solved = json.loads(puzzles.read_text())["accuracy"] if puzzles.is_file() else None
+        record = history.with_name(f"{history.name}.json")
+        made = json.loads(record.read_text())["parameters"] if record.is_file() else {}
         return TrainedNet(
             header.feature_set,
             header.n_features,
@@ -149,6 +159,7 @@ def read_trained(net: Path) -> TrainedNet:
             float(error["rms_cp"]),
             float(error["max_cp"]),
             None if solved is None else float(solved),
+            made.get("objective"),
         )
     except OSError as problem:
         raise UserError(
@@ -156,39 +167,46 @@ def read_trained(net: Path) -> TrainedNet:
         ) from problem
     except (ValueError, KeyError, IndexError) as problem:
         raise UserError(
-            f"{history}, {verify} or {puzzles} is damaged ({problem!r}); delete them and run again"
+            f"{history}, its record, {verify} or {puzzles} is damaged ({problem!r}); delete them "
+            "and run again"
         ) from problem
 
 
 def build(
-    experiment: str, nets: Iterable[Path], pgn: Path, anchor: str, time_pgn: Path | None = None
+    experiment: str,
+    nets: Mapping[str, Path] | Iterable[Path],
+    pgn: Path,
+    anchor: str,
+    time_pgn: Path | None = None,
 ) -> list[Row]:
-    """The rows of an experiment, in the order in which its feature sets first occur in ``nets``.
+    """The rows of an experiment, in the order in which its players first occur in ``nets``.
 
     Parameters
     ----------
     experiment : str
         Its name; published results of an experiment of the same name stand beside ours.
-    nets : iterable of paths
-        Net files of every feature set and seed, each with its history and verification beside it.
+    nets : mapping of str to paths, or iterable of paths
+        Net files by player, ``FEATURE_SET#SEED`` or ``FEATURE_SET,VARIANT#SEED``, each with its
+        history and verification beside it; without names they are those of their feature sets.
     pgn : path
-        Games at fixed nodes, players named ``FEATURE_SET#SEED``.
+        Games at fixed nodes between these players.
     anchor : str
-        The feature set whose elo is 0.
+        The feature set whose elo is 0, with its variant.
     time_pgn : path, optional
         Games of the same players at fixed time.
 
     Raises
     ------
     UserError
-        A file is missing or damaged, or a set didn't play.
+        A file is missing or damaged, or a player didn't play.
     """
-    from nnuelab.tournament.ratings import feature_sets
+    from nnuelab.tournament.ratings import feature_sets, set_of
 
     trained: dict[str, list[TrainedNet]] = {}
-    for path in nets:
+    named = nets.items() if isinstance(nets, Mapping) else (("", path) for path in nets)
+    for player, path in named:
         net = read_trained(path)
-        trained.setdefault(net.feature_set, []).append(net)
+        trained.setdefault(set_of(player) or net.feature_set, []).append(net)
     ratings = feature_sets(pgn, anchor)
     timed = {} if time_pgn is None else feature_sets(time_pgn, anchor)
     for played, found in ((pgn, ratings), (time_pgn, timed)):
@@ -196,20 +214,25 @@ def build(
             told = ", ".join(absent)
             raise UserError(f"{played}: no net of {told} played; play the tournament again")
     speed = {} if time_pgn is None else _speeds(time_pgn)
+    minimised = trained[anchor][0].objective if anchor in trained else None
     rows = []
     for name, group in trained.items():
-        losses = [net.val_loss for net in group]
+        first = group[0]
+        comparable = all(net.objective == minimised for net in group)
+        losses = [net.val_loss for net in group] if comparable else []
         rating, at_time = ratings[name], timed.get(name)
         solved = [net.puzzle_accuracy for net in group if net.puzzle_accuracy is not None]
-        loss, elo = published().get((experiment, name), (None, None))
+        variant = name.removeprefix(first.feature_set).removeprefix(",")
+        loss, elo = _published(experiment, first, variant)
         rows.append(
             Row(
-                feature_set=name,
-                n_features=group[0].n_features,
-                l1=group[0].l1,
-                l2=group[0].l2,
+                feature_set=first.feature_set,
+                variant=variant,
+                n_features=first.n_features,
+                l1=first.l1,
+                l2=first.l2,
                 seeds=len(group),
-                val_loss_mean=fmean(losses),
+                val_loss_mean=fmean(losses) if losses else None,
                 val_loss_sd=stdev(losses) if len(losses) > 1 else None,
                 elo=rating.elo,
                 elo_error_games=rating.elo_error_games,
@@ -230,6 +253,16 @@ def build(
     return rows
 
 
+def entry(row: Mapping[str, str]) -> str:
+    """What plays in a row of text: ``SET``, or ``SET,VARIANT``.
+
+    >>> entry({"feature_set": "ALL", "variant": "pqr"}), entry({"feature_set": "H+V"})
+    ('ALL,pqr', 'H+V')
+    """
+    variant = row.get("variant")
+    return f"{row['feature_set']},{variant}" if variant else row["feature_set"]
+
+
 def _speeds(pgn: Path) -> dict[str, float]:
     """Nodes per second of each feature set, all its nets together."""
     from nnuelab.tournament.ratings import set_of
@@ -242,14 +275,32 @@ def _speeds(pgn: Path) -> dict[str, float]:
     return {name: nodes / seconds for name, (nodes, seconds) in total.items()}
 
 
+def _published(experiment: str, net: TrainedNet, variant: str) -> tuple[float | None, float | None]:
+    """Validation loss and elo of the study for a net's row: by size where it tried several."""
+    found = [row for row in published() if (row[0], row[1]) == (experiment, net.feature_set)]
+    if any(row[2] for row in found):
+        found = [row for row in found if row[2] == variant]
+    elif len(found) > 1:
+        found = [row for row in found if row[3:5] == (net.l1, net.l2)]
+    return found[0][5:] if found else (None, None)
+
+
 @lru_cache
-def published() -> dict[tuple[str, str], tuple[float, float]]:
-    """(validation loss, elo) of the study by (experiment, feature set), all nets 512/32."""
+def published() -> list[tuple[str, str, str, int, int, float | None, float]]:
+    """Of the study: experiment, feature set, variant, sizes, validation loss (if printed), elo."""
     with open(PUBLISHED, newline="") as file:
-        return {
-            (row["experiment"], row["feature_set"]): (float(row["val_loss"]), float(row["elo"]))
+        return [
+            (
+                row["experiment"],
+                row["feature_set"],
+                row["variant"],
+                int(row["l1"]),
+                int(row["l2"]),
+                float(row["val_loss"]) if row["val_loss"] else None,
+                float(row["elo"]),
+            )
             for row in csv.DictReader(file)
-        }
+        ]
 
 
 def cell(name: str, value: object) -> str:
@@ -265,13 +316,14 @@ def cell(name: str, value: object) -> str:
 
 def cells(row: Row) -> dict[str, str]:
     """A row as text by column; empty where nothing was measured."""
-    return {name: cell(name, getattr(row, name)) for name in COLUMNS}
+    return {name: cell(name, getattr(row, name)) for name in WITH_VARIANT}
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """The table as CSV, with the columns of `Row`."""
+    """The table as CSV, with the columns of `Row`; without variants there is no such column."""
+    columns = WITH_VARIANT if any(row.variant for row in rows) else COLUMNS
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(cells(row) for row in rows)
     return text.getvalue()
@@ -291,8 +343,9 @@ def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
         f"Elo: at fixed nodes per move{_and_time(text)}, relative to {anchor}, in Ordo's points (x "
         "0.9913 = logistic Elo). Errors are half the 95 % interval: *games* if these very nets "
         "played again, *seeds* if the nets were trained again, too (blank with one seed). "
-        "Validation loss: mean \u00b1 standard deviation over the seeds. Puzzles: share of right "
-        "moves. Quantization: integer less float evaluation.",
+        "Validation loss: mean \u00b1 standard deviation over the seeds"
+        f"{_other_losses(text)}. Puzzles: share of right moves. Quantization: integer less float "
+        "evaluation.",
         *(["", PUBLISHED_NOTE] if has_published(text) else []),
     ]
     return "\n".join(lines) + "\n"
@@ -303,6 +356,12 @@ def _and_time(table: Sequence[Mapping[str, str]]) -> str:
     return " (what a set knows) and at fixed time (what it knows per second)" if timed else ""
 
 
+def _other_losses(table: Sequence[Mapping[str, str]]) -> str:
+    """Said where a variant has none."""
+    missing = any(not row["val_loss_mean"] for row in table)
+    return " (none where another loss was minimised)" if missing else ""
+
+
 def has_published(table: Sequence[Mapping[str, str]]) -> bool:
     """Whether the study's numbers stand in rows of text."""
     return any(row["published_elo"] for row in table)
@@ -311,6 +370,7 @@ def has_published(table: Sequence[Mapping[str, str]]) -> bool:
 # Title, value, what stands behind it as its error, and whether a terminal has room for it.
 _READABLE = (
     ("feature set", "feature_set", None, True),
+    ("variant", "variant", None, True),
     ("features", "n_features", None, True),
     ("L1", "l1", None, False),
     ("L2", "l2", None, False),
@@ -344,7 +404,7 @@ def readable(
     shown = [
         (title, name, error)
         for title, name, error, needed in _READABLE
-        if any(row[name] for row in table) and (needed or not narrow)
+        if any(row.get(name) for row in table) and (needed or not narrow)
     ]
     body = [
         [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nnuelab.report.table import entry
+
 Row = Mapping[str, str]
 
 
@@ -20,32 +22,30 @@ def summary(rows: Sequence[Row], anchor: str) -> list[str]:
     if not rated:
         return ["No set has a rating yet."]
     if len(rated) == 1:
-        return [f"{rated[0]['feature_set']} is alone: there is nothing to compare it with."]
+        return [f"{entry(rated[0])} is alone: there is nothing to compare it with."]
     said = []
     best, second = rated[0], rated[1]
-    if best["feature_set"] == anchor:
+    if entry(best) == anchor:
         said.append(
-            f"{anchor}, the anchor, is the strongest; {second['feature_set']} comes next, "
+            f"{anchor}, the anchor, is the strongest; {entry(second)} comes next, "
             f"{_elo(second)} points. {_sure(second, anchor)}"
         )
     else:
         said.append(
-            f"{best['feature_set']} is the strongest: {_elo(best)} points relative to {anchor}, "
-            f"{_errors(best)}. {_sure(best, anchor)} The next, {second['feature_set']}, is "
+            f"{entry(best)} is the strongest: {_elo(best)} points relative to {anchor}, "
+            f"{_errors(best)}. {_sure(best, anchor)} The next, {entry(second)}, is "
             f"{float(best['elo']) - float(second['elo']):.1f} points behind it."
         )
     worst = rated[-1]
-    if worst["feature_set"] not in (anchor, best["feature_set"], second["feature_set"]):
-        said.append(
-            f"The weakest is {worst['feature_set']} at {_elo(worst)}. {_sure(worst, anchor)}"
-        )
+    if entry(worst) not in (anchor, entry(best), entry(second)):
+        said.append(f"The weakest is {entry(worst)} at {_elo(worst)}. {_sure(worst, anchor)}")
     losses = [row for row in rows if number(row, "val_loss_mean") is not None]
     if losses:
         least = min(losses, key=lambda row: float(row["val_loss_mean"]))
         also = ", the strongest one" if least is best else ""
         said.append(
             f"The smallest validation loss, {least['val_loss_mean']}, is that of "
-            f"{least['feature_set']}{also}."
+            f"{entry(least)}{also}."
         )
     said.append(_time(rated, anchor))
     return [sentence for sentence in said if sentence]
@@ -89,10 +89,10 @@ def _time(rated: Sequence[Row], anchor: str) -> str:
     if not timed:
         return "Games at a fixed time per move, where speed counts, too, were not played."
     best = timed[0]
-    if best["feature_set"] == anchor:
+    if entry(best) == anchor:
         return f"At a fixed time per move {anchor} is the strongest."
     return (
-        f"At a fixed time per move {best['feature_set']} is the strongest: "
+        f"At a fixed time per move {entry(best)} is the strongest: "
         f"{_elo(best, 'elo_time')}, {_errors(best, 'elo_time')}. "
         f"{_sure(best, anchor, 'elo_time')}"
     )

@@ -1,0 +1,195 @@
+"""What an experiment comes to: which nets play, how each is trained, where each lies."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from nnuelab.params.models import (
+    Experiment,
+    Params,
+    Quantize,
+    Section,
+    Tournament,
+    Train,
+    folder_of,
+    given,
+)
+
+Kind = TypeVar("Kind", bound=Section)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A feature set as one variant trains it; with each seed it is a player.
+
+    Attributes
+    ----------
+    name : str
+        ``SET`` or ``SET,VARIANT``: the player without ``#SEED``.
+    feature_set : str
+    folder : str
+        Below results/nets. Nets that are trained as the sections say are shared by all experiments.
+    train : Train
+    quantize : Quantize
+    start : str or None
+        The checkpoint that it begins with, ``{seed}`` in it.
+    """
+
+    name: str
+    feature_set: str
+    folder: str
+    train: Train
+    quantize: Quantize
+    start: str | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment with the settings that it shares with others filled in."""
+
+    entries: list[Entry]
+    seeds: list[int]
+    anchor: str
+    tournament: Tournament
+
+    @property
+    def players(self) -> dict[str, str]:
+        """Folder of the net of each player, ``NAME#SEED``, below results/nets."""
+        return {
+            f"{entry.name}#{seed}": f"{entry.folder}/{seed}"
+            for entry in self.entries
+            for seed in self.seeds
+        }
+
+
+def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
+    """The plan of each experiment; what is wrong with one is added to ``mistakes``."""
+    told = [] if mistakes is None else mistakes
+    found = {}
+    meanings: dict[str, tuple[str, _Variant]] = {}
+    for name, experiment in params.experiments.items():
+        path = f"experiments.{name}"
+        variants = _variants(path, experiment, params, told)
+        for variant, meant in variants.items():
+            first, known = meanings.setdefault(variant, (path, meant))
+            if known != meant:
+                told.append(
+                    f"{path}.variants.{variant}: means other settings than in {first}; give it "
+                    "another name"
+                )
+        entries = [
+            meant.entry(params, feature_set, variant, variants)
+            for feature_set in experiment.feature_sets
+            for variant, meant in variants.items()
+        ]
+        tournament = params.tournament
+        try:
+            tournament = _overridden(tournament, given(experiment.tournament))
+        except ValidationError as error:
+            told += _lines(f"{path}.tournament", error)
+        found[name] = Plan(entries, experiment.seeds, experiment.anchor, tournament)
+        told += _nonsense(path, experiment, found[name])
+    return found
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """Settings of a variant; ``begins_with`` is another one, whose checkpoint it starts from."""
+
+    train: Train
+    quantize: Quantize
+    begins_with: str | None = None
+
+    def folder(self, params: Params, feature_set: str, name: str) -> str:
+        if (self.train, self.quantize) == (params.train, params.quantize):
+            return folder_of(feature_set)
+        return f"{folder_of(feature_set)},{folder_of(name)}"
+
+    def entry(
+        self, params: Params, feature_set: str, name: str, others: Mapping[str, _Variant]
+    ) -> Entry:
+        if self.begins_with is not None and self.begins_with in others:
+            folder = others[self.begins_with].folder(params, feature_set, self.begins_with)
+            start: str | None = f"results/nets/{folder}/{{seed}}/checkpoint.pt"
+        else:
+            start = self.train.from_ and self.train.from_.replace("{name}", folder_of(feature_set))
+        return Entry(
+            f"{feature_set},{name}" if name else feature_set,
+            feature_set,
+            self.folder(params, feature_set, name),
+            self.train,
+            self.quantize,
+            start,
+        )
+
+
+def _variants(
+    path: str, experiment: Experiment, params: Params, mistakes: list[str]
+) -> dict[str, _Variant]:
+    """What the variants of an experiment mean, by name."""
+    found: dict[str, _Variant] = {}
+    for name, changed in experiment.overrides.items():
+        place = f"{path}.variants.{name}" if experiment.variants else f"{path}.grid"
+        start = changed.get("from")
+        # A checkpoint is a file, whose name has a suffix or a folder.
+        named = start if start and start.isidentifier() else None
+        if named and named not in experiment.variants:
+            mistakes.append(
+                f"{place}.from: {named} is no variant of this experiment and no file of a "
+                f"checkpoint{_nearest(named, experiment.variants)}"
+            )
+        try:
+            train = _overridden(params.train, changed)
+            found[name] = _Variant(train, _overridden(params.quantize, changed), named)
+        except ValidationError as error:
+            mistakes += _lines(place, error)
+    mistakes += _circles(path, found)
+    return found
+
+
+def _circles(path: str, variants: Mapping[str, _Variant]) -> Iterable[str]:
+    """Variants that begin with each other, each circle once."""
+    done: set[str] = set()
+    for first in variants:
+        way = [first]
+        while (name := variants[way[-1]].begins_with) and name in variants and name not in way:
+            way.append(name)
+        if name and name in way and not done & set(way):
+            circle = [*way[way.index(name) :], name]
+            yield f"{path}.variants.{name}.from: goes in a circle: {' from '.join(circle)}"
+        done |= set(way)
+
+
+def _nonsense(path: str, experiment: Experiment, plan: Plan) -> Iterable[str]:
+    """Plans that can't be played or rated."""
+    names = list(dict.fromkeys(entry.name for entry in plan.entries))
+    if plan.anchor not in names:
+        kind = "variants" if experiment.variants or given(experiment.grid) else "feature sets"
+        yield f"{path}.anchor: {plan.anchor} is none of the {kind}: {'; '.join(names)}"
+    if len(plan.players) == 1:
+        yield (
+            f"{path}: one feature set with one seed is a single player; a tournament needs two: "
+            "add a feature set, a seed or a variant"
+        )
+
+
+def _overridden(section: Kind, changed: Mapping[str, Any]) -> Kind:
+    """A section with some of its settings changed; others are left alone."""
+    values = section.model_dump(by_alias=True)
+    mine = {key: value for key, value in changed.items() if key in values}
+    return type(section).model_validate({**values, **mine})
+
+
+def _lines(path: str, error: ValidationError) -> list[str]:
+    """Settings that are right alone and wrong together."""
+    return [f"{path}: {mistake['msg'].removeprefix('Value error, ')}" for mistake in error.errors()]
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(names), 1)
+    return f"; did you mean {near[0]}?" if near else ""
