@@ -8,9 +8,11 @@ from snakemake.exceptions import WorkflowError
 from nnuelab.artifacts import PACKAGE, code_hash
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
-from nnuelab.params import check_files, folder_of, options, plans, validate
+from nnuelab.params import check_files, check_names, folder_of
+from nnuelab.params import options, plans, validate
 
 try:
+    check_names(workflow.configfiles)
     # Exports NNUELAB_BLOCKS, too, which every job inherits.
     settings = validate(config, "params.yaml and overlays")
     check_files(settings, "params.yaml and overlays")

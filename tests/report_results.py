@@ -49,6 +49,40 @@ def make(root: Path) -> Path:
     return folder
 
 
+def make_variants(
+    root: Path, experiment: str, sizes: dict[str, tuple[int, int]], anchor: str, **objectives: dict
+) -> Path:
+    """Fills ``root/results`` with variants of ALL with two seeds each, their games and their table.
+
+    ``sizes`` is of the two layers, by variant; ``objectives`` what else than scores one minimised.
+    """
+    folder = root / "results"
+    rng = np.random.default_rng(8)
+    _dataset(folder / "data" / "validation.npy", random.Random(8))
+    nets = {}
+    for variant, (l1, l2) in sizes.items():
+        for seed in SEEDS:
+            place = folder / "nets" / f"ALL,{variant}" / str(seed)
+            net = _net(place, "ALL", seed, rng, l1, l2)
+            nets[f"ALL,{variant}#{seed}"] = net
+            objective = objectives.get(variant, {"exponent": 2.6})
+            history = net.with_name("history.csv")
+            _record(history, root, [], {"l1": l1, "objective": objective})
+    pgn = folder / "tournament" / f"{experiment}.pgn"
+    _games(pgn, list(nets), random.Random(9), 600)
+    rated = pgn.with_name(f"{experiment}_ratings.csv")
+    rated.write_text(ratings.to_csv(ratings.rate(pgn)))
+    csv = folder / f"{experiment}_table.csv"
+    csv.write_text(table.to_csv(table.build(experiment, nets, pgn, anchor)))
+    made = artifacts.provenance(
+        csv, inputs=nets, parameters={"experiment": experiment, "anchor": anchor}
+    )
+    for source in made["inputs"].values():
+        source["path"] = str(Path(source["path"]).relative_to(root))
+    artifacts.write_json(csv.with_name(f"{csv.name}.json"), made)
+    return folder
+
+
 def _record(path: Path, root: Path, inputs: list[Path], parameters: dict) -> None:
     record = artifacts.provenance(
         path, inputs={str(p): p for p in inputs}, parameters=parameters, module="report.table"
@@ -60,15 +94,17 @@ def _record(path: Path, root: Path, inputs: list[Path], parameters: dict) -> Non
     artifacts.write_json(path.with_name(path.name + ".json"), record)
 
 
-def _net(folder: Path, name: str, seed: int, rng: np.random.Generator) -> Path:
+def _net(
+    folder: Path, name: str, seed: int, rng: np.random.Generator, l1: int = 16, l2: int = 8
+) -> Path:
     folder.mkdir(parents=True)
     net = Net(
         name,
-        rng.integers(-40, 40, (features.parse(name).size, 16)).astype("<i2"),
-        np.full(16, 60, "<i2"),
-        rng.integers(-60, 60, (8, 32)).astype("<i1"),
-        np.zeros(8, "<i4"),
-        rng.integers(-90, 90, 8).astype("<i2"),
+        rng.integers(-40, 40, (features.parse(name).size, l1)).astype("<i2"),
+        np.full(l1, 60, "<i2"),
+        rng.integers(-60, 60, (l2, 2 * l1)).astype("<i1"),
+        np.zeros(l2, "<i4"),
+        rng.integers(-90, 90, l2).astype("<i2"),
         np.zeros(1, "<i4"),
     )
     net.w1[:, 3], net.b1[3] = -1, -500  # a dead neuron
@@ -108,10 +144,10 @@ def _dataset(path: Path, rng: random.Random) -> None:
     artifacts.provenance(path, module="data.labels")
 
 
-def _games(path: Path, players: list[str], rng: random.Random) -> None:
+def _games(path: Path, players: list[str], rng: random.Random, count: int = 72) -> None:
     path.parent.mkdir(parents=True)
     with open(path, "w") as file:
-        for number in range(72):
+        for number in range(count):
             white, black = rng.sample(players, 2)
             game = chess.pgn.Game()
             game.setup(_opening(rng))

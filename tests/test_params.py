@@ -171,6 +171,15 @@ def test_variants_that_make_no_sense_are_one_line_each(settings, name, change, t
     assert told in line
 
 
+def test_two_variants_of_one_name_are_told_with_their_line(tmp_path):
+    text = (ROOT / "params.yaml").read_text()
+    file = tmp_path / "params.yaml"
+    file.write_text(text.replace("      scores: {}\n", "      scores: {}\n      pqr: {l1: 8}\n"))
+    for read in (params.read, lambda path: params.check_names([path])):
+        with pytest.raises(UserError, match=r"params.yaml, line \d+: pqr stands there twice"):
+            read(file)
+
+
 def test_variants_change_what_they_name_and_share_the_rest(settings):
     checked = params.validate(settings)
     plans = params.plans(checked)

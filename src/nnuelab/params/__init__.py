@@ -15,7 +15,7 @@ from typing import Any
 from nnuelab.params.experiments import Entry, Plan, plans
 from nnuelab.params.files import check_files
 from nnuelab.params.models import Params, Section, folder_of
-from nnuelab.params.reading import FILE, ParamsError, merge, read, validate
+from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
 
 __all__ = [
     "FILE",
@@ -25,6 +25,7 @@ __all__ = [
     "Plan",
     "Section",
     "check_files",
+    "check_names",
     "folder_of",
     "merge",
     "options",

@@ -45,15 +45,40 @@ def read(path: Path | str = FILE, overlays: Iterable[Path | str] = ()) -> Params
     return validate(merged, " + ".join(str(place) for place in (path, *overlays)))
 
 
+class _Once(yaml.SafeLoader):
+    """YAML whose mappings name nothing twice: the last would win, and the first be lost."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                text = f"{key.value} stands there twice; give each a name of its own"
+                raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def check_names(paths: Iterable[Path | str]) -> None:
+    """Checks that files of settings name nothing twice, for readers that don't look.
+
+    Raises
+    ------
+    UserError
+        With the line.
+    """
+    for path in paths:
+        _load(Path(path))
+
+
 def _load(path: Path) -> dict[str, Any]:
     try:
-        value = yaml.safe_load(path.read_text())
+        value = yaml.load(path.read_text(), _Once)
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}") from error
     except yaml.YAMLError as error:
         place = getattr(error, "problem_mark", None)
         where = f", line {place.line + 1}" if place else ""
-        raise UserError(f"{path}{where}: no YAML: {getattr(error, 'problem', error)}") from error
+        raise UserError(f"{path}{where}: {getattr(error, 'problem', error)}") from error
     if not isinstance(value, dict):
         raise UserError(f"{path}: expected sections (data: ..., train: ...), found none")
     return value

@@ -18,6 +18,7 @@ from nnuelab import __version__, data
 from nnuelab.errors import UserError
 from nnuelab.report import explorer, games, grids, plots, results, table, weights, words
 from nnuelab.report.grids import Grid
+from nnuelab.report.heat_maps import heat_maps
 from nnuelab.report.neurons import POSITIONS, Activity, activity
 from nnuelab.report.plots import Figure
 from nnuelab.report.results import Experiment, NetFiles, Results
@@ -136,11 +137,11 @@ class _Builder:
         section.note = table.PUBLISHED_NOTE if table.has_published(rows) else ""
         sets = [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), self._pareto(rows)]
-        drawn += [plots.grid(rows, "elo", "Elo"), plots.grid(rows, "val_loss_mean", "Loss")]
-        drawn.append(plots.loss_and_elo(rows))
-        for make in (plots.losses, plots.errors):
-            with _told(section.problems):
-                drawn.append(make(nets, sets))
+        drawn += [*heat_maps(rows), plots.loss_and_elo(rows)]
+        with _told(section.problems):
+            drawn += plots.losses(nets, sets)
+        with _told(section.problems):
+            drawn.append(plots.errors(nets, sets))
         section.figures = [figure for figure in drawn if figure is not None]
         if not any(row["nps_ratio"] for row in rows):
             section.problems.append(

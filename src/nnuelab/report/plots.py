@@ -120,8 +120,21 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
     )
 
 
-def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
-    """Validation loss over epochs, a line for each seed."""
+def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> list[Figure]:
+    """Validation loss over epochs, a line for each seed; a plot for each objective."""
+    groups: dict[str, list[NetFiles]] = {}
+    for net in nets:
+        if net.history:
+            groups.setdefault(repr(net.objective), []).append(net)
+    found = []
+    for place, group in enumerate(groups.values()):
+        names = [name for name in sets if any(net.entry == name for net in group)]
+        whose = f" of {', '.join(names)}" if len(groups) > 1 else ""
+        found.append(_losses(f"loss-{place}" if place else "loss", whose, group, sets))
+    return found
+
+
+def _losses(name: str, whose: str, nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure:
     values = [
         {
             "set": net.entry,
@@ -133,8 +146,6 @@ def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
         for net in nets
         for row in net.history
     ]
-    if not values:
-        return None
     chart = (
         alt.Chart(alt.Data(values=values))
         .mark_line(point=True)
@@ -154,9 +165,10 @@ def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
         .add_params(_zoom())
     )
     return figure(
-        "loss",
-        "Validation loss over epochs",
-        "One line for each net; dashes tell the seeds.",
+        name,
+        f"Validation loss over epochs{whose}",
+        "One line for each net; dashes tell the seeds."
+        + (" Losses of other plots are other quantities." if whose else ""),
         chart,
     )
 
@@ -281,32 +293,6 @@ def pareto(
     )
     chart = alt.layer(line, dots.add_params(_zoom()))
     return figure("pareto", f"Elo against {cost}", caption, chart)
-
-
-def grid(rows: Sequence[Row], column: str, title: str) -> Figure | None:
-    """A heat map over the sizes of the layers; None where all nets have one size."""
-    values: list[dict[str, Any]] = [
-        {"set": entry(row), "l1": int(row["l1"]), "l2": int(row["l2"]), "value": value}
-        for row in rows
-        if (value := number(row, column)) is not None
-    ]
-    if len({(v["l1"], v["l2"]) for v in values}) < 2:
-        return None
-    base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("l1:O").title("neurons of an accumulator"),
-        y=alt.Y("l2:O").title("neurons of the second layer").sort("descending"),
-    )
-    cells = base.mark_rect().encode(
-        color=alt.Color("value:Q").title(title).scale(scheme="viridis"),
-        tooltip=["set:N", "l1:O", "l2:O", alt.Tooltip("value:Q", title=title)],
-    )
-    spread = [v["value"] for v in values]
-    middle = (min(spread) + max(spread)) / 2
-    text = base.mark_text().encode(
-        text=alt.Text("value:Q", format=".5~g"),
-        color=alt.condition(f"datum.value > {middle}", alt.value("black"), alt.value("white")),
-    )
-    return figure(f"grid-{column}", f"{title} by size", "One cell for each net.", cells + text)
 
 
 def updates(rows: Sequence[Row]) -> Figure | None:

@@ -1,0 +1,134 @@
+"""Experiments with variants and grids: their tables, plots and words."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from nnuelab.cli import page as _page  # noqa: F401 (registers them)
+from nnuelab.cli import report as _commands  # noqa: F401
+from nnuelab.cli.app import app
+from nnuelab.report import plots, results, table
+from nnuelab.report.heat_maps import MEASURED, heat_maps
+from tests import report_results
+
+METHODS = {"scores": (16, 8), "pqr": (16, 8)}
+SIZES = {"l1-256,l2-32": (256, 32), "l1-16,l2-32": (16, 32), "l1-256,l2-8": (256, 8),
+         "l1-16,l2-8": (16, 8)}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def methods(tmp_path_factory):
+    root = tmp_path_factory.mktemp("methods")
+    return report_results.make_variants(root, "pqr", METHODS, "ALL,scores", pqr={"kappa": 1})
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    root = tmp_path_factory.mktemp("grid")
+    return report_results.make_variants(root, "baseline", SIZES, "ALL,l1-256,l2-32")
+
+
+def rows(folder, experiment):
+    return results.read_csv(folder / f"{experiment}_table.csv")
+
+
+def test_a_variant_is_a_row_of_its_own(methods):
+    first, second = rows(methods, "pqr")
+    assert list(first)[:2] == ["feature_set", "variant"]
+    assert [table.entry(row) for row in (first, second)] == ["ALL,scores", "ALL,pqr"]
+    assert (first["elo"], first["seeds"], second["seeds"]) == ("0.0", "2", "2")
+    assert second["elo"] != "0.0"
+    assert float(second["elo_error_seeds"]) > 0
+    assert (first["published_elo"], second["published_elo"]) == ("0.0", "-235.0")
+
+
+def test_a_loss_of_another_kind_is_no_validation_loss(methods):
+    first, second = rows(methods, "pqr")
+    assert first["val_loss_mean"]
+    assert second["val_loss_mean"] == second["val_loss_sd"] == ""
+
+
+def test_published_sizes_stand_beside_the_same_sizes(grid):
+    found = {row["variant"]: row["published_elo"] for row in rows(grid, "baseline")}
+    assert found == {"l1-256,l2-32": "86.3"} | dict.fromkeys(list(SIZES)[1:], "")
+
+
+def test_the_command_takes_the_players_of_the_tournament(methods, tmp_path):
+    nets = [
+        f"ALL,{variant}#{seed}={methods}/nets/ALL,{variant}/{seed}/net.nnue"
+        for variant in METHODS
+        for seed in (1, 2)
+    ]
+    out = tmp_path / "t.csv"
+    call = ["table", *nets, "--experiment", "pqr", "--anchor", "ALL,scores",
+            "--pgn", str(methods / "tournament/pqr.pgn"), "--csv", str(out),
+            "--markdown", str(tmp_path / "t.md")]  # fmt: skip
+    assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
+    assert out.read_text() == (methods / "pqr_table.csv").read_text()
+    assert "| ALL | pqr |" in (tmp_path / "t.md").read_text()
+    assert "none where another loss was minimised" in (tmp_path / "t.md").read_text()
+    inputs = json.loads((tmp_path / "t.csv.json").read_text())["inputs"]
+    assert inputs["ALL,pqr#1"]["path"].endswith("nets/ALL,pqr/1/net.nnue")
+    twice = [*call, nets[0]]
+    assert "two nets have one name" in CliRunner().invoke(app, twice).stderr
+
+
+def test_heat_maps_hold_the_numbers_of_the_table(grid):
+    found = rows(grid, "baseline")
+    drawn = {figure.name: figure.spec for figure in heat_maps(found)}
+    assert list(drawn) == ["grid-0-elo", "grid-0-val_loss_mean"]  # no games at fixed time
+    for name, spec in drawn.items():
+        column = name.removeprefix("grid-0-")
+        assert column in MEASURED
+        (values,) = spec["datasets"].values() if "datasets" in spec else [spec["data"]["values"]]
+        cells = {(value["l1"], value["l2"]): value["value"] for value in values}
+        assert cells == {(int(r["l1"]), int(r["l2"])): float(r[column]) for r in found}
+
+
+def test_what_is_no_grid_of_two_settings_has_no_heat_map(methods, grid):
+    assert heat_maps(rows(methods, "pqr")) == []
+    plain = [{**row, "variant": ""} for row in rows(grid, "baseline")]
+    assert heat_maps(plain) == []
+    one = [{**row, "variant": row["variant"].partition(",")[0]} for row in rows(grid, "baseline")]
+    assert heat_maps(one) == []
+
+
+def test_losses_of_two_kinds_are_two_plots(methods, grid):
+    def drawn(folder, experiment):
+        nets = results.gather(folder, [experiment]).experiments[0].nets
+        assert len(nets) == 2 * len(rows(folder, experiment))
+        return plots.losses(nets, list(dict.fromkeys(net.entry for net in nets)))
+
+    titles = [figure.title for figure in drawn(methods, "pqr")]
+    assert titles == [f"Validation loss over epochs of ALL,{name}" for name in METHODS]
+    (one,) = drawn(grid, "baseline")
+    assert one.title == "Validation loss over epochs"
+
+
+@pytest.mark.parametrize("experiment", ["pqr", "baseline"])
+def test_the_page_shows_every_variant(request, experiment, tmp_path):
+    folder = request.getfixturevalue("methods" if experiment == "pqr" else "grid")
+    path = tmp_path / "report.html"
+    call = ["report", experiment, "--results", str(folder), "--output", str(path)]
+    assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
+    page = path.read_text()
+    variants = METHODS if experiment == "pqr" else SIZES
+    for variant in variants:
+        assert f"ALL,{variant}#1" in page  # in the ratings
+        assert f">{variant}<" in page  # in the table
+    assert ("grid-0-elo" in page) == (experiment == "baseline")
+
+
+def test_inspect_and_diff_know_variants(methods):
+    path = str(methods / "pqr_table.csv")
+    shown = json.loads(CliRunner().invoke(app, ["inspect", path, "--json"]).stdout)
+    assert shown["kind"] == "table"
+    assert (shown["feature_sets"], shown["variants"]) == (1, 2)
+    told = json.loads(CliRunner().invoke(app, ["diff", path, path, "--json"]).stdout)
+    assert told["sets"] == "2 and 2"
+    with open(path, newline="") as file:
+        assert len(list(csv.DictReader(file))) == 2
