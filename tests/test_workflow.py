@@ -113,7 +113,10 @@ def folder(tmp_path_factory):
     path = project(tmp_path_factory.mktemp("project"))
     settings = yaml.safe_load((path / "params.yaml").read_text())
     merge(settings, yaml.safe_load((path / "config/tiny.yaml").read_text()))
-    settings["experiments"]["axis"]["feature_sets"] = ["ALL", "H*WING"]
+    experiments = settings["experiments"]
+    experiments["axis"]["feature_sets"] = ["ALL", "H*WING"]
+    variants = experiments["pqr"]["variants"]
+    experiments["pqr"]["variants"] = {name: variants[name] for name in ("scores", "tuned")}
     settings["blocks"] = ["wing.py"]
     (path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
     (path / "wing.py").write_text(BLOCK)
@@ -282,17 +285,29 @@ def test_dvc_and_snakemake_do_no_job_twice(folder, tmp_path):
     assert clone.would_run("results/axis_table.csv") == {}
 
 
-def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
-    """DVC records it, too, so that a clone that has pulled has nothing to do."""
-    told = folder.run("snakemake", "results/mobility_table.csv")
+def test_other_experiments_train_only_what_is_new(folder, tmp_path):
+    """DVC records them, too, so that a clone that has pulled has nothing to do."""
+    tables = ["results/mobility_table.csv", "results/pqr_table.csv"]
+    told = folder.run("snakemake", *tables)
     assert ran(told) == {*NETS, *GAMES}
-    assert re.findall(r"Training (\S+), seed", told) == ["ALL+MC"]
-    with open(folder.path / "results/mobility_table.csv", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["feature_set"] for row in rows] == ["ALL", "ALL+MC"]
-    assert rows[1]["published_elo"] == "-280.9"
-    missing = {"pairwise", "beyond"}
-    assert folder.would_run("all_experiments")["table"] == len(missing)
+    trained = re.findall(r"Training (\S+), seed", told)
+    assert sorted(trained) == ["ALL+MC", "ALL,tuned"]
+    found = []
+    for table in tables:
+        with open(folder.path / table, newline="") as file:
+            found.append(list(csv.DictReader(file)))
+    mobility, pqr = found
+    assert [row["feature_set"] for row in mobility] == ["ALL", "ALL+MC"]
+    assert mobility[1]["published_elo"] == "-280.9"
+    assert [row["variant"] for row in pqr] == ["scores", "tuned"]
+    assert pqr[1]["val_loss_mean"] == ""
+    assert all(row["elo"] and row["elo_time"] for row in pqr)
+    record = folder.path / "results/nets/ALL,tuned/1/checkpoint.pt.json"
+    begun = json.loads(record.read_text())["inputs"]["from"]["path"]
+    assert begun == "results/nets/ALL/1/checkpoint.pt"
+
+    others = yaml.safe_load((folder.path / "params.yaml").read_text())["experiments"].keys()
+    assert folder.would_run("all_experiments")["table"] == len(others - {"axis", "mobility", "pqr"})
     assert folder.would_run() == {}
 
     assert ran(folder.run("dvc", "repro")) == set()
@@ -301,7 +316,7 @@ def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
     folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
     clone = Folder(tmp_path / "clone")
     clone.run("dvc", "pull")
-    assert clone.would_run("results/mobility_table.csv") == {}
+    assert clone.would_run(*tables) == {}
 
 
 def test_one_yardstick_is_enough(folder):
