@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import pkgutil
 import re
 import shlex
 import signal
@@ -17,6 +15,7 @@ from typing import Any
 import pytest
 import typer
 
+from nnuelab.cli.__main__ import application
 from nnuelab.cli.app import Blocks
 
 COMMAND = [sys.executable, "-m", "nnuelab.cli"]
@@ -51,11 +50,6 @@ def told(done: subprocess.CompletedProcess[str]) -> str:
 
 def registered() -> dict[str, Any]:
     """The function of every command, by what is typed to call it."""
-    import nnuelab.cli
-    from nnuelab.cli.app import app
-
-    for module in pkgutil.iter_modules(nnuelab.cli.__path__):
-        importlib.import_module(f"nnuelab.cli.{module.name}")
 
     def walk(application: typer.Typer, before: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -68,7 +62,7 @@ def registered() -> dict[str, Any]:
             found |= walk(group.typer_instance, f"{before} {group.name}")
         return found
 
-    return walk(app, "nnuelab")
+    return walk(application(), "nnuelab")
 
 
 def test_help_shows_an_example_of_every_command() -> None:

@@ -23,7 +23,7 @@ case "$*" in
     rm -rf .venv
     mkdir -p .venv/bin
     echo "version = 3.12.1" > .venv/pyvenv.cfg
-    for name in python snakemake nnuelab uv; do cp "$0" ".venv/bin/$name"; done ;;
+    for name in python snakemake sphinx-build nnuelab uv; do cp "$0" ".venv/bin/$name"; done ;;
 *"$FAKE_BROKEN"*) echo "no network" >&2; exit 1 ;;
 *"$FAKE_KILL"*) kill -9 $PPID ;;
 esac
@@ -146,6 +146,15 @@ def test_alone_it_makes_the_table_and_prints_it(clone):
         "snakemake results/axis_table.csv",
         "nnuelab inspect results/axis_table.csv",
     ]
+
+
+def test_docs_are_built_after_setup_and_their_place_is_told(clone):
+    status, said, calls = run(clone, "--docs")
+    assert status == 0
+    assert said[-1] == "run: made docs/_build/index.html"
+    assert calls[-1].startswith("sphinx-build")
+    assert "--fail-on-warning" in calls[-1]
+    assert run(clone, "--docs", FAKE_BROKEN="docs/_build")[0] != 0
 
 
 def test_no_file_names_a_package_index():

@@ -183,6 +183,8 @@ def from_fen(fen: str) -> np.void:
     FenError
         With what is wrong: one line that holds the FEN.
 
+    Examples
+    --------
     >>> to_fen(from_fen("4k3/8/8/8/8/8/8/4K2R w K e6"))
     '4k3/8/8/8/8/8/8/4K2R w K - 0 1'
     """

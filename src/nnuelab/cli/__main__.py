@@ -3,16 +3,23 @@
 import importlib
 import pkgutil
 
+import typer
+
 import nnuelab.cli
 from nnuelab.cli.app import app
 
 
-def run() -> None:
-    """Registers the commands of every module of this room, then runs the one that was called."""
+def application() -> typer.Typer:
+    """The application with the commands of every module of this room."""
     for module in sorted(m.name for m in pkgutil.iter_modules(nnuelab.cli.__path__)):
         if module not in ("app", "__main__"):
             importlib.import_module(f"nnuelab.cli.{module}")
-    app()
+    return app
+
+
+def run() -> None:
+    """Runs the command that was called."""
+    application()()
 
 
 if __name__ == "__main__":

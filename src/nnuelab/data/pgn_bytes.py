@@ -61,7 +61,7 @@ def is_tag(text, place):
 
 @inline
 def is_event(text, place):
-    """Whether ``[Event `` stands there."""
+    """Whether ``[Event`` stands there, and a space."""
     return (
         text[at(place)] == BRACKET
         and text[at(place + 1)] == 0x45

@@ -103,7 +103,7 @@ def iterate(s, depth, last):
 
 @jit
 def think(s, position, keys, n_keys, moves, n, nodes, depth):
-    """Searches to a number of nodes or a depth: :meth:`search.Engine.search` without its options.
+    """Searches to a number of nodes or a depth: ``Engine.search`` without its options.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def changes_of_both(tables, old, new, added, removed):
     Returns
     -------
     tuple of int64
-        How many were added and removed, each as two numbers of :func:`lists.pack`.
+        How many were added and removed, each as two numbers of ``lists.pack``.
     """
     changed = changed_squares(old, new)
     n_added, n_removed = np.int64(0), np.int64(0)

@@ -47,6 +47,8 @@ def months(given: list[str]) -> list[str]:
     ValueError
         When one isn't written like that, or ends before it begins.
 
+    Examples
+    --------
     >>> months(["2013-11..2014-01", "2024-05"])
     ['2013-11', '2013-12', '2014-01', '2024-05']
     """

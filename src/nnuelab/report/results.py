@@ -103,7 +103,7 @@ class Results:
     records : dict of str to dict
         Provenance by path, relative to the folder's parent as the workflow names its files.
     statistics : list of dict
-        Rows of all statistics/*.csv, see `feature_statistics.COLUMNS`, as text.
+        Rows of all ``statistics/*.csv``, see `feature_statistics.COLUMNS`, as text.
     problems : list of str
     """
 

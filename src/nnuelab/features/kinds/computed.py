@@ -140,6 +140,7 @@ def computed(
         Takes two positions and returns False where the active features are surely the same; it
         spares the engine the comparison. ``nnuelab features check`` finds where it is wrong.
 
+    >>> from nnuelab.jit import popcount
     >>> @computed("PAIR", COLORS, at_most=2)
     ... def bishop_pair(position, out):
     ...     \"\"\"Colour c has two bishops.\"\"\"

@@ -187,10 +187,11 @@ def piece_pairs(name: str) -> Callable[[Callable[[], Iterable[tuple[Place, Place
 
     A feature is active when both pieces stand there. The order within a pair doesn't matter.
 
-    >>> @piece_pairs("PP")
-    ... def pawn_pairs():
-    ...     \"\"\"Two pawns stand on two squares.\"\"\"
-    ...     ...
+    >>> @piece_pairs("DUO")
+    ... def duos():
+    ...     \"\"\"Two own pawns stand side by side.\"\"\"
+    ...     squares = [s for s in range(8, 56) if file_of(s) < 7]
+    ...     return [((PAWN, OWN, square), (PAWN, OWN, square + 1)) for square in squares]
 
     Raises
     ------

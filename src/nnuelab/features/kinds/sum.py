@@ -77,7 +77,17 @@ def named(
 ) -> Sum:
     """Makes a block of a sum of blocks and products of blocks.
 
-    >>> YACGE = named("YACGE", SC + SR, "What a piece's colour is on each square, and its role.")
+    >>> @piece_square("SC", SQUARES, COLORS)
+    ... def color_on(square, role, color):
+    ...     \"\"\"A piece of colour c stands on the square.\"\"\"
+    ...     return square, color
+    >>> @piece_square("SR", SQUARES, ROLES)
+    ... def role_on(square, role, color):
+    ...     \"\"\"A piece of role r stands on the square.\"\"\"
+    ...     return square, role
+    >>> YACGE = named("YACGE", color_on + role_on, "Colours on squares; roles on squares.")
+    >>> YACGE.size
+    512
 
     Raises
     ------

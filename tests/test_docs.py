@@ -1,0 +1,220 @@
+"""The documentation builds without a warning, and what it shows is so: links, calls, examples."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+import yaml
+from markdown_it import MarkdownIt
+
+import nnuelab
+from nnuelab import params
+from nnuelab.cli.__main__ import application
+
+from .conftest import ROOT
+from .nnue_data import games
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GROUP: Any = typer.main.get_command(application())
+PACKAGE = Path(nnuelab.__file__).parent
+WITH_EXAMPLES = [
+    ".".join(("nnuelab", *path.relative_to(PACKAGE).with_suffix("").parts))
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if ">>> " in path.read_text()
+]
+
+
+def build(source: Path, output: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", *options]
+    return subprocess.run(
+        [*command, str(source), str(output)], capture_output=True, text=True, timeout=600
+    )
+
+
+def blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
+    """Code of a language on a page, each with the text right before it."""
+    text = page.read_text()
+    lines = text.splitlines()
+    for token in MarkdownIt().parse(text):
+        if token.type == "fence" and token.info == language:
+            assert token.map is not None
+            before = "\n".join(lines[: token.map[0]]).rstrip().rpartition("\n\n")[2]
+            yield before, token.content
+
+
+def calls(page: Path) -> Iterator[tuple[list[str], str]]:
+    """Words of each call of nnuelab in a console, and what the page says that it prints."""
+    for _, code in blocks(page, "console"):
+        for shown in re.split(r"^\$ ", code.replace("\\\n", " "), flags=re.MULTILINE):
+            call, _, printed = shown.partition("\n")
+            words = shlex.split(call, comments=True)
+            if words[:1] == ["nnuelab"]:
+                yield words[1:], printed
+
+
+def settings_on(page: Path) -> Iterator[dict[str, Any]]:
+    """Overlays of params.yaml; other programs' settings and lists of players are none."""
+    known = yaml.safe_load((ROOT / "params.yaml").read_text()).keys()
+    found = (yaml.safe_load(code) for _, code in blocks(page, "yaml"))
+    return (overlay for overlay in found if overlay.keys() <= known)
+
+
+def named(page: Path) -> dict[str, str]:
+    """Python files that a page says to write, by the name that stands before them."""
+    found = {}
+    for before, code in blocks(page, "python"):
+        if name := re.search(r"`(\w+\.py)`", before):
+            found[name[1]] = code
+    return found
+
+
+# What is made of the package itself
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    done = build(ROOT / "docs", folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder
+
+
+def test_reference_has_every_command_and_what_a_file_of_blocks_imports(site: Path) -> None:
+    from nnuelab import features
+    from nnuelab.features import block
+
+    commands = (site / "reference/commands.html").read_text()
+    for name in GROUP.commands:
+        assert f'id="nnuelab-{name}"' in commands
+    page = (site / "reference/features.html").read_text()
+    for name in features.__all__:
+        if callable(value := getattr(features, name)) and value.__doc__:
+            assert f'id="nnuelab.features.{name}"' in page
+    assert 'id="nnuelab.features.block.Block"' not in page, "stands with the room"
+    assert features.Block is block.Block
+
+
+def test_a_broken_link_or_reference_fails_the_build(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text((ROOT / "docs/conf.py").read_text())
+    page = tmp_path / "index.md"
+    page.write_text("# Title\n\n[good](#title)\n")
+    assert build(tmp_path, tmp_path / "out").returncode == 0
+    for link in ("[bad](#tittle)", "[bad](missing.md)", "{py:func}`nnuelab.missing`"):
+        page.write_text(f"# Title\n\n{link}\n")
+        assert build(tmp_path, tmp_path / "out").returncode != 0, link
+
+
+# What is written
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    """As GitHub follows them, which shows README, too; the network is not asked."""
+    for token in MarkdownIt("commonmark", {"html": True}).enable("table").parse(page.read_text()):
+        for child in token.children or ():
+            target = str(child.attrs.get("href") or child.attrs.get("src") or "")
+            if not target or re.match(r"\w+:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            path = page.parent / name if name else page
+            assert path.exists(), target
+            if anchor:
+                assert anchor in anchors(path), target
+
+
+def anchors(page: Path) -> set[str]:
+    tokens = MarkdownIt().parse(page.read_text())
+    heads = [tokens[i + 1].content for i, t in enumerate(tokens) if t.type == "heading_open"]
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_and_options_exist(page: Path) -> None:
+    for words, _ in calls(page):
+        command: Any = GROUP
+        name = "nnuelab"
+        for word in words:
+            if not hasattr(command, "commands") or word not in command.commands:
+                break
+            command, name = command.commands[word], f"{name} {word}"
+        assert not hasattr(command, "commands"), words
+        known = {o for option in command.params for o in (*option.opts, *option.secondary_opts)}
+        given = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert given <= known | {"--help"}, (name, given - known)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_settings_are_valid(page: Path) -> None:
+    for overlay in settings_on(page):
+        if "blocks" not in overlay:  # these are tried with their files
+            settings = yaml.safe_load((ROOT / "params.yaml").read_text())
+            params.merge(settings, overlay)
+            params.validate(settings, page.name)
+
+
+# What runs
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
+def test_examples_of_docstrings_run(name: str) -> None:
+    """Those of blocks in a file of blocks: with all that it imports from nnuelab.features."""
+    from nnuelab import features
+
+    offered = {n: getattr(features, n) for n in features.__all__} if ".features." in name else {}
+    runner = doctest.DocTestRunner(verbose=False)
+    failed: list[str] = []
+    for test in doctest.DocTestFinder().find(importlib.import_module(name), extraglobs=offered):
+        runner.run(test, out=failed.append)
+    assert not failed, "".join(failed)
+    assert runner.summarize(verbose=False).attempted
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/adding-a-feature-set.md"])
+def test_a_feature_set_of_ones_own_works_as_written(name: str, tmp_path: Path) -> None:
+    page = ROOT / name
+    for file, code in named(page).items():
+        (tmp_path / file).write_text(code)
+    for place in ("params.yaml", "resources"):
+        (tmp_path / place).symlink_to(ROOT / place)
+
+    def nnuelab(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "nnuelab.cli", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    overlays = [overlay for overlay in settings_on(page) if "blocks" in overlay]
+    for overlay in overlays:
+        (tmp_path / "overlay.yaml").write_text(yaml.safe_dump(overlay))
+        nnuelab("params", "check", "--overlay", "overlay.yaml")
+    assert overlays
+    shown = [(words, printed) for words, printed in calls(page) if words[0] == "features"]
+    for words, printed in shown:
+        assert nnuelab(*words).strip() == printed.strip()
+    assert shown or name == "README.md"
+
+
+def test_datasets_open_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "results/data").mkdir(parents=True)
+    np.save(tmp_path / "results/data/train.npy", games(1))
+    monkeypatch.chdir(tmp_path)
+    ((_, code),) = blocks(ROOT / "docs/datasets.md", "python")
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert len(names["positions"]) == len(games(1))
