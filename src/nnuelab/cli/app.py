@@ -123,8 +123,8 @@ app = typer.Typer(
 )
 
 
-def _add_blocks(files: list[Path] | None) -> list[Path] | None:
-    if files:
+def _add_blocks(ctx: typer.Context, files: list[Path] | None) -> list[Path] | None:
+    if files and not ctx.resilient_parsing:  # a shell completes the line
         from nnuelab.features import add_files
 
         add_files(files)

@@ -26,7 +26,12 @@ COLUMNS = ("name", "ours", "reference", "unit", "ratio", "at_least", "aim")
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(help=f"One of {', '.join(BENCHMARKS)}.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help=f"One of {', '.join(BENCHMARKS)}.", autocompletion=lambda: list(BENCHMARKS)
+        ),
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Measure speed; medians of five rounds, taken in turn with the reference.

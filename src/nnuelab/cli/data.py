@@ -8,13 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from nnuelab import artifacts
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Engine = Annotated[str, typer.Option(help="UCI engine: a path, or a name on PATH.")]
 Net = Annotated[
-    Path | None, typer.Option(help="Net of this engine.", show_default="the shipped one")
+    Path | None,
+    typer.Option(
+        help="Net of this engine.",
+        show_default="the shipped one",
+        autocompletion=completion.nets,
+    ),
 ]
 Player = Annotated[
     str | None,

@@ -9,11 +9,17 @@ from typing import Annotated
 
 import typer
 
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
 NetFile = Annotated[
-    Path | None, typer.Option("--net", help="Net file (.nnue or .nn); default: the shipped one.")
+    Path | None,
+    typer.Option(
+        "--net",
+        help="Net file (.nnue or .nn); default: the shipped one.",
+        autocompletion=completion.nets,
+    ),
 ]
 
 

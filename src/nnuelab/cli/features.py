@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
 
 if TYPE_CHECKING:
@@ -21,7 +22,12 @@ features_app = typer.Typer(
 app.add_typer(features_app, name="features")
 
 Expression = Annotated[
-    str, typer.Argument(metavar="EXPR", help="Blocks joined by + and *, e.g. ALL+H+V.")
+    str,
+    typer.Argument(
+        metavar="EXPR",
+        help="Blocks joined by + and *, e.g. ALL+H+V.",
+        autocompletion=completion.feature_sets,
+    ),
 ]
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
@@ -50,7 +51,12 @@ def label(
         float, typer.Option(min=1, help="stockfish: seconds until an engine counts as hanging.")
     ] = 120.0,
     net: Annotated[
-        Path | None, typer.Option(help="engine: its net.", show_default="the shipped one")
+        Path | None,
+        typer.Option(
+            help="engine: its net.",
+            show_default="the shipped one",
+            autocompletion=completion.nets,
+        ),
     ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Folder that keeps what engines have found, for other runs.")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
@@ -69,7 +70,12 @@ def _need_torch() -> None:
 
 @app.command()
 def train(
-    features: Annotated[str, typer.Option(help='Feature set, such as "ALL+H+V".')],
+    features: Annotated[
+        str,
+        typer.Option(
+            help='Feature set, such as "ALL+H+V".', autocompletion=completion.feature_sets
+        ),
+    ],
     train: Annotated[Path, typer.Option(help="Dataset to learn from, .npy.")],
     validation: Annotated[Path, typer.Option(help="Dataset for the validation loss, .npy.")],
     checkpoint: Annotated[Path, typer.Option(help="Checkpoint to write, or to continue.")],
@@ -216,7 +222,9 @@ def quantize(
 
 @app.command()
 def verify(
-    net: Annotated[Path, typer.Argument(help="Quantized net, .nnue or .nn.")],
+    net: Annotated[
+        Path, typer.Argument(help="Quantized net, .nnue or .nn.", autocompletion=completion.nets)
+    ],
     checkpoint: Annotated[Path, typer.Option(help="The float net that it was made from.")],
     positions: Annotated[Path, typer.Option(help="Dataset, .npy.")],
     output: Annotated[Path, typer.Option(help="Figures, .json.")],

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
 
@@ -19,7 +20,10 @@ ResultsFolder = Annotated[
 def report(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(help="What to show, in order; default: every experiment with a table."),
+        typer.Argument(
+            help="What to show, in order; default: every experiment with a table.",
+            autocompletion=completion.experiments,
+        ),
     ] = None,
     results: ResultsFolder = Path("results"),
     output: Annotated[Path, typer.Option(help="The page.")] = Path("results/report.html"),

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from nnuelab import artifacts
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 
 NODES = 1000  # per move, where no limit is given
@@ -21,7 +22,11 @@ def puzzles(
         Path, typer.Argument(help="Puzzles: Lichess' CSV, short or full, plain or compressed.")
     ] = EMBEDDED,
     net: Annotated[
-        str, typer.Option(help="A net, `default` (the shipped one), or a UCI engine.")
+        str,
+        typer.Option(
+            help="A net, `default` (the shipped one), or a UCI engine.",
+            autocompletion=completion.players,
+        ),
     ] = "default",
     nodes: Annotated[
         int | None,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
 from nnuelab.errors import UserError
 
@@ -24,9 +25,12 @@ def table(
             help="Nets, each with history.csv and verify.json beside it, and puzzles.json, if any; "
             "with the names that they play under, where these aren't of their feature sets.",
             metavar="NET|NAME=NET...",
+            autocompletion=completion.nets,
         ),
     ],
-    experiment: Annotated[str, typer.Option(help="Its name.")],
+    experiment: Annotated[
+        str, typer.Option(help="Its name.", autocompletion=completion.experiments)
+    ],
     pgn: Annotated[Path, typer.Option(help="Games of its tournament.")],
     csv: Annotated[Path, typer.Option(help="The table.")],
     markdown: Annotated[Path, typer.Option(help="The same for reading.")],

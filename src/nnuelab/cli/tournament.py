@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.tournament.words import Format, Model, Runner
 
@@ -204,7 +205,12 @@ def ablate(
         Path("resources/embedded/openings.epd.gz")
     ),
     net: Annotated[
-        Path | None, typer.Option(help="The net that both play with.", show_default="the shipped")
+        Path | None,
+        typer.Option(
+            help="The net that both play with.",
+            show_default="the shipped",
+            autocompletion=completion.nets,
+        ),
     ] = None,
     games: Annotated[int, typer.Option(help="For each term, at most.", min=2)] = 4000,
     nodes: Annotated[int, typer.Option(help="Nodes per move.", min=1)] = 1000,
