@@ -10,7 +10,7 @@ import pytest
 
 from nnuelab import data
 from nnuelab.cli.sampling import sample
-from nnuelab.data.description import ROLES, describe
+from nnuelab.data.description import FEWEST, ROLES, describe
 from nnuelab.data.records import NO_SCORE, to_fen
 from nnuelab.errors import UserError
 from nnuelab.report import sample as sample_report
@@ -43,6 +43,9 @@ def test_the_report_describes_the_positions(files) -> None:
     for turn, side in ((chess.WHITE, "white"), (chess.BLACK, "black")):
         legal = [board.legal_moves.count() for board in boards if board.turn == turn]
         assert told["legal_moves"][side]["counts"] == counts_of(legal, 1)
+        by_turn = told["legal_moves_by_turn"][side]
+        assert by_turn == naive.legal_moves_by_turn(boards, turn, FEWEST)
+        assert len(by_turn["turn"]) > 10
     scores = records["score"][records["score"] != NO_SCORE]
     assert told["without_score"] == len(records) - len(scores)
     assert told["score"]["counts"] == counts_of(np.clip(scores, -3000, 2999), 100, -3000)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import io
+import statistics
+from collections import defaultdict
 from collections.abc import Iterator
 
 import chess
 import chess.pgn
+
+
+QUARTILES = ("lower", "median", "upper")
 
 
 def packed_board(board: chess.Board) -> tuple[int, int, int]:
@@ -33,6 +38,24 @@ def material(board: chess.Board) -> int:
     """Pieces of both sides in pawns: 1, 3, 3, 5, 9."""
     values = (1, 3, 3, 5, 9, 0)
     return sum(values[piece.piece_type - 1] for piece in board.piece_map().values())
+
+
+def legal_moves_by_turn(
+    boards: list[chess.Board], color: chess.Color, fewest: int
+) -> dict[str, list[float]]:
+    """Quartiles of the legal moves of a colour, by move number with at least ``fewest`` boards."""
+    by_turn: defaultdict[int, list[int]] = defaultdict(list)
+    for board in boards:
+        if board.turn == color:
+            by_turn[board.fullmove_number].append(board.legal_moves.count())
+    found: dict[str, list[float]] = {k: [] for k in ("turn", "positions", *QUARTILES)}
+    for turn, legal in sorted(by_turn.items()):
+        if len(legal) >= fewest:
+            quartiles = statistics.quantiles(legal, n=4, method="inclusive")
+            row = (turn, len(legal), *quartiles)
+            for values, value in zip(found.values(), row, strict=True):
+                values.append(value)
+    return found
 
 
 def samples(

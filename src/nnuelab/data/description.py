@@ -14,6 +14,8 @@ from nnuelab.jit import jit, popcount
 
 MOST = 200_000  # positions that are looked at, evenly spaced
 ROLES = "PNBRQK"
+QUANTILES = {"lower": 0.25, "median": 0.5, "upper": 0.75}  # of legal moves, by move number
+FEWEST = 20  # positions that a move number needs to have quantiles
 MEASURES = np.dtype(
     [
         ("material", "i2"),  # of both sides in pawns: 1, 3, 3, 5, 9
@@ -62,8 +64,9 @@ def describe(records: np.ndarray) -> dict[str, Any]:
     -------
     dict
         positions, described; ply, material, score (centipawns for the side to move), without_score,
-        result (from White's view); legal_moves by side to move; mobility of the side to move
-        (``own``) and of the other one (``enemy``) by role.
+        result (from White's view); legal_moves by side to move; legal_moves_by_turn, their
+        QUANTILES by side to move for each move number that has at least FEWEST positions; mobility
+        of the side to move (``own``) and of the other one (``enemy``) by role.
     """
     places = np.unique(np.linspace(0, len(records) - 1, min(len(records), MOST)).astype(np.int64))
     chosen = np.ascontiguousarray(records[places])
@@ -95,6 +98,10 @@ def describe(records: np.ndarray) -> dict[str, Any]:
             "white": _distribution(measures["legal_moves"][~black], 1),
             "black": _distribution(measures["legal_moves"][black], 1),
         },
+        "legal_moves_by_turn": {
+            "white": _by_turn(chosen["ply"][~black], measures["legal_moves"][~black]),
+            "black": _by_turn(chosen["ply"][black], measures["legal_moves"][black]),
+        },
         "mobility": {
             side: {
                 letter: _distribution(squares[np.arange(len(chosen)), role, colors], 1)
@@ -102,6 +109,19 @@ def describe(records: np.ndarray) -> dict[str, Any]:
             }
             for side, colors in sides.items()
         },
+    }
+
+
+def _by_turn(plies: np.ndarray, legal: np.ndarray) -> dict[str, list[float]]:
+    """Quantiles of the legal moves of one side's positions, by move number."""
+    turns = plies.astype(np.int64) // 2 + 1
+    numbers, positions = np.unique(turns, return_counts=True)
+    enough = positions >= FEWEST
+    kept = [legal[turns == number] for number in numbers[enough]]
+    return {
+        "turn": numbers[enough].tolist(),
+        "positions": positions[enough].tolist(),
+        **{name: [float(np.quantile(of, q)) for of in kept] for name, q in QUANTILES.items()},
     }
 
 

@@ -40,8 +40,8 @@ def plot(path: Path, found: dict[str, Any]) -> None:
     from matplotlib.figure import Figure
 
     check_plot(path)
-    figure = Figure(figsize=(13, 6.5), layout="constrained")
-    axes = figure.subplots(2, 4).ravel()
+    figure = Figure(figsize=(13, 9.5), layout="constrained")
+    axes = figure.subplots(3, 3).ravel()
     for ax, name, label in zip(
         axes,
         ("ply", "material", "score", "ratings"),
@@ -65,6 +65,15 @@ def plot(path: Path, found: dict[str, Any]) -> None:
     axes[7].barh(list(left_out), list(left_out.values()))
     axes[7].invert_yaxis()
     axes[7].set_xlabel("games skipped, positions filtered")
+    for side, by_turn in found["legal_moves_by_turn"].items():
+        (line,) = axes[8].plot(by_turn["turn"], by_turn["median"], label=f"{side} to move")
+        axes[8].fill_between(
+            by_turn["turn"], by_turn["lower"], by_turn["upper"], color=line.get_color(), alpha=0.2
+        )
+    axes[8].set_xlabel("move number")
+    axes[8].set_ylabel("legal moves: median, half of the positions")
+    axes[8].set_ylim(bottom=0)
+    axes[8].legend()
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)
     kind = path.suffix[1:]
