@@ -1,4 +1,4 @@
-"""A folder of results as the stages leave it, small: four nets, their games, and a dataset."""
+"""A folder of results as the stages leave it, small: four nets, games, puzzles and a dataset."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import chess.pgn
 import numpy as np
 
 from nnuelab import artifacts, data, features
+from nnuelab.data.description import describe
 from nnuelab.data.records import RECORD, from_fen, pack_move
 from nnuelab.nnue.netfile import Net, write_net
 from nnuelab.params import folder_of
 from nnuelab.report import feature_statistics, table
-from nnuelab.tournament import ratings
+from nnuelab.tournament import puzzle_scores, ratings
+from nnuelab.tournament.puzzles import Answers, Puzzle
 
 SETS = ("ALL", "H+PH+MC")
 SEEDS = (1, 2)
@@ -38,8 +40,9 @@ def make(root: Path) -> Path:
         rated.write_text(ratings.to_csv(ratings.rate(games)))
         _record(rated, root, [games], {})
     csv = folder / "axis_table.csv"
-    csv.write_text(table.to_csv(table.build("axis", nets, pgn, "ALL")))
-    _record(csv, root, [pgn, *nets], {"experiment": "axis", "anchor": "ALL"})
+    timed = folder / "tournament" / "time" / "axis.pgn"
+    csv.write_text(table.to_csv(table.build("axis", nets, pgn, "ALL", timed)))
+    _record(csv, root, [pgn, timed, *nets], {"experiment": "axis", "anchor": "ALL"})
     positions = feature_statistics.load(folder / "data" / "validation.npy", 20)
     for name in SETS:
         path = folder / "statistics" / f"{folder_of(name)}.csv"
@@ -120,10 +123,25 @@ def _net(
     error["worst"] = [{"fen": chess.STARTING_FEN, "float_cp": 1.5, "int_cp": 11}]
     error["histogram"] = {"edges_cp": [-4, -2, 0, 2, 4], "counts": [10, 40, 40, 10]}
     (folder / "verify.json").write_text(json.dumps(error))
+    _puzzles(folder, rng)
     root = folder.parents[3]
     for path in sorted(folder.iterdir()):
         _record(path, root, [root / "results" / "data" / "validation.npy"], {"seed": seed})
     return folder / "net.nnue"
+
+
+def _puzzles(folder: Path, rng: np.random.Generator) -> None:
+    """Every net is asked the same puzzles."""
+    puzzles, found = [], []
+    for i in range(40):
+        themes = ("mate" if i % 3 else "fork", "short")
+        puzzles.append(Puzzle(f"p{i}", chess.STARTING_FEN, (), 700 + 60 * (i % 20), themes))
+        asked = 1 + i % 3
+        right = int(rng.integers(0, asked + 1))
+        found.append(Answers(asked, right, [(1, "e2e4", "d2d4")] * (asked - right)))
+    groups = puzzle_scores.groups(puzzles, found)
+    (folder / "puzzles.csv").write_text(puzzle_scores.to_csv(groups))
+    (folder / "puzzles.json").write_text(json.dumps(puzzle_scores.told(puzzles, found)))
 
 
 def _dataset(path: Path, rng: random.Random) -> None:
@@ -141,6 +159,10 @@ def _dataset(path: Path, rng: random.Random) -> None:
             board.push(move)
     with data.dataset.writing(path) as writer:
         writer.append(records)
+    # Four times, so that the move numbers have enough positions for their quartiles.
+    artifacts.write_json(
+        path.with_name("sample_report.json"), {"counts": {}, **describe(np.tile(records, 4))}
+    )
     artifacts.provenance(path, module="data.labels")
 
 
@@ -154,12 +176,14 @@ def _games(path: Path, players: list[str], rng: random.Random, count: int = 72) 
             node: chess.pgn.GameNode = game
             for ply in range(12):
                 node = node.add_variation(rng.choice(list(node.board().legal_moves)))
-                node.comment = f"{rng.choice('+-')}{rng.random() * 3:.2f}/{ply + 1}, n=400"
+                said = f"{rng.choice('+-')}{rng.random() * 3:.2f}/{ply + 1}"
+                node.comment = f"{said} {rng.uniform(0.01, 0.02):.3f}s, n=400"
             result = rng.choice(("1-0", "0-1", "1/2-1/2"))
             tags = {"White": white, "Black": black, "Result": result, "Round": f"{number + 1}.1"}
             for name, value in tags.items():
                 game.headers[name] = value
-            file.write(f"{game}\n\n")
+            text = game.accept(chess.pgn.StringExporter(columns=None))
+            file.write(text.replace("{ ", "{").replace(" }", "}") + "\n\n")
     artifacts.provenance(path, module="tournament.runner")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -14,6 +15,8 @@ from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.report import results, serve
+from nnuelab.report.feature_statistics import PUBLISHED
+from nnuelab.report.sample import ROLE_NAMES
 from tests import report_results
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -75,7 +78,7 @@ def page(request, browser, report):
 
 def test_every_plot_draws_its_marks(page):
     figures = page.locator("figure.plot")
-    assert figures.count() == 7
+    assert figures.count() == 13
     for figure in figures.all():
         marks = figure.locator(".mark-symbol path, .mark-line path, .mark-rect path")
         assert marks.count() > 0
@@ -83,6 +86,32 @@ def test_every_plot_draws_its_marks(page):
         assert box["width"] > 200
         assert box["height"] > 100
         assert box["x"] + box["width"] <= page.viewport_size["width"]
+
+
+def test_no_label_is_cut_and_none_lies_on_another(page):
+    """In the figures, all of which are drawn by now."""
+    found = page.evaluate("""() => {
+      const wrong = [];
+      for (const figure of document.querySelectorAll("figure.plot")) {
+        const place = figure.getBoundingClientRect();
+        const texts = [...figure.querySelectorAll("svg text")].filter((t) =>
+          t.textContent.trim() && getComputedStyle(t).opacity !== "0");
+        const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect(), text]);
+        for (const [words, box] of boxes)
+          if (box.left < place.left - 1 || box.right > place.right + 1)
+            wrong.push(`${figure.dataset.spec}: ${words} is cut`);
+        for (const [i, [words, a, one]] of boxes.entries())
+          for (const [others, b, other] of boxes.slice(i + 1)) {
+            if ([one, other].some((t) => /rotate\\((-45|315)/.test(t.getAttribute("transform"))))
+              continue;  // their boxes say nothing
+            const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+            const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+            if (wide > 2 && high > 4) wrong.push(`${figure.dataset.spec}: ${words} on ${others}`);
+          }
+      }
+      return wrong;
+    }""")
+    assert found == []
 
 
 def test_plots_zoom_and_come_back(page):
@@ -152,9 +181,93 @@ def test_plots_hold_the_numbers_of_the_table(page, folder):
     values = page.evaluate(
         "SPECS['axis-elo'].layer.find((l) => l.encoding.x?.field === 'elo').data.values"
     )
-    assert {value["set"]: value["elo"] for value in values} == expected
+    at_nodes = [value for value in values if value["limit"] == "fixed nodes"]
+    assert {value["set"]: value["elo"] for value in at_nodes} == expected
     final = page.evaluate("SPECS['axis-loss'].data.values.filter((v) => v.epoch === 3).length")
     assert final == len(report_results.SETS) * len(report_results.SEEDS)
+
+
+def test_elo_against_speed_has_both_errors_and_marks_the_front(page, folder):
+    with open(folder / "axis_table.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for name, column in (("axis-pareto", "elo"), ("axis-pareto-time", "elo_time")):
+        spec = page.evaluate(f"SPECS['{name}']")
+        values = spec["layer"][-1].get("data", spec.get("data"))["values"]
+        assert len(values) == len(rows) == 2
+        for row, value in zip(rows, values, strict=True):
+            assert value["set"] == row["feature_set"]
+            assert value["speed"] == float(row["nps_ratio"])
+            for kind in ("games", "seeds"):
+                error = float(row[f"{column}_error_{kind}"])
+                ends = [float(row[column]) - error, float(row[column]) + error]
+                assert [value[f"{kind}_low"], value[f"{kind}_high"]] == ends
+    points = {row["feature_set"]: (float(row["nps_ratio"]), float(row["elo"])) for row in rows}
+    front = {
+        name
+        for name, (speed, elo) in points.items()
+        if not any(s >= speed and e >= elo for n, (s, e) in points.items() if n != name)
+    }
+    values = page.evaluate("SPECS['axis-pareto'].layer.at(-1).data.values")
+    assert {value["set"] for value in values if value["unbeaten"] == "yes"} == front
+
+
+def test_puzzles_are_the_means_of_the_files(page, folder):
+    expected = {}
+    for name in report_results.SETS:
+        files = [folder / f"nets/{name}/{seed}/puzzles.csv" for seed in report_results.SEEDS]
+        for rows in zip(*(csv.DictReader(path.open(newline="")) for path in files), strict=True):
+            first = rows[0]
+            means = (
+                sum(float(row[f"accuracy{end}"]) for row in rows) / len(rows)
+                for end in ("", "_low", "_high")
+            )
+            key = (name, first["kind"], first["group"], first["puzzles"], first["moves"])
+            expected[key] = pytest.approx(list(means), abs=5.1e-5)
+    assert {kind for _, kind, *_ in expected} == {"all", "rating", "theme"}
+    page.locator("#axis-puzzles").scroll_into_view_if_needed()
+    shown = {}
+    for row in page.locator("#axis-puzzles tbody tr").all():
+        cells = [text.strip() for text in row.locator("th, td").all_inner_texts()]
+        shown[tuple(cells[:5])] = [float(cell) for cell in cells[5:]]
+    assert shown == expected
+    drawn = {}
+    for name in ("rating", "theme"):
+        drawn |= {
+            (value["set"], name, value["group"]): [value["accuracy"], value["low"], value["high"]]
+            for value in page.evaluate(f"SPECS['axis-puzzles-{name}'].data.values")
+        }
+    assert drawn == {key[:3]: means for key, means in expected.items() if key[1] != "all"}
+
+
+def test_positions_are_drawn_as_the_sample_has_them(page, folder):
+    told = json.loads((folder / "data" / "sample_report.json").read_text())
+    values = page.evaluate("SPECS['data-mobility'].data.values")
+    for letter, role in ROLE_NAMES.items():
+        counts = [value["positions"] for value in values if value["role"] == role]
+        assert counts == told["mobility"]["own"][letter]["counts"][1:]
+    values = page.evaluate("SPECS['data-legal-moves-by-turn'].data.values")
+    for side, by_turn in told["legal_moves_by_turn"].items():
+        medians = [value["median"] for value in values if value["side"] == f"{side} to move"]
+        assert medians == by_turn["median"]
+        assert len(medians) > 2
+
+
+def test_the_published_statistics_stand_beside_ours(page, folder):
+    rows = {}
+    for path in (folder / "statistics").glob("*.csv"):
+        with open(path, newline="") as file:
+            rows |= {
+                r["feature_set"]: r for r in csv.DictReader(file) if r["perspective"] == "both"
+            }
+    names = ("active", "active_with_repeats", "added", "removed")
+    for row in page.locator("#statistics-published tbody tr").all():
+        name, *cells = [text.strip() for text in row.locator("th, td").all_inner_texts()]
+        published, ours = [cells[i] for i in (0, 3, 5)], [cells[i] for i in (1, 2, 4, 6)]
+        assert [float(cell) for cell in published] == list(PUBLISHED[name])
+        counted = [rows[name][column] for column in names] if name in rows else [""] * 4
+        assert ours == [f"{float(text):.2f}" if text else "" for text in counted]
+    assert page.locator("#statistics-published tbody tr").count() == len(PUBLISHED)
+    assert "ALL" in rows
 
 
 def test_a_number_tells_where_it_comes_from(page):
@@ -304,6 +417,15 @@ def test_the_same_results_give_the_same_page(folder, report, tmp_path):
         (lambda f: shutil.rmtree(f / "statistics"), "were not counted yet"),
         (lambda f: (f / "nets/ALL/1/net.nnue.json").write_text("["), "net.nnue.json is damaged"),
         (lambda f: shutil.rmtree(f / "nets"), "There is no net here yet"),
+        (lambda f: (f / "nets/ALL/1/puzzles.csv").unlink(), "ALL/1/puzzles.csv"),
+        (lambda f: (f / "nets/ALL/1/puzzles.csv").write_text("kind\nall\n"), "puzzles.csv of ALL"),
+        (
+            lambda f: [path.unlink() for path in f.glob("nets/*/*/puzzles.csv")],
+            "solved no puzzles yet",
+        ),
+        (lambda f: (f / "data/sample_report.json").unlink(), "sample_report.json"),
+        (lambda f: (f / "data/sample_report.json").write_text('{"mobility": {}}'), "sample again"),
+        (lambda f: (f / "tournament/time/axis_ratings.csv").unlink(), "time/axis_ratings.csv"),
     ],
 )
 def test_a_damaged_input_costs_its_own_place_only(folder, tmp_path, damage, words):

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 import chess
 import chess.pgn
 
-
 QUARTILES = ("lower", "median", "upper")
 
 

@@ -27,6 +27,13 @@ def report(
     ] = None,
     results: ResultsFolder = Path("results"),
     output: Annotated[Path, typer.Option(help="The page.")] = Path("results/report.html"),
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Its figures as SVG, too.")
+    ] = None,
+    metrics: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Its tables for `dvc metrics`: EXPERIMENT/SET.json."),
+    ] = None,
     blocks: Blocks = None,
 ) -> None:
     """Make one HTML file of all results; what is missing is said in its place.
@@ -34,25 +41,31 @@ def report(
     Example: nnuelab report axis pairwise --output results/report.html
     """
     from nnuelab import artifacts
-    from nnuelab.report import page
+    from nnuelab.report import export, page
     from nnuelab.report import results as found
 
     if not results.is_dir():
         raise UserError(f"there is no folder {results}; make some results: snakemake")
     gathered = found.gather(results, experiments or [])
     artifacts.check_apart([*gathered.files, *(blocks or [])], [output])
-    html = page.build(gathered)
+    built = page.build(gathered)
     with artifacts.atomic(output) as temporary:
-        temporary.write_text(html)
+        temporary.write_text(built.html)
+    more: dict[str, str] = {}
+    if figures is not None:
+        more |= export.figures(built.figures, figures)
+    if metrics is not None:
+        more |= export.metrics(gathered.experiments, metrics)
     artifacts.provenance(
         output,
         inputs={str(path): path for path in gathered.files},
         parameters={"experiments": [experiment.name for experiment in gathered.experiments]},
         module="report.page",
+        also=more,
     )
     missing = [e.name for e in gathered.experiments if not e.rows]
     said = f"; not made yet: {', '.join(missing)}" if missing else ""
-    typer.echo(f"{output}: {len(html.encode()) / 1e6:.1f} MB{said}", err=True)
+    typer.echo(f"{output}: {len(built.html.encode()) / 1e6:.1f} MB{said}", err=True)
 
 
 @app.command()

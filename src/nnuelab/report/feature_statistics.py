@@ -63,6 +63,14 @@ PUBLISHED = {  # active, added and removed; M. E. Lombardo, UBA 2024
     "MC": (12.00, 2.34, 1.48),
 }
 
+PUBLISHED_NOTE = (
+    "The published numbers of added and removed rows can't be those of an accumulator: a legal "
+    "move adds at least one feature of ALL and removes at least as many, and MC always has twelve, "
+    "so that a move adds as many as it removes. They mix both players' views, so that updates look "
+    "a third cheaper than they are. The study's positions have fewer pieces than most games, and "
+    "its active features count repeats: docs/feature-statistics.md compares with as many pieces."
+)
+
 TIMED_POSITIONS = 200  # whose moves are made to measure a time
 LARGEST_TIMED = 2 << 30  # bytes of weights; a larger first layer isn't made for it
 ROUNDS = 15

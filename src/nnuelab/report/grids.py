@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nnuelab.report import table
+from nnuelab.report.feature_statistics import PUBLISHED
 from nnuelab.report.games import CrossTable
 from nnuelab.report.neurons import Activity
 from nnuelab.report.results import Experiment, NetFiles, Results
@@ -137,7 +138,7 @@ def cross(found: Results, experiment: Experiment, scores: CrossTable) -> Grid:
 
 
 def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
-    """Means of both perspectives, the published figures beside them.
+    """Means of both perspectives.
 
     Parameters
     ----------
@@ -151,11 +152,9 @@ def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
         "features": "features",
         "dead": "dead",
         "active": "active",
-        "published_active": "published active",
+        "active_with_repeats": "with repeats",
         "added": "added",
-        "published_added": "published added",
         "removed": "removed",
-        "published_removed": "published removed",
         "refreshes_per_game": "refreshes a game",
         "measured_ns": "ns an update",
         "predicted_ns": "of which rows",
@@ -167,6 +166,35 @@ def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
         list(shown.items()),
         [[_short(row[name]) for name in shown] for row in both],
         [{"": [labels[row["feature_set"]]]} for row in both],
+    )
+
+
+def published(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
+    """The study's statistics beside ours, which are empty for sets not counted here."""
+    ours = {row["feature_set"]: row for row in rows if row["perspective"] == "both"}
+    columns = {
+        "feature_set": "feature set",
+        "published_active": "active, published",
+        "active": "active, ours",
+        "active_with_repeats": "with repeats, ours",
+        "published_added": "added, published",
+        "added": "added, ours",
+        "published_removed": "removed, published",
+        "removed": "removed, ours",
+    }
+    study = [f"published_{name}" for name in ("active", "added", "removed")]
+    shown = []
+    for name, values in PUBLISHED.items():
+        row = dict(ours.get(name, {})) | dict(zip(study, map(str, values), strict=True))
+        cells = (row.get(column, "") for column in list(columns)[1:])
+        shown.append([name, *(f"{float(text):.2f}" if text else "" for text in cells)])
+    cited = "M. E. Lombardo, UBA 2024 (nnuelab/report/feature_statistics.py)"
+    return Grid(
+        "statistics-published",
+        "The study's feature statistics, and ours",
+        list(columns.items()),
+        shown,
+        [{"": [cited, *([labels[name]] if name in labels else [])]} for name in PUBLISHED],
     )
 
 

@@ -16,7 +16,19 @@ import numpy as np
 
 from nnuelab import __version__, data
 from nnuelab.errors import UserError
-from nnuelab.report import explorer, games, grids, plots, results, table, weights, words
+from nnuelab.report import (
+    explorer,
+    feature_statistics,
+    games,
+    grids,
+    plots,
+    position_plots,
+    puzzles,
+    results,
+    table,
+    weights,
+    words,
+)
 from nnuelab.report.grids import Grid
 from nnuelab.report.heat_maps import heat_maps
 from nnuelab.report.neurons import POSITIONS, Activity, activity
@@ -40,6 +52,7 @@ class Section:
     said : list of str
         The summary in words.
     figures, grids : list
+    puzzles : Grid or None
     problems : list of str
         What is missing, and the remedy.
     games : bool
@@ -52,9 +65,15 @@ class Section:
     said: list[str] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
+    puzzles: Grid | None = None
     problems: list[str] = field(default_factory=list)
     games: bool = False
     note: str = ""
+
+    @property
+    def tables(self) -> list[Grid]:
+        """All its tables."""
+        return [*self.grids, *([self.puzzles] if self.puzzles else [])]
 
 
 @contextmanager
@@ -66,8 +85,26 @@ def _told(problems: list[str]) -> Iterator[None]:
         problems.append(str(error))
 
 
-def build(found: Results) -> str:
-    """The page as HTML, of what `results.gather` found."""
+def _sound(nets: Sequence[NetFiles], needed: str, problems: list[str]) -> list[NetFiles]:
+    """The nets whose ``needed`` file can be read; ``problems`` gets a line for each other one."""
+    found = []
+    for net in nets:
+        with _told(problems):
+            getattr(net, needed)
+            found.append(net)
+    return found
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page as HTML, and its figures by their ids there."""
+
+    html: str
+    figures: dict[str, Figure]
+
+
+def build(found: Results) -> Page:
+    """The page of what `results.gather` found."""
     return _Builder(found).page()
 
 
@@ -83,13 +120,13 @@ class _Builder:
         by_path = {net.path: net for e in self.found.experiments for net in e.nets}
         return list(by_path.values())
 
-    def page(self) -> str:
+    def page(self) -> Page:
         """The page; the parts that others rely on come first."""
         import jinja2
 
         sections = [self._section(experiment) for experiment in self.found.experiments]
         statistics = self._statistics()
-        nets = self._nets()
+        nets, positions = self._nets(), self._data()
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(PAGE),
             autoescape=True,
@@ -104,21 +141,23 @@ class _Builder:
         }
         self.blobs["provenance"] = provenance
         files = grids.files(self.found)
-        every = [*sections, statistics, nets]
-        return environment.get_template("page.html").render(
+        every = [*sections, positions, statistics, nets]
+        figures = {
+            f"{section.name}-{figure.name}": figure
+            for section in every
+            for figure in section.figures
+        }
+        html = environment.get_template("page.html").render(
             version=__version__,
             sections=sections,
+            positions=positions,
             statistics=statistics,
             nets=nets,
             files=files,
             outdated=provenance["outdated"],
             problems=self.problems,
-            specs={
-                f"{section.name}-{figure.name}": figure.spec
-                for section in every
-                for figure in section.figures
-            },
-            sources=_sources([g for section in every for g in section.grids] + [files]),
+            specs={name: figure.spec for name, figure in figures.items()},
+            sources=_sources([g for section in every for g in section.tables] + [files]),
             blobs={name: _packed(value) for name, value in self.blobs.items()},
             explorer="explorer" in self.blobs,
             pieces=_pieces(),
@@ -126,6 +165,7 @@ class _Builder:
             scripts=[(PAGE / name).read_text() for name in SCRIPTS],
             vega=_vega(),
         )
+        return Page(html, figures)
 
     def _section(self, experiment: Experiment) -> Section:
         section = Section(experiment.name, problems=list(experiment.problems))
@@ -136,13 +176,14 @@ class _Builder:
         section.grids.append(grids.results(self.found, experiment))
         section.note = table.PUBLISHED_NOTE if table.has_published(rows) else ""
         sets = [table.entry(row) for row in rows]
-        drawn: list[Figure | None] = [plots.elo(rows, anchor), self._pareto(rows)]
+        drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
         drawn += [*heat_maps(rows), plots.loss_and_elo(rows)]
-        with _told(section.problems):
-            drawn += plots.losses(nets, sets)
-        with _told(section.problems):
-            drawn.append(plots.errors(nets, sets))
+        drawn += plots.losses(_sound(nets, "history", section.problems), sets)
+        drawn.append(plots.errors(_sound(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
+        if scores := puzzles.gather(nets, section.problems):
+            section.figures += puzzles.figures(scores, sets)
+            section.puzzles = puzzles.grid(self.found, experiment.name, nets, scores)
         if not any(row["nps_ratio"] for row in rows):
             section.problems.append(
                 "The nodes per second of these nets were not measured; a plot of Elo against cost "
@@ -152,31 +193,20 @@ class _Builder:
             self._tournament(experiment, section)
         return section
 
-    def _pareto(self, rows: Sequence[Row]) -> Figure | None:
+    def _pareto(self, rows: Sequence[Row]) -> list[Figure | None]:
         """Elo against nodes per second, or where those aren't known against the updates."""
-        quality = "Up: what a set knows, at fixed nodes. "
-        sets = [table.entry(row) for row in rows]
-        unbeaten = "No other set beats those on the dashed line in both."
-        measured = [
-            (table.entry(row), float(row["nps_ratio"]), float(row["elo"]))
-            for row in rows
-            if row["nps_ratio"] and row["elo"]
-        ]
-        if measured:
-            caption = f"{quality}To the right: how fast an engine searches with it. {unbeaten}"
-            return plots.pareto(measured, sets, "nodes per second relative to the anchor", caption)
-        counted = {
-            row["feature_set"]: 1000 / float(row["measured_ns"])
-            for row in self.found.statistics
-            if row["perspective"] == "both" and row["measured_ns"]
-        }
-        known = [
-            (table.entry(row), counted[row["feature_set"]], float(row["elo"]))
-            for row in rows
-            if row["feature_set"] in counted and row["elo"]
-        ]
-        caption = f"{quality}To the right: how fast one accumulator follows a move. {unbeaten}"
-        return plots.pareto(known, sets, "updates of an accumulator per microsecond", caption)
+        speeds = {table.entry(r): float(r["nps_ratio"]) for r in rows if r["nps_ratio"]}
+        axis = "nodes per second relative to the anchor"
+        if not speeds:
+            axis = "updates of an accumulator per microsecond"
+            counted = {
+                row["feature_set"]: 1000 / float(row["measured_ns"])
+                for row in self.found.statistics
+                if row["perspective"] == "both" and row["measured_ns"]
+            }
+            of_rows = ((table.entry(row), counted.get(row["feature_set"])) for row in rows)
+            speeds = {name: speed for name, speed in of_rows if speed is not None}
+        return [plots.pareto(rows, speeds, axis, column) for column in ("elo", "elo_time")]
 
     def _tournament(self, experiment: Experiment, section: Section) -> None:
         if experiment.pgn is None:
@@ -227,9 +257,19 @@ class _Builder:
             {(r["feature_set"], r["perspective"]): r for r in self.found.statistics}.values()
         )
         rows.sort(key=lambda row: (row["feature_set"].count("+"), int(row["features"])))
-        section.grids.append(grids.statistics(rows, labels))
+        section.grids += [grids.statistics(rows, labels), grids.published(rows, labels)]
+        section.note = feature_statistics.PUBLISHED_NOTE
         figure = plots.updates(rows)
         section.figures = [figure] if figure else []
+        return section
+
+    def _data(self) -> Section:
+        """What the positions are like, as the sample's report has it."""
+        section = Section("data")
+        with _told(section.problems):
+            told = position_plots.read(self.found.folder / "data" / "sample_report.json")
+            section.figures = position_plots.figures(told)
+            section.said = [position_plots.words(told)]
         return section
 
     def _nets(self) -> Section:

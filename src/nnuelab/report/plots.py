@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,17 +45,19 @@ def figure(name: str, title: str, caption: str, chart: Any, height: int = HEIGHT
     return Figure(name, title, caption, chart.to_dict())
 
 
-def _zoom(*channels: Literal["x", "y"]) -> Any:
+def zoom(*channels: Literal["x", "y"]) -> Any:
+    """Channels (default: both) that can be moved and zoomed."""
     return alt.selection_interval(
         name="zoom", encodings=list(channels or ("x", "y")), bind="scales", zoom=_ZOOM
     )
 
 
-def _color(sets: Sequence[str]) -> Any:
-    color = alt.Color("set:N").title("feature set")
+def color(sets: Sequence[str]) -> Any:
+    """Colours of feature sets, the same in every figure of an experiment."""
+    by_set = alt.Color("set:N").title("feature set")
     if len(sets) > MOST_COLORS:
-        return color.scale(domain=list(sets), scheme="tableau20")
-    return color.scale(domain=list(sets))
+        return by_set.scale(domain=list(sets), scheme="tableau20")
+    return by_set.scale(domain=list(sets))
 
 
 def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
@@ -66,20 +68,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
         for column, limit in limits.items():
             if (value := number(row, column)) is None:
                 continue
-            games, seeds = (number(row, f"{column}_error_{kind}") for kind in ("games", "seeds"))
-            values.append(
-                {"set": entry(row), "limit": limit, "elo": value}
-                | (
-                    {}
-                    if games is None
-                    else {"games_low": value - games, "games_high": value + games}
-                )
-                | (
-                    {}
-                    if seeds is None
-                    else {"seeds_low": value - seeds, "seeds_high": value + seeds}
-                )
-            )
+            values.append({"set": entry(row), "limit": limit, "elo": value, **_ends(row, column)})
     if not values:
         return None
     order = list(dict.fromkeys(v["set"] for v in sorted(values, key=lambda v: -v["elo"])))
@@ -102,14 +91,11 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip("limit:N", title="games at"),
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
-            alt.Tooltip("games_low:Q", title="games, from", format="+.1f"),
-            alt.Tooltip("games_high:Q", title="games, to", format="+.1f"),
-            alt.Tooltip("seeds_low:Q", title="seeds, from", format="+.1f"),
-            alt.Tooltip("seeds_high:Q", title="seeds, to", format="+.1f"),
+            *_ENDS,
         ],
     )
     zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[4, 4], opacity=0.6, aria=False)
-    chart = alt.layer(zero.encode(x=alt.datum(0)), seeds, games, points.add_params(_zoom("x")))
+    chart = alt.layer(zero.encode(x=alt.datum(0)), seeds, games, points.add_params(zoom("x")))
     return figure(
         "elo",
         "Elo with both errors",
@@ -118,6 +104,23 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
         chart,
         max(ROW_HEIGHT * len(rows) * len(shown), 120),
     )
+
+
+def _ends(row: Row, column: str) -> dict[str, float]:
+    """Both ends of the intervals of an Elo by games and by seeds, as far as they are known."""
+    value = float(row[column])
+    found: dict[str, float] = {}
+    for kind in ("games", "seeds"):
+        if (error := number(row, f"{column}_error_{kind}")) is not None:
+            found |= {f"{kind}_low": value - error, f"{kind}_high": value + error}
+    return found
+
+
+_ENDS = [
+    alt.Tooltip(f"{kind}_{end}:Q", title=f"{kind}, {word}", format="+.1f")
+    for kind in ("games", "seeds")
+    for end, word in (("low", "from"), ("high", "to"))
+]
 
 
 def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> list[Figure]:
@@ -146,24 +149,26 @@ def _losses(name: str, whose: str, nets: Sequence[NetFiles], sets: Sequence[str]
         for net in nets
         for row in net.history
     ]
-    chart = (
-        alt.Chart(alt.Data(values=values))
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("epoch:Q").axis(tickMinStep=1, format="d").scale(zero=False, nice=False),
-            y=alt.Y("validation:Q").title("validation loss").scale(zero=False),
-            color=_color(sets),
-            strokeDash=alt.StrokeDash("seed:N"),
-            tooltip=[
-                alt.Tooltip("set:N", title="feature set"),
-                "seed:N",
-                "epoch:Q",
-                alt.Tooltip("validation:Q", title="validation loss", format=".6f"),
-                alt.Tooltip("train:Q", title="training loss", format=".6f"),
-            ],
-        )
-        .add_params(_zoom())
+    epochs = sorted({float(row["epoch"]) for net in nets for row in net.history})
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("epoch:Q")
+        # With few epochs Vega puts marks between them.
+        .axis(format="d", values=epochs if len(epochs) <= 10 else alt.Undefined)
+        .scale(zero=False, nice=False),
+        y=alt.Y("validation:Q").title("validation loss").scale(zero=False),
+        color=color(sets),
     )
+    lines = base.mark_line().encode(strokeDash=alt.StrokeDash("seed:N"))
+    dots = base.mark_point(filled=True, size=30, opacity=1).encode(
+        tooltip=[
+            alt.Tooltip("set:N", title="feature set"),
+            "seed:N",
+            "epoch:Q",
+            alt.Tooltip("validation:Q", title="validation loss", format=".6f"),
+            alt.Tooltip("train:Q", title="training loss", format=".6f"),
+        ]
+    )
+    chart = alt.layer(lines, dots.add_params(zoom()))
     return figure(
         name,
         f"Validation loss over epochs{whose}",
@@ -201,7 +206,7 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
         .encode(
             x=alt.X("middle:Q").title("integer less float evaluation (centipawns)"),
             y=alt.Y("share:Q").title("share of positions per centipawn").axis(format="%"),
-            color=_color(sets),
+            color=color(sets),
             strokeDash=alt.StrokeDash("seed:N"),
             tooltip=[
                 alt.Tooltip("set:N", title="feature set"),
@@ -211,7 +216,7 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
                 alt.Tooltip("share:Q", title="share per cp", format=".2%"),
             ],
         )
-        .add_params(_zoom())
+        .add_params(zoom())
     )
     return figure(
         "errors",
@@ -234,7 +239,7 @@ def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("loss:Q").title("validation loss").scale(zero=False, padding=10),
         y=alt.Y("elo:Q").title("Elo at fixed nodes").scale(zero=False, padding=10),
-        color=_color([entry(row) for row in rows]),
+        color=color([entry(row) for row in rows]),
     )
     dots = base.mark_point(filled=True, size=100, opacity=1).encode(
         tooltip=[
@@ -247,52 +252,86 @@ def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
         "loss-elo",
         "Elo against validation loss",
         "Means over the seeds. Where the points fall on a line, the loss tells the strength.",
-        dots.add_params(_zoom()),
+        dots.add_params(zoom()),
     )
 
 
 def pareto(
-    points: Iterable[tuple[str, float, float]], sets: Sequence[str], cost: str, caption: str
+    rows: Sequence[Row], speeds: Mapping[str, float], axis: str, column: str = "elo"
 ) -> Figure | None:
-    """Elo against a cost, with the sets that no other beats in both.
+    """Elo with both errors against speed; at fixed nodes with the sets that no other beats in both.
 
     Parameters
     ----------
-    points : iterable of (set, cost, elo)
-        A larger cost is better: nodes a second.
-    cost : str
-        What it is, for the axis.
+    speeds : mapping of str to float
+        By feature set; a larger one is better. Sets without one are left out.
+    axis : str
+        What they are.
+    column : str
+        ``elo`` or ``elo_time``.
     """
-    found = sorted(points, key=lambda point: (-point[1], -point[2]))
+    found = [
+        {"set": name, "speed": speeds[name], "elo": elo, **_ends(row, column)}
+        for row in rows
+        if (name := entry(row)) in speeds and (elo := number(row, column)) is not None
+    ]
     if not found:
         return None
-    best, front = float("-inf"), set()
-    for name, _, value in found:
-        if value > best:
-            best = value
-            front.add(name)
-    values = [
-        {"set": s, "cost": c, "elo": e, "unbeaten": "yes" if s in front else "no"}
-        for s, c, e in found
-    ]
+    timed = column == "elo_time"
+    front = set() if timed else _front(found)
+    values = [{**each, "unbeaten": "yes" if each["set"] in front else "no"} for each in found]
+    title = f"Elo at fixed {'time' if timed else 'nodes'}"
     base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("cost:Q").title(cost).scale(zero=False, padding=10),
-        y=alt.Y("elo:Q").title("Elo").scale(zero=False, padding=10),
+        x=alt.X("speed:Q").title(axis).scale(zero=False, padding=10),
+        color=color([entry(row) for row in rows]),
     )
-    line = base.transform_filter("datum.unbeaten == 'yes'").mark_line(
-        strokeDash=[4, 4], opacity=0.6
+    seeds = base.mark_rule(strokeWidth=1.5).encode(
+        alt.Y("seeds_low:Q").title(title), alt.Y2("seeds_high:Q")
+    )
+    games = base.mark_rule(strokeWidth=5, opacity=0.5).encode(
+        alt.Y("games_low:Q").title(title), alt.Y2("games_high:Q")
     )
     dots = base.mark_point(filled=True, size=100, opacity=1).encode(
-        color=_color(sets),
-        shape=alt.Shape("unbeaten:N").scale(domain=["yes", "no"], range=["diamond", "circle"]),
+        y=alt.Y("elo:Q").title(title).scale(zero=False, padding=10),
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
-            alt.Tooltip("cost:Q", title=cost, format=".3g"),
+            alt.Tooltip("speed:Q", title=axis, format=".3g"),
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
+            *_ENDS,
         ],
     )
-    chart = alt.layer(line, dots.add_params(_zoom()))
-    return figure("pareto", f"Elo against {cost}", caption, chart)
+    both = "Thick and thin: 95 % intervals of the games, and with new trainings, too. "
+    if timed:
+        caption = "Here what a set knows has paid for its speed already: the highest is the best. "
+        layers = [seeds, games, dots.add_params(zoom())]
+    else:
+        caption = (
+            "Up: what a set knows. To the right: how fast it is. No other set beats those on the "
+            "dashed line, diamonds, in both. "
+        )
+        line = (
+            alt.Chart(alt.Data(values=[v for v in values if v["unbeaten"] == "yes"]))
+            .mark_line(strokeDash=[4, 4], opacity=0.6)
+            .encode(x="speed:Q", y="elo:Q")
+        )
+        marked = dots.encode(
+            shape=alt.Shape("unbeaten:N")
+            .title("unbeaten in both")
+            .scale(domain=["yes", "no"], range=["diamond", "circle"])
+        )
+        layers = [line, seeds, games, marked.add_params(zoom())]
+    name = "pareto-time" if timed else "pareto"
+    return figure(name, f"{title} against {axis}", caption + both, alt.layer(*layers))
+
+
+def _front(found: Sequence[Mapping[str, Any]]) -> set[str]:
+    """The sets that no other one equals or beats in both Elo and speed."""
+    best, front = float("-inf"), set()
+    for each in sorted(found, key=lambda each: (-each["speed"], -each["elo"])):
+        if each["elo"] > best:
+            best = each["elo"]
+            front.add(each["set"])
+    return front
 
 
 def updates(rows: Sequence[Row]) -> Figure | None:
@@ -340,7 +379,7 @@ def updates(rows: Sequence[Row]) -> Figure | None:
         "What a move changes",
         "Ours are means of one accumulator over all legal moves. The study's mix the two players' "
         "views: a legal move always adds at least one feature of ALL, yet 0.98 is printed.",
-        alt.layer(bars.add_params(_zoom("x")), ticks),
+        alt.layer(bars.add_params(zoom("x")), ticks),
         max(ROW_HEIGHT * len(order), 120),
     )
 
@@ -366,11 +405,11 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
         .encode(
             x=alt.X("place:Q").title("neurons, from the most idle").axis(format="%"),
             y=alt.Y("active:Q").title("share of views in which it is active").axis(format="%"),
-            color=_color(sets),
+            color=color(sets),
             strokeDash=alt.StrokeDash("seed:N"),
             tooltip=["net:N", alt.Tooltip("active:Q", format=".1%")],
         )
-        .add_params(_zoom())
+        .add_params(zoom())
     )
     return figure(
         "neurons",

@@ -9,7 +9,7 @@ function style() {
     legend: {
       ...text, orient: "bottom", columns: 3, labelLimit: 200,
       layout: { bottom: { direction: "vertical", anchor: "start" } },
-      symbolBaseStrokeColor: color, symbolBaseFillColor: color,
+      symbolBaseStrokeColor: color, symbolBaseFillColor: color, symbolOpacity: 1,
     },
     text: { color, font: fontFamily, fontSize: 12 },
     rule: { color },

@@ -1,0 +1,50 @@
+"""What the page shows as files that other tools read: figures as SVG, tables as metrics of DVC.
+
+Their folders hold nothing else: DVC takes every file there for a figure or for metrics. So their
+hashes stand in the provenance of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from nnuelab import artifacts
+from nnuelab.report import inspect_plots, table
+from nnuelab.report.plots import Figure
+from nnuelab.report.results import Experiment
+
+# Names and sizes aren't results, and the study's numbers aren't ours.
+METRICS = [
+    name
+    for name in table.COLUMNS
+    if name not in ("feature_set", "n_features", "l1", "l2", "seeds")
+    and not name.startswith("published")
+]
+
+
+def figures(drawn: Mapping[str, Figure], folder: Path) -> dict[str, str]:
+    """Writes each figure as ``folder/NAME.svg``; returns their SHA-256 by path."""
+    found = {}
+    for name, figure in drawn.items():
+        path = folder / f"{name}.svg"
+        inspect_plots.save(path, figure)
+        found[path.as_posix()] = artifacts.sha256(path)
+    return found
+
+
+def metrics(experiments: Iterable[Experiment], folder: Path) -> dict[str, str]:
+    """Writes each row of a table as ``folder/EXPERIMENT/SET.json``; returns their SHA-256 by path.
+
+    Numbers are those of the CSV; what was not measured is left out. In the name of a set all but
+    letters, digits, and ``+ , . - _`` is written as in addresses (``KING%2AALL``).
+    """
+    found = {}
+    for experiment in experiments:
+        for row in experiment.rows:
+            path = folder / experiment.name / f"{quote(row['feature_set'], safe='+,')}.json"
+            values = {name: float(row[name]) for name in METRICS if row[name]}
+            artifacts.write_json(path, values)
+            found[path.as_posix()] = artifacts.sha256(path)
+    return found

@@ -1,0 +1,215 @@
+"""What an experiment's nets make of puzzles, by rating and by theme: figures and a table.
+
+A feature set's numbers are means over its seeds, of the ends of the intervals, too: the nets were
+asked the same puzzles, so that more seeds don't make an interval narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+import altair as alt
+
+from nnuelab.errors import UserError
+from nnuelab.report.grids import Grid
+from nnuelab.report.plots import ROW_HEIGHT, Figure, color, figure, zoom
+from nnuelab.report.results import NetFiles, Results, read_csv
+
+MOST_THEMES = 16  # of a figure, those with the most puzzles; the table has all
+BAR = 7  # pixels of a set in a theme's row
+TITLE = "share of right moves"
+
+
+@dataclass(frozen=True)
+class Score:
+    """One feature set and one group of puzzles.
+
+    Attributes
+    ----------
+    kind, group : str
+        As in `tournament.puzzle_scores.Group`.
+    puzzles, moves : int
+        That each net was asked.
+    accuracy, low, high : float
+        Right moves / moves of the solver, and its 95 % Wilson interval.
+    """
+
+    feature_set: str
+    kind: str
+    group: str
+    puzzles: int
+    moves: int
+    accuracy: float
+    low: float
+    high: float
+
+
+def gather(nets: Sequence[NetFiles], problems: list[str]) -> list[Score]:
+    """Scores of each set in each group, of the puzzles.csv beside the nets.
+
+    A set whose files are missing or damaged is left out, and ``problems`` gets a line.
+    """
+    by_set: dict[str, list[NetFiles]] = {}
+    for net in nets:
+        by_set.setdefault(net.entry, []).append(net)
+    files = [_file(net) for net in nets]
+    if files and not any(path.is_file() for path in files):
+        problems.append("The nets have solved no puzzles yet; let them: snakemake nets")
+        return []
+    found = []
+    for name, of_set in by_set.items():
+        try:
+            found += scores(name, [read_csv(_file(net)) for net in of_set])
+        except UserError as error:
+            problems.append(str(error))
+    return found
+
+
+def _file(net: NetFiles) -> Path:
+    return net.path.with_name("puzzles.csv")
+
+
+def scores(feature_set: str, files: Sequence[Sequence[Mapping[str, str]]]) -> list[Score]:
+    """Scores of one set by group, of the rows of its nets' files.
+
+    Raises
+    ------
+    UserError
+        When they are damaged, of another version, or of different puzzles.
+    """
+    found = []
+    for rows in zip(*files, strict=False):
+        try:
+            groups = {
+                (row["kind"], row["group"], int(row["puzzles"]), int(row["moves"])) for row in rows
+            }
+            means = [
+                fmean(float(row[f"accuracy{end}"]) for row in rows) for end in ("", "_low", "_high")
+            ]
+        except (ValueError, KeyError) as error:
+            raise UserError(
+                f"puzzles.csv of {feature_set} is damaged or of another version ({error!r}); "
+                "delete it and run again"
+            ) from error
+        if len(groups) == 1:
+            found.append(Score(feature_set, *groups.pop(), *means))
+    if any(len(rows) != len(found) for rows in files):
+        raise UserError(
+            f"the nets of {feature_set} were not asked the same puzzles; "
+            "let them solve them again: snakemake nets"
+        )
+    return found
+
+
+def grid(found: Results, name: str, nets: Sequence[NetFiles], all_scores: Sequence[Score]) -> Grid:
+    """Every score as a row; ``name`` is the experiment's."""
+    columns = {
+        "feature_set": "feature set",
+        "kind": "by",
+        "group": "puzzles of",
+        "puzzles": "puzzles",
+        "moves": "moves",
+        "accuracy": TITLE,
+        "low": "from",
+        "high": "to",
+    }
+    files: dict[str, list[str]] = {}
+    for net in nets:
+        files.setdefault(net.entry, []).append(found.label(_file(net)))
+    return Grid(
+        f"{name}-puzzles",
+        "Puzzles: right moves of the moves asked for, with the 95 % interval (Wilson)",
+        list(columns.items()),
+        [[_cell(getattr(score, column)) for column in columns] for score in all_scores],
+        [{"": files[score.feature_set]} for score in all_scores],
+    )
+
+
+def _cell(value: object) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def figures(all_scores: Sequence[Score], sets: Sequence[str]) -> list[Figure]:
+    """Accuracy by rating and by theme; only what there is."""
+    made = (_by_rating(all_scores, sets), _by_theme(all_scores, sets))
+    return [each for each in made if each is not None]
+
+
+def _values(all_scores: Sequence[Score], kind: str) -> list[dict[str, object]]:
+    return [
+        {
+            "set": score.feature_set,
+            "group": score.group,
+            "puzzles": score.puzzles,
+            "accuracy": score.accuracy,
+            "low": score.low,
+            "high": score.high,
+        }
+        for score in all_scores
+        if score.kind == kind
+    ]
+
+
+_TOOLTIP = [
+    alt.Tooltip("set:N", title="feature set"),
+    alt.Tooltip("group:N", title="puzzles of"),
+    alt.Tooltip("puzzles:Q", format=","),
+    alt.Tooltip("accuracy:Q", title=TITLE, format=".1%"),
+    alt.Tooltip("low:Q", title="from", format=".1%"),
+    alt.Tooltip("high:Q", title="to", format=".1%"),
+]
+
+
+def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | None:
+    values = _values(all_scores, "rating")
+    if not values:
+        return None
+    bands = sorted({str(v["group"]) for v in values}, key=lambda band: int(band.split("-")[0]))
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("group:O").sort(bands).title("rating of the puzzle").axis(labelAngle=-45),
+        xOffset=alt.XOffset("set:N").sort(list(sets)),
+        color=color(sets),
+    )
+    rules = base.mark_rule(strokeWidth=2).encode(
+        alt.Y("low:Q").title(TITLE).axis(format="%").scale(zero=False), alt.Y2("high:Q")
+    )
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        y="accuracy:Q", tooltip=_TOOLTIP
+    )
+    return figure(
+        "puzzles-rating",
+        "Puzzles by rating",
+        "Right moves of the moves asked for, mean over the seeds. Bars: 95 % (Wilson) for other "
+        "puzzles of that rating.",
+        alt.layer(rules, points.add_params(zoom("y"))),
+    )
+
+
+def _by_theme(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | None:
+    values = _values(all_scores, "theme")
+    if not values:
+        return None
+    # Commonest first, as the files have them.
+    themes = list(dict.fromkeys(str(v["group"]) for v in values))[:MOST_THEMES]
+    base = alt.Chart(alt.Data(values=[v for v in values if v["group"] in themes])).encode(
+        y=alt.Y("group:N").sort(themes).title(None),
+        yOffset=alt.YOffset("set:N").sort(list(sets)),
+        color=color(sets),
+    )
+    rules = base.mark_rule(strokeWidth=2).encode(
+        alt.X("low:Q").title(TITLE).axis(format="%").scale(zero=False), alt.X2("high:Q")
+    )
+    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        x="accuracy:Q", tooltip=_TOOLTIP
+    )
+    height = max(ROW_HEIGHT, BAR * len(sets) + 8) * len(themes)
+    return figure(
+        "puzzles-theme",
+        "Puzzles by theme",
+        f"The {len(themes)} commonest themes; a puzzle may have several. Bars: 95 % (Wilson).",
+        alt.layer(rules, points.add_params(zoom("x"))),
+        max(height, 120),
+    )
