@@ -170,7 +170,12 @@ rule sample:
     output:
         sampled="results/data/sampled.npy",
         report="results/data/sample_report.json",
-        figure="results/data/sample_report.svg",
+        figure=report(
+            "results/data/sample_report.svg",
+            caption="captions/sample.rst",
+            category="Data",
+            labels={"what": "positions of the sample"},
+        ),
     log:
         "logs/sample.log",
     benchmark:

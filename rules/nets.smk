@@ -64,7 +64,12 @@ rule verify:
         validation="results/data/validation.npy",
     output:
         error="results/nets/{name}/{seed}/verify.json",
-        plot="results/nets/{name}/{seed}/verify.png",
+        plot=report(
+            "results/nets/{name}/{seed}/verify.png",
+            caption="captions/verify.rst",
+            category="Nets",
+            labels={"net": "{name}", "seed": "{seed}", "what": "integer error"},
+        ),
     log:
         "logs/verify/{name}/{seed}.log",
     conda:
@@ -86,7 +91,12 @@ rule solve_puzzles:
         puzzles=settings.puzzles.file,
     output:
         scores="results/nets/{name}/{seed}/puzzles.json",
-        groups="results/nets/{name}/{seed}/puzzles.csv",
+        groups=report(
+            "results/nets/{name}/{seed}/puzzles.csv",
+            caption="captions/puzzles.rst",
+            category="Nets",
+            labels={"net": "{name}", "seed": "{seed}", "what": "puzzles"},
+        ),
     log:
         "logs/puzzles/{name}/{seed}.log",
     conda:

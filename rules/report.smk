@@ -25,7 +25,12 @@ rule count:
     input:
         positions="results/data/validation.npy",
     output:
-        table="results/statistics/{name}.csv",
+        table=report(
+            "results/statistics/{name}.csv",
+            caption="captions/statistics.rst",
+            category="Feature sets",
+            labels={"feature set": "{name}", "what": "statistics"},
+        ),
     log:
         "logs/count/{name}.log",
     conda:
@@ -53,10 +58,25 @@ rule report:
         nets=[of_nets(experiment, "net.nnue") for experiment in MADE],
         histories=[of_nets(experiment, "history.csv") for experiment in MADE],
         errors=[of_nets(experiment, "verify.json") for experiment in MADE],
+        puzzles=[of_nets(experiment, "puzzles.csv") for experiment in MADE],
         statistics=rules.statistics.input,
         positions="results/data/validation.npy",
+        sample="results/data/sample_report.json",
     output:
-        page="results/report.html",
+        page=report(
+            "results/report.html",
+            caption="captions/page.rst",
+            category="Page",
+            labels={"what": "all of it, with games and weights"},
+        ),
+        # The folders inside are DVC's, which would take Snakemake's time stamp for one of its files.
+        files=report(
+            directory("results/report"),
+            patterns=["figures/{figure}.svg"],
+            caption="captions/figures.rst",
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
     log:
         "logs/report.log",
     conda:
@@ -69,4 +89,13 @@ rule report:
     message:
         "Page of all results"
     shell:
-        "nnuelab report {params.experiments:q} --output {output.page} 2> {log}"
+        "nnuelab report {params.experiments:q} --output {output.page}"
+        " --figures {output.files}/figures --metrics {output.files}/metrics 2> {log}"
+
+
+# After a job that failed the page is made of what there is, and says in its place what isn't.
+onerror:
+    if "report" in workflow.dag_settings.targets:
+        shell(
+            f"nnuelab report {' '.join(settings.experiments)} --output {rules.report.output.page}"
+        )

@@ -22,7 +22,12 @@ rule table:
             for what in ("ratings.csv", "details.json")
         ],
     output:
-        table="results/{experiment}_table.csv",
+        table=report(
+            "results/{experiment}_table.csv",
+            caption="captions/table.rst",
+            category="Results",
+            labels={"experiment": "{experiment}", "what": "table"},
+        ),
         markdown="results/{experiment}_table.md",
     log:
         "logs/table/{experiment}.log",

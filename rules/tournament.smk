@@ -83,7 +83,12 @@ rule rate:
     input:
         games="results/tournament/{played}.pgn",
     output:
-        ratings="results/tournament/{played}_ratings.csv",
+        ratings=report(
+            "results/tournament/{played}_ratings.csv",
+            caption="captions/ratings.rst",
+            category="Results",
+            labels={"experiment": "{played}", "what": "rating of every net"},
+        ),
         details="results/tournament/{played}_details.json",
     log:
         "logs/rate/{played}.log",

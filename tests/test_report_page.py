@@ -452,6 +452,20 @@ def test_a_failed_job_is_quoted(folder, tmp_path):
     )
 
 
+def test_a_net_beyond_its_bound_is_quoted(folder, tmp_path):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("report.html*"))
+    (copy / "nets/ALL/2/verify.json").unlink()
+    log = tmp_path / "logs" / "verify" / "ALL" / "2.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("nnuelab: error: beyond the bounds\n")
+    page = tmp_path / "report.html"
+    command = ["report", "axis", "--results", str(copy), "--output", str(page)]
+    CliRunner().invoke(app, command, catch_exceptions=False)
+    assert "logs/verify/ALL/2.log ends with: nnuelab: error: beyond the bounds" in page.read_text()
+    assert "axis-errors" in page.read_text()  # of the other nets
+
+
 def test_an_input_that_changed_is_told(folder, tmp_path):
     copy = tmp_path / "results"
     shutil.copytree(folder, copy)

@@ -5,6 +5,7 @@ One folder goes through all of it, so the tests run in their order (./test keeps
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import yaml
@@ -163,19 +165,49 @@ def test_each_generation_plays_with_the_net_of_the_one_before(folder):
     assert f"0=default 1={net} 2=results/selfplay/2/1/net.nnue" in told
 
 
-def test_the_report_is_out_of_date_when_an_input_changes(folder):
+def test_the_report_is_made_once(folder):
     assert ran(folder.run("snakemake", "report")) == {"count", "report"}
     assert NOTHING in folder.run("snakemake", "report")
     page = (folder.path / "results/report.html").read_text()
     digest = json.loads((folder.path / "results/axis_table.csv.json").read_text())["sha256"]
     assert digest[:16] in page
-    ratings = folder.path / "results/tournament/axis_ratings.csv"
-    before = ratings.read_bytes()
-    ratings.write_bytes(before + b"\n")
+
+
+@pytest.mark.parametrize(
+    ("changed", "jobs"),
+    [
+        ("tournament/axis_ratings.csv", {"table": 1, "report": 1}),
+        ("tournament/time/axis_ratings.csv", {"table": 1, "report": 1}),
+        ("nets/ALL/1/history.csv", {"table": 1, "report": 1}),
+        ("nets/ALL/1/puzzles.csv", {"report": 1}),
+        ("data/sample_report.json", {"report": 1}),
+        ("statistics/ALL.csv", {"report": 1}),
+    ],
+)
+def test_the_report_is_out_of_date_when_an_input_changes(folder, changed, jobs):
+    path = folder.path / "results" / changed
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n")
     try:
-        assert folder.would_run("report") == {"table": 1, "report": 1}
+        assert folder.would_run("report") == jobs
     finally:
-        ratings.write_bytes(before)
+        path.write_bytes(before)
+
+
+def test_snakemakes_own_report_has_tables_and_figures(folder):
+    folder.run("snakemake", "report", "--report", "results/snakemake.html")
+    made = (folder.path / "results/snakemake.html").read_text()
+    figures = sorted((folder.path / "results/report/figures").glob("*.svg"))
+    assert {"axis-elo.svg", "axis-puzzles-theme.svg", "data-mobility.svg"} <= {
+        path.name for path in figures
+    }
+    tables = [
+        folder.path / "results" / name
+        for name in ("axis_table.csv", "tournament/axis_ratings.csv", "nets/ALL/1/puzzles.csv")
+    ]
+    for path in [*tables, *figures]:
+        assert base64.b64encode(path.read_bytes()).decode() in made, path
+    assert "Elo relative to ALL" in made  # a caption, with the experiment's anchor
 
 
 def test_embedded_games_and_openings_are_remade_only_when_asked_for(folder):
@@ -271,7 +303,7 @@ def test_dvc_and_snakemake_do_no_job_twice(folder, tmp_path):
     """In either order, after a change, and in a clone that has pulled."""
     assert ran(folder.run("dvc", "repro")) == set()
     change(folder, "train", "learning_rate", 0.00123)
-    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES}
+    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, "report"}
     assert NOTHING in folder.run("snakemake")
     assert "up to date" in folder.run("dvc", "repro")
 
@@ -283,6 +315,34 @@ def test_dvc_and_snakemake_do_no_job_twice(folder, tmp_path):
     clone.run("dvc", "pull")
     assert clone.would_run() == {}
     assert clone.would_run("results/axis_table.csv") == {}
+    assert clone.would_run("report") == {}
+
+
+def test_dvc_shows_the_numbers_of_the_table(folder):
+    with open(folder.path / "results/axis_table.csv", newline="") as file:
+        rows = {row["feature_set"]: row for row in csv.DictReader(file)}
+
+    def shown(*command):
+        told = folder.run("dvc", *command)
+        return json.loads(told[told.index("{") :])
+
+    measured = shown("metrics", "show", "--json")[""]["data"]
+    assert len(measured) == len(rows) == 2
+    for name, row in rows.items():
+        found = measured[f"results/report/metrics/axis/{quote(name, safe='+,')}.json"]["data"]
+        assert {"elo", "elo_time", "val_loss_mean", "puzzle_accuracy"} <= found.keys()
+        assert found == {column: float(row[column]) for column in found}
+    drawn = shown("plots", "show", "--json")["data"]
+    (chart,) = drawn["Elo relative to the anchor, at fixed nodes"]
+    values = chart["content"]["data"]["values"]
+    assert {value["feature_set"]: value["elo"] for value in values} == {
+        name: row["elo"] for name, row in rows.items()
+    }
+    assert "results/report/figures/axis-elo.svg" in drawn
+    experiments = list(csv.DictReader(folder.run("dvc", "exp", "show", "--csv").splitlines()))
+    workspace = next(line for line in experiments if line["rev"] == "workspace")
+    column = next(name for name in workspace if name.endswith("axis/ALL.json:val_loss_mean"))
+    assert float(workspace[column]) == float(rows["ALL"]["val_loss_mean"])
 
 
 def test_other_experiments_train_only_what_is_new(folder, tmp_path):
@@ -327,6 +387,13 @@ def test_one_yardstick_is_enough(folder):
 
 def test_a_net_beyond_its_bound_plays_no_game(folder):
     change(folder, "verify", "max_abs_mean", 1e-9)
-    told = folder.run("snakemake", "--keep-going", status=1)
+    told = folder.run("snakemake", "--keep-going", "report", status=1)
     assert "quantization error beyond the bounds" in told
-    assert not ran(told) & {"tournament", "tournament_time", "table"}
+    assert not ran(told) & {"tournament", "tournament_time", "table", "report"}
+
+
+def test_the_page_says_what_failed(folder):
+    """After the job that failed above."""
+    page = (folder.path / "results/report.html").read_text()
+    assert "quantization error beyond the bounds" in page
+    assert "axis-table" in page

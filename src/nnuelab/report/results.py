@@ -64,8 +64,15 @@ class NetFiles:
 
     @cached_property
     def verification(self) -> dict[str, Any]:
-        """Content of verify.json; raises UserError."""
-        return read_json(self.path.with_name("verify.json"), "rms_cp")
+        """Content of verify.json; raises UserError, with what its job said last if that failed."""
+        path = self.path.with_name("verify.json")
+        try:
+            return read_json(path, "rms_cp")
+        except UserError as error:
+            place = self.path.absolute().parent
+            log = f"logs/verify/{place.parent.name}/{place.name}.log"
+            said = [str(error), *_end_of(place.parents[3], log)]
+            raise UserError("; ".join(said)) from error
 
 
 @dataclass
@@ -124,15 +131,16 @@ class Results:
         for experiment in self.experiments:
             found |= {experiment.pgn} if experiment.pgn else set()
             for net in experiment.nets:
-                beside = (net.path.with_name(n) for n in ("history.csv", "verify.json"))
+                names = ("history.csv", "verify.json", "puzzles.csv")
+                beside = (net.path.with_name(name) for name in names)
                 found |= {net.path, *(path for path in beside if path.is_file())}
         found |= set(self.folder.glob("statistics/*.csv"))
         for experiment in self.experiments:
             for place in ("", "time/"):
                 ratings = self.folder / f"tournament/{place}{experiment.name}_ratings.csv"
                 found |= {ratings} if ratings.is_file() else set()
-        validation = self.folder / "data" / "validation.npy"
-        return sorted(found | ({validation} if validation.is_file() else set()))
+        data = (self.folder / "data" / name for name in ("validation.npy", "sample_report.json"))
+        return sorted(found.union(path for path in data if path.is_file()))
 
 
 def gather(folder: Path, names: Sequence[str]) -> Results:
@@ -177,7 +185,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         missing = not path.exists()
         made = f"{label} isn't there; make it: snakemake {label}"
         found.problems.append(made if missing else str(error))
-        found.problems += _last_words(folder.parent / "logs", name)
+        found.problems += _last_words(folder.parent, name)
     record = records.get(label, {})
     found.anchor = record.get("parameters", {}).get("anchor", "")
     if not found.anchor and found.rows:
@@ -209,15 +217,20 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     return found
 
 
-def _last_words(logs: Path, name: str) -> list[str]:
+def _last_words(root: Path, name: str) -> list[str]:
     """What the jobs of an experiment said last, where it left no table."""
     said = []
     for stage in ("tournament", "rate", "table"):
-        log = logs / stage / f"{name}.log"
-        lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
-        if words := [line.strip() for line in lines if line.strip()]:
-            said.append(f"logs/{stage}/{name}.log ends with: {words[-1][:300]}")
+        said += _end_of(root, f"logs/{stage}/{name}.log")
     return said[-1:]
+
+
+def _end_of(root: Path, name: str) -> list[str]:
+    """What a job said last in its log, nothing when it said nothing."""
+    log = root / name
+    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+    words = [line.strip() for line in lines if line.strip()]
+    return [f"{name} ends with: {words[-1][:300]}"] if words else []
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
