@@ -59,7 +59,7 @@ class Format(StrEnum):
     nn = "nn"
 
 
-def _need_torch() -> None:
+def need_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError as error:
@@ -137,7 +137,7 @@ def train(
     """
     inputs = [train, validation, *([start] if start else []), *(blocks or [])]
     artifacts.check_apart(inputs, [checkpoint, history])
-    _need_torch()
+    need_torch()
     from nnuelab.features import parse
     from nnuelab.nnue import training
     from nnuelab.nnue.losses import PQR, Scores, Triplet
@@ -198,7 +198,7 @@ def quantize(
     Example: nnuelab quantize checkpoint.pt --output net.nnue
     """
     artifacts.check_apart([checkpoint, *(blocks or [])], [output])
-    _need_torch()
+    need_torch()
     from nnuelab.nnue import checkpoint as checkpoints
     from nnuelab.nnue import netfile
     from nnuelab.nnue.quantize import quantize as to_integers
@@ -242,7 +242,7 @@ def verify(
     --output verify.json --plot verify.png
     """
     artifacts.check_apart([net, checkpoint, positions, *(blocks or [])], [output, plot])
-    _need_torch()
+    need_torch()
     from nnuelab.nnue import verify as verification
 
     figures = verification.verify(net, checkpoint, positions, count)

@@ -19,6 +19,7 @@ from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import inference, memory, netfile
 from nnuelab.nnue.first_layer import Batch, Threads
 from nnuelab.nnue.loader import extract
+from nnuelab.nnue.network import Network
 
 CLOSE = 50  # centipawns; the study asks that most differences be within this
 WORST = 10  # positions listed
@@ -64,8 +65,8 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
         raise UserError(f"{dataset} has no positions; give a dataset of nnuelab label")
     places = np.unique(np.linspace(0, len(every) - 1, min(count, len(every))).astype(np.int64))
     chosen = np.ascontiguousarray(every[places])
-    floats = float_outputs(checkpoint, chosen)
-    integers, saturated = integer_outputs(net, chosen)
+    floats = float_outputs(checkpoint.features, checkpoint.network(), chosen)
+    integers = integer_outputs(net, chosen)
     difference = integers - floats
     worst = np.argsort(-np.abs(difference), kind="stable")[:WORST]
     edge = BINS * (int(np.abs(difference).max()) // BINS + 1)
@@ -77,7 +78,7 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
         "rms_cp": float(np.sqrt((difference**2).mean())),
         "max_cp": float(np.abs(difference).max()),
         "share_within_50": float((np.abs(difference) <= CLOSE).mean()),
-        "saturated": saturated,
+        "saturated": saturated(net, chosen),
         "worst": [
             {
                 "fen": records.to_fen(chosen[i]),
@@ -90,25 +91,28 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
     }
 
 
-def float_outputs(checkpoint: checkpoints.Checkpoint, chosen: np.ndarray) -> np.ndarray:
-    """Centipawns of the float net, float64 [n]."""
-    feature_set = checkpoint.features
-    network, threads = checkpoint.network(), Threads(1)
+def float_outputs(feature_set: FeatureSet, network: Network, chosen: np.ndarray) -> np.ndarray:
+    """Centipawns of a float net, float64 [n]."""
+    threads = Threads(1)
     with torch.no_grad():
         parts = [network(batch, threads) for batch in _batches(feature_set, chosen)]
     return torch.cat(parts).double().numpy()
 
 
-def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> tuple[np.ndarray, int]:
-    """Centipawns of the integer net, int64 [n], and how many positions overflow an accumulator."""
+def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> np.ndarray:
+    """Centipawns of the integer net, int64 [n]."""
     evaluator = inference.Evaluator(net)
     values = np.empty(len(chosen), np.int64)
     _evaluate(evaluator.record, chosen, values)
-    saturated = sum(
+    return values
+
+
+def saturated(net: netfile.Net, chosen: np.ndarray) -> int:
+    """Positions in which an accumulator leaves int16."""
+    return sum(
         _overflowing(net.w1, net.b1, batch.rows, batch.n)
         for batch in _batches(net.features, chosen)
     )
-    return values, saturated
 
 
 def _batches(feature_set: FeatureSet, chosen: np.ndarray) -> Iterator[Batch]:

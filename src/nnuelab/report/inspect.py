@@ -41,8 +41,8 @@ class Summary:
     path : Path
     kind : str
         "games", "tournament", "openings", "dataset", "checkpoint", "net", "ratings", "table",
-        "history", "verification", "rating details", "puzzles", "provenance"; for others that
-        have it beside them "file".
+        "history", "verification", "rating details", "puzzles", "triplets", "provenance"; for others
+        that have it beside them "file".
     facts : dict
         Name to number or text.
     tables : dict of str to list of dict
@@ -397,6 +397,8 @@ def _json(path: Path) -> Summary:
         return Summary(path, "verification", facts, {"worst": worst})
     if isinstance(content, dict) and {"solved_rating", "groups"} <= content.keys():
         return of_puzzles(path, content)
+    if isinstance(content, dict) and "pqr_centipawns" in content:
+        return of_triplets(path, content)
     if isinstance(content, dict) and "superiority" in content:
         tables = {name: value for name, value in content.items() if isinstance(value, list)}
         del tables["covariance"]
@@ -418,6 +420,18 @@ def of_puzzles(path: Path, content: dict[str, Any], themes: int | None = None) -
         for kind in ("all", "rating", "theme")
     }
     return Summary(path, "puzzles", facts, {**tables, "theme": tables["theme"][:themes]})
+
+
+def of_triplets(path: Path, content: dict[str, Any]) -> Summary:
+    """What nets say of held-out triplets, as `nnuelab pqr` writes it."""
+    rows = []
+    for net in content["nets"]:
+        row = {"net": net["net"], "correlation": net["correlation"], "slope": net["slope"]}
+        for name in ("right_sign", "with_coin"):
+            low, high = (100 * net[f"{name}_{end}"] for end in ("low", "high"))
+            row[f"{name} %"] = f"{100 * net[name]:.1f} [{low:.1f}, {high:.1f}]"
+        rows.append({**row, "tied %": f"{100 * net['tied']:.1f}"})
+    return Summary(path, "triplets", {"triplets": content["nets"][0]["triplets"]}, {"nets": rows})
 
 
 def _short(group: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nnuelab import artifacts, data
 from nnuelab.errors import UserError
-from nnuelab.report import plots, table
+from nnuelab.report import plots, pqr, table
 from nnuelab.report.inspect import CROSS, Summary
 from nnuelab.report.plots import Figure
 
@@ -40,6 +40,7 @@ def figure(summary: Summary) -> Figure:
         "dataset": _dataset,
         "net": _net,
         "tournament": _tournament,
+        "triplets": _triplets,
     }
     if summary.kind not in makers:
         raise UserError(
@@ -218,3 +219,9 @@ def _tournament(summary: Summary) -> Figure:
     )
     caption = "Percent of the points, row against column."
     return plots.figure("cross", "Cross table", caption, chart, 28 * len(order))
+
+
+def _triplets(summary: Summary) -> Figure:
+    from nnuelab.report import results
+
+    return pqr.figure(results.read_json(summary.path, "pqr_centipawns")["pqr_centipawns"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab import intervals
 from nnuelab.tournament.puzzles import Answers, Puzzle
 
 BAND = 200  # rating points that are counted together
@@ -63,39 +64,18 @@ def group_of(kind: str, name: str, found: Sequence[Answers]) -> Group:
     right = np.array([each.right for each in found], float)
     solved = sum(each.solved for each in found)
     accuracy = right.sum() / asked.sum()
-    effective = _effective(asked, right)
     return Group(
         kind,
         name,
         len(found),
         solved,
         solved / len(found),
-        *_wilson(solved, len(found)),
+        *intervals.wilson(solved, len(found)),
         int(asked.sum()),
         int(right.sum()),
         float(accuracy),
-        *_wilson(accuracy * effective, effective),
+        *intervals.clustered(asked, right),
     )
-
-
-def _wilson(count: float, n: float) -> tuple[float, float]:
-    from statsmodels.stats.proportion import proportion_confint
-
-    low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
-    return float(low), float(high)
-
-
-def _effective(asked: np.ndarray, right: np.ndarray) -> float:
-    """So many independent moves would vary as much: accuracy (1 - accuracy) / variance.
-
-    The variance is that of a ratio of sums over puzzles (Cochran, *Sampling Techniques*, 6.4).
-    Never more than the moves; the puzzles where no variance shows.
-    """
-    moves, accuracy = asked.sum(), right.sum() / asked.sum()
-    variance = float(((right - accuracy * asked) ** 2).sum()) / moves**2
-    if variance == 0:
-        return float(len(asked))
-    return min(accuracy * (1 - accuracy) / variance, moves)
 
 
 def groups(puzzles: Sequence[Puzzle], found: Sequence[Answers]) -> list[Group]:

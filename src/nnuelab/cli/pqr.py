@@ -1,0 +1,92 @@
+"""``nnuelab pqr``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab import artifacts
+from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.nnue import need_torch
+from nnuelab.errors import UserError
+
+
+@app.command()
+def pqr(
+    nets: Annotated[
+        list[str],
+        typer.Argument(metavar="NET|NAME=NET...", help="Nets, .nnue or .nn, and checkpoints, .pt."),
+    ],
+    positions: Annotated[
+        Path, typer.Option(help="Dataset of games that the nets didn't learn from, .npy.")
+    ],
+    count: Annotated[int, typer.Option(min=0, help="Triplets, evenly spaced; 0: all.")] = 50_000,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(help="JSON: all figures, and values of 4,000 triplets.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="The table as CSV.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="f(P) against f(Q), f(R) - f(Q): .svg, .png or .html.")
+    ] = None,
+    blocks: Blocks = None,
+) -> None:
+    """Ask nets which of two moves was played: P is a position, Q after its move, R after another.
+
+    The share with the right sign of f(R) - f(Q), with 95 % Wilson intervals, and how f(P) follows
+    f(Q); beside it what an untrained net and a count of material (100, 300, 300, 500, 900) say.
+
+    Example: nnuelab pqr results/nets/ALL/1/net.nnue --positions results/data/validation.npy
+    --plot pqr.svg
+    """
+    import json as encoder
+
+    from rich.console import Console
+
+    need_torch()
+    from nnuelab.nnue import pqr as triplets
+    from nnuelab.report import inspect, inspect_plots, render
+    from nnuelab.report import pqr as figures
+
+    files = _named(nets)
+    outputs = [path for path in (output, csv, plot) if path is not None]
+    artifacts.check_apart([*files.values(), positions, *(blocks or [])], outputs)
+    if plot is not None:
+        inspect_plots.check(plot)
+    asked = triplets.held_out(positions, count)
+    said = triplets.values(files, asked)
+    found = [triplets.judge(name, values, asked.games) for name, values in said.items()]
+    told = figures.content(found, {name: said[name] for name in files})
+    if output is not None:
+        artifacts.write_json(output, told)
+    if csv is not None:
+        with artifacts.atomic(csv) as temporary:
+            temporary.write_text(figures.to_csv(found))
+    if plot is not None:
+        inspect_plots.save(plot, figures.figure(told["pqr_centipawns"]))
+    for path in outputs:
+        artifacts.provenance(
+            path,
+            inputs={"positions": positions, **files},
+            parameters={"count": count},
+            module="report.pqr",
+        )
+    if json:
+        print(encoder.dumps({"triplets": len(asked), "nets": told["nets"]}, indent=2))
+    else:
+        render.show(inspect.of_triplets(output or positions, told), Console())
+
+
+def _named(nets: list[str]) -> dict[str, Path]:
+    """The files by their names: NAME=NET, or the path itself."""
+    found: dict[str, Path] = {}
+    for text in nets:
+        name, is_named, path = text.partition("=")
+        if is_named and not (name and path):
+            raise UserError(f"{text!r} is no net; give a path, or NAME=PATH")
+        if name in found:
+            raise UserError(f"{name} stands there twice; give the second a name: NAME=PATH")
+        found[name] = Path(path if is_named else name)
+    return found

@@ -1,0 +1,37 @@
+"""95 % intervals of shares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def wilson(count: float, n: float) -> tuple[float, float]:
+    """The Wilson interval of ``count`` in ``n`` independent trials."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    low, high = proportion_confint(count, n, alpha=0.05, method="wilson")
+    return float(low), float(high)
+
+
+def effective(asked: np.ndarray, right: np.ndarray) -> float:
+    """So many independent trials would vary as much: share (1 - share) / variance.
+
+    The variance is that of a ratio of sums over clusters (Cochran, *Sampling Techniques*, 6.4).
+    Never more than the trials; the clusters where no variance shows.
+
+    Parameters
+    ----------
+    asked, right : ndarray [clusters]
+        Trials of each cluster, and what they scored, 0 to 1 each.
+    """
+    trials, share = asked.sum(), right.sum() / asked.sum()
+    variance = float(((right - share * asked) ** 2).sum()) / trials**2
+    if variance == 0:
+        return float(len(asked))
+    return min(share * (1 - share) / variance, trials)
+
+
+def clustered(asked: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """The Wilson interval of a share whose trials come in clusters: see `effective`."""
+    n = effective(asked, right)
+    return wilson(right.sum() / asked.sum() * n, n)
