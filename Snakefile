@@ -18,6 +18,7 @@ include: "rules/nets.smk"
 include: "rules/tournament.smk"
 include: "rules/table.smk"
 include: "rules/selfplay.smk"
+include: "rules/pqr.smk"
 include: "rules/report.smk"
 
 

@@ -10,6 +10,7 @@ MADE = [
     for name in settings.experiments
     if Path(f"results/tournament/{name}_ratings.csv").exists()
 ] or [DEFAULT]
+JUDGED = [name for name in MADE if Path(f"results/pqr/{name}.json").exists()]
 REPORTED = sorted({name for e in MADE for name in settings.experiments[e].feature_sets})
 
 
@@ -59,6 +60,7 @@ rule report:
         histories=[of_nets(experiment, "history.csv") for experiment in MADE],
         errors=[of_nets(experiment, "verify.json") for experiment in MADE],
         puzzles=[of_nets(experiment, "puzzles.csv") for experiment in MADE],
+        triplets=expand("results/pqr/{experiment}.json", experiment=JUDGED),
         statistics=rules.statistics.input,
         positions="results/data/validation.npy",
         sample="results/data/sample_report.json",

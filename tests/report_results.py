@@ -14,8 +14,9 @@ from nnuelab import artifacts, data, features
 from nnuelab.data.description import describe
 from nnuelab.data.records import RECORD, from_fen, pack_move
 from nnuelab.nnue.netfile import Net, write_net
+from nnuelab.nnue.pqr import judge
 from nnuelab.params import folder_of
-from nnuelab.report import feature_statistics, table
+from nnuelab.report import feature_statistics, pqr, table
 from nnuelab.tournament import puzzle_scores, ratings
 from nnuelab.tournament.puzzles import Answers, Puzzle
 
@@ -49,6 +50,7 @@ def make(root: Path) -> Path:
         rows = feature_statistics.rows(features.parse(name), positions, 8)
         feature_statistics.write_csv(path, rows)
         _record(path, root, [folder / "data" / "validation.npy"], {"feature_set": name})
+    _triplets(folder / "pqr" / "axis.json", players, rng)
     return folder
 
 
@@ -84,6 +86,13 @@ def make_variants(
         source["path"] = str(Path(source["path"]).relative_to(root))
     artifacts.write_json(csv.with_name(f"{csv.name}.json"), made)
     return folder
+
+
+def _triplets(path: Path, players: list[str], rng: np.random.Generator) -> None:
+    said = {name: rng.normal(0, 200, (50, 3)) for name in players}
+    found = [judge(name, values, np.arange(50)) for name, values in said.items()]
+    artifacts.write_json(path, pqr.content(found, said))
+    artifacts.provenance(path, module="report.pqr")
 
 
 def _record(path: Path, root: Path, inputs: list[Path], parameters: dict) -> None:

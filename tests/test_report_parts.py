@@ -285,6 +285,7 @@ def test_names_of_rows_are_whole_on_a_narrow_terminal(folder):
         "nets/H+PH+MC/1/net.nnue",
         "nets/ALL/1/history.csv",
         "nets/ALL/1/verify.json",
+        "pqr/axis.json",
     ],
 )
 @pytest.mark.parametrize("suffix", inspect_plots.FORMATS)

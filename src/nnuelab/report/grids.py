@@ -137,6 +137,19 @@ def cross(found: Results, experiment: Experiment, scores: CrossTable) -> Grid:
     )
 
 
+def triplets(experiment: Experiment, label: str, nets: Sequence[Mapping[str, Any]]) -> Grid:
+    """What each net says of held-out triplets, rows as `inspect.of_triplets` makes them."""
+    columns = [(name, name) for name in nets[0]]
+    return Grid(
+        f"{experiment.name}-pqr",
+        "Which of two moves was played? Share with the right sign of f(R) - f(Q), and f(P) against "
+        "f(Q), on held-out triplets",
+        columns,
+        [list(row.values()) for row in nets],
+        [{"": [label]}] * len(nets),
+    )
+
+
 def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
     """Means of both perspectives.
 

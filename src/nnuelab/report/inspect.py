@@ -426,7 +426,9 @@ def of_triplets(path: Path, content: dict[str, Any]) -> Summary:
     """What nets say of held-out triplets, as `nnuelab pqr` writes it."""
     rows = []
     for net in content["nets"]:
-        row = {"net": net["net"], "correlation": net["correlation"], "slope": net["slope"]}
+        row = {"net": net["net"]}
+        for name in ("correlation", "slope"):
+            row[name] = "" if net[name] is None else f"{net[name]:.3f}"
         for name in ("right_sign", "with_coin"):
             low, high = (100 * net[f"{name}_{end}"] for end in ("low", "high"))
             row[f"{name} %"] = f"{100 * net[name]:.1f} [{low:.1f}, {high:.1f}]"

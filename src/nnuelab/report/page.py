@@ -21,6 +21,7 @@ from nnuelab.report import (
     feature_statistics,
     games,
     grids,
+    inspect,
     plots,
     position_plots,
     puzzles,
@@ -36,6 +37,7 @@ from nnuelab.report.plots import Figure
 from nnuelab.report.results import Experiment, NetFiles, Results
 from nnuelab.report.words import Row
 from nnuelab.tournament.headers import read_results
+from nnuelab.tournament.ratings import set_of
 
 PAGE = Path(__file__).parent / "page"
 FILES = sorted(PAGE.iterdir())
@@ -191,6 +193,8 @@ class _Builder:
             )
         with _told(section.problems):
             self._tournament(experiment, section)
+        with _told(section.problems):
+            self._triplets(experiment, section)
         return section
 
     def _pareto(self, rows: Sequence[Row]) -> list[Figure | None]:
@@ -241,6 +245,19 @@ class _Builder:
         name = f"{experiment}-ratings" + ("-time" if folder.name == "time" else "")
         section.grids.append(grids.ratings(name, limit, self.found.label(path), found))
         return found
+
+    def _triplets(self, experiment: Experiment, section: Section) -> None:
+        """What the nets say of held-out triplets; drawn for one seed of each."""
+        path = self.found.triplets(experiment)
+        if not path.is_file():
+            return
+        content = results.read_json(path, "pqr_centipawns")
+        nets = inspect.of_triplets(path, content).tables["nets"]
+        section.grids.append(grids.triplets(experiment, self.found.label(path), nets))
+        first: dict[str, Any] = {}
+        for name, drawn in content["pqr_centipawns"].items():
+            first.setdefault(set_of(name), (name, drawn))
+        section.figures += plots.triplets(dict(first.values()))
 
     def _statistics(self) -> Section:
         section = Section("statistics")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import altair as alt
+import numpy as np
 
 from nnuelab.report.results import NetFiles
 from nnuelab.report.table import entry
@@ -17,6 +18,8 @@ Row = Mapping[str, str]
 _ZOOM = "wheel![event.shiftKey]"
 ROW_HEIGHT, HEIGHT = 34, 340
 MOST_COLORS = 8  # of the page's own schemes, which are easy to tell apart
+MOST_POINTS = 500  # of a net in a plot on the page
+STEPS = 60  # of a histogram
 
 
 @dataclass(frozen=True)
@@ -417,3 +420,70 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
         "Each net's neurons in order; at 0 % a neuron is dead.",
         chart,
     )
+
+
+def triplets(drawn: Mapping[str, Sequence[Sequence[int]]]) -> list[Figure]:
+    """What nets, by name, say of held-out triplets: f(P) against f(Q), and f(R) - f(Q).
+
+    Parameters
+    ----------
+    drawn : mapping of str to sequence of (f(P), f(Q), f(R))
+        Centipawns: ``pqr_centipawns`` of ``pqr.content``.
+    """
+    found = {name: np.array(values) for name, values in drawn.items()}
+    points = [
+        {"net": name, "p": p, "q": q}
+        for name, values in found.items()
+        for p, q, _ in values[:: -(-len(values) // MOST_POINTS)].tolist()
+    ]
+    color = alt.Color("net:N").scale(domain=list(drawn))
+    cloud = (
+        alt.Chart(alt.Data(values=points))
+        .mark_point(filled=True, size=14, opacity=0.6)
+        .encode(
+            x=alt.X("q:Q").title("f(Q) (centipawns)"),
+            y=alt.Y("p:Q").title("f(P) (centipawns)"),
+            color=color,
+            tooltip=["net:N", alt.Tooltip("q:Q", title="f(Q)"), alt.Tooltip("p:Q", title="f(P)")],
+        )
+        .add_params(zoom())
+    )
+    differences = {name: values[:, 2] - values[:, 1] for name, values in found.items()}
+    edge = max(float(np.quantile(np.abs(np.concatenate([*differences.values()])), 0.99)), 1.0)
+    edges = np.linspace(-edge, edge, STEPS + 1)
+    steps = [
+        {"net": name, "middle": middle, "share": count / len(values)}
+        for name, values in differences.items()
+        for middle, count in zip(
+            ((edges[1:] + edges[:-1]) / 2).tolist(),
+            np.histogram(np.clip(values, -edge, edge), edges)[0].tolist(),
+            strict=True,
+        )
+    ]
+    lines = (
+        alt.Chart(alt.Data(values=steps))
+        .mark_line(interpolate="step", opacity=0.8)
+        .encode(
+            x=alt.X("middle:Q").title("f(R) - f(Q) (centipawns)"),
+            y=alt.Y("share:Q").title("share of the triplets").axis(format="%"),
+            color=color,
+            tooltip=["net:N", "middle:Q", alt.Tooltip("share:Q", format=".2%")],
+        )
+        .add_params(zoom())
+    )
+    return [
+        figure(
+            "triplets",
+            "A position and its best move",
+            "Held-out positions P, and Q after the move played, each for the side to move there. "
+            "A net that agrees with itself puts them on the falling diagonal.",
+            cloud,
+        ),
+        figure(
+            "right-sign",
+            "The move played against another",
+            "How far R, after another legal move, is above Q, both for the opponent: to the right "
+            "of 0 the net prefers the move that was played.",
+            lines,
+        ),
+    ]

@@ -124,6 +124,10 @@ class Results:
         """How the workflow calls a file: ``results/axis_table.csv``."""
         return (Path(self.folder.name) / path.relative_to(self.folder)).as_posix()
 
+    def triplets(self, experiment: Experiment) -> Path:
+        """What its nets say of held-out triplets, if `nnuelab pqr` was asked."""
+        return self.folder / "pqr" / f"{experiment.name}.json"
+
     @property
     def files(self) -> list[Path]:
         """All that the report is made of."""
@@ -139,6 +143,8 @@ class Results:
             for place in ("", "time/"):
                 ratings = self.folder / f"tournament/{place}{experiment.name}_ratings.csv"
                 found |= {ratings} if ratings.is_file() else set()
+            triplets = self.triplets(experiment)
+            found |= {triplets} if triplets.is_file() else set()
         data = (self.folder / "data" / name for name in ("validation.npy", "sample_report.json"))
         return sorted(found.union(path for path in data if path.is_file()))
 

@@ -1,0 +1,29 @@
+"""From nets and held-out positions to what the nets have learnt of the moves played.
+
+Needs the nets of an experiment; makes results/pqr/{experiment}.json, .csv and .svg, which the report
+shows. Positions before captures have to be among those of results/data: see docs/training.md.
+"""
+
+
+rule pqr:
+    input:
+        nets=lambda w: of_nets(w.experiment, "net.nnue"),
+        positions="results/data/validation.npy",
+    output:
+        triplets="results/pqr/{experiment}.json",
+        table="results/pqr/{experiment}.csv",
+        figure="results/pqr/{experiment}.svg",
+    log:
+        "logs/pqr/{experiment}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=lambda w: code(
+            "report.pqr", sets=settings.experiments[w.experiment].feature_sets
+        ),
+        nets=lambda w: players(w.experiment),
+    message:
+        "What the nets of experiment {wildcards.experiment} know of the moves played"
+    shell:
+        "nnuelab pqr {params.nets:q} --positions {input.positions} --output {output.triplets}"
+        " --csv {output.table} --plot {output.figure} > {log} 2>&1"
