@@ -44,9 +44,10 @@ NETS = {entry.folder: entry for plan in plan_of.values() for entry in plan.entri
 
 
 # Of labellers that search; no others must label anew when they change.
+SEARCHING = {"depth", "nodes", "movetime", "cache", "max_unusable"}
 ENGINE_OPTIONS = {
-    "stockfish": {"engine", "depth", "nodes", "cache", "max_unusable"},
-    "engine": {"net", "depth", "nodes", "cache", "max_unusable"},
+    "stockfish": {"engine", "options", "patience", *SEARCHING},
+    "engine": {"net", *SEARCHING},
 }
 LABELS_OF = {
     "engine": "selfplay.labels"
@@ -57,6 +58,13 @@ def of_other_labellers(labeller):
     """Options of `nnuelab label` that have no meaning for a labeller."""
     own = ENGINE_OPTIONS.get(labeller, set())
     return set().union(*ENGINE_OPTIONS.values()) - own
+
+
+def option_files():
+    """Nets and tables that the options of a labelling engine name."""
+    chosen = settings.label
+    named = chosen.options.values() if chosen.labeller == "stockfish" else []
+    return [file for file in named if os.path.isfile(file)]
 
 
 def code(module, sets=(), files=()):

@@ -201,6 +201,7 @@ rule label:
             settings.label.labeller == "engine" and settings.label.net is not None,
             then=settings.label.net,
         ),
+        files=option_files(),
     output:
         **{"test": "results/data/test.npy" for _ in [0] if settings.label.test_share},
         train="results/data/train.npy",

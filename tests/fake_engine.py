@@ -4,6 +4,7 @@ Arguments: seconds to sleep before each answer; then words that make it misbehav
 the first search), ``silent`` (gives no score), ``sticky`` (scores tell how many searches were made
 since ``ucinewgame``), ``hangs`` (never answers ``go`` in an endgame with a piece on h1),
 ``hangs-once=FILE`` (the same while FILE doesn't exist; makes it), ``stays`` (ignores ``quit``).
+``log=FILE`` keeps the options and searches that it was asked for.
 """
 
 import sys
@@ -15,10 +16,15 @@ import chess
 
 pause, faults = float(sys.argv[1]), sys.argv[2:]
 board, searches = chess.Board(), 0
+log = next((fault.partition("=")[2] for fault in faults if fault.startswith("log=")), None)
 for line in sys.stdin:
     words = line.split()
+    if log and words[:1] in (["setoption"], ["go"]):
+        with open(log, "a") as kept:
+            kept.write(line)
     if words[:1] == ["uci"]:
-        print("id name Fake 1.0\noption name Hash type spin default 1 min 1 max 64\nuciok")
+        print("id name Fake 1.0\noption name Hash type spin default 1 min 1 max 64")
+        print("option name EvalFile type string default <empty>\nuciok")
     elif words[:1] == ["isready"]:
         print("readyok")
     elif words[:1] == ["ucinewgame"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import sqlite3
@@ -384,6 +385,76 @@ def test_options_reach_the_engine_or_are_refused(tmp_path: Path) -> None:
     engines.Analyst(path, "depth 1", {"hash": "8"}).close()
     with pytest.raises(UserError, match=r"Fake 1\.0 has no option 'Skill Level'"):
         engines.Analyst(path, "depth 1", {"Skill Level": "3"})
+
+
+def labelled(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """What `nnuelab label` says when the fake engine labels sampled.npy."""
+    command = [
+        *(sys.executable, "-m", "nnuelab.cli", "label", "sampled.npy", "--labeller", "stockfish"),
+        *("--engine", folder / "fake", "--train", "train.npy", "--validation", "validation.npy"),
+        *("--validation-share", "0.3", "--workers", "1", *arguments),
+    ]
+    return subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True)
+
+
+def test_options_and_a_time_reach_the_engine_and_stand_in_the_provenance(tmp_path: Path) -> None:
+    samples(tmp_path / "sampled.npy", 60)
+    net, log = tmp_path / "mine.nnue", tmp_path / "log"
+    net.write_bytes(b"a net")
+    fake_engine(tmp_path, 0, f"log={log}")
+    settings = ["--movetime", "7", "--option", f"EvalFile={net}", "--option", "Hash=16"]
+    done = labelled(tmp_path, *settings, "--cache", "kept")
+    assert done.returncode == 0, done.stderr
+    said = log.read_text().splitlines()
+    assert {f"setoption name EvalFile value {net}", "setoption name Hash value 16"} < {*said}
+    assert [line for line in said if line.startswith("go")] == ["go movetime 7"] * 2
+    parameters = json.loads((tmp_path / "train.npy.json").read_text())["parameters"]
+    assert parameters["limit"] == "movetime 7"
+    assert parameters["options"] == {"Threads": "1", "Hash": "16", "EvalFile": str(net)}
+
+    def searches(*settings: str) -> int:
+        log.unlink()
+        done = labelled(tmp_path, *settings, "--cache", "kept")
+        assert done.returncode == 0, done.stderr
+        return log.read_text().count("go ")
+
+    # The cache knows what changes a label, and nothing else.
+    assert searches(*settings, "--patience", "60") == 0
+    assert searches(*settings[:-1], "Hash=8") == 2
+    assert searches("--movetime", "8", *settings[2:]) == 2
+    net.write_bytes(b"another net")
+    assert searches(*settings) == 2
+
+
+def test_patience_is_the_time_until_an_engine_counts_as_hanging(tmp_path: Path) -> None:
+    samples(tmp_path / "sampled.npy", 60)
+    fake_engine(tmp_path, 0, "hangs")
+    done = labelled(tmp_path, "--depth", "1", "--patience", "1", "--max-unusable", "0")
+    assert done.returncode == 1
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("nnuelab:"))
+    assert "no answer for 1 s" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "told"),
+    [
+        (("--movetime", "9", "--depth", "9"), 2, "one of --depth, --nodes and --movetime"),
+        (("--movetime", "2000", "--patience", "2"), 2, "--movetime is longer"),
+        (("--option", "Hash"), 1, "write NAME=VALUE, as in Hash=16"),
+        (("--option", "Hash=1\nquit"), 1, "one line of text"),
+        (("--option", "Contempt=3"), 1, "Fake 1.0 has no option 'Contempt'"),
+    ],
+)
+def test_settings_of_an_engine_that_make_no_sense(
+    tmp_path: Path, arguments: tuple[str, ...], status: int, told: str
+) -> None:
+    samples(tmp_path / "sampled.npy", 60)
+    fake_engine(tmp_path, 0)
+    done = labelled(tmp_path, *arguments)
+    assert done.returncode == status
+    assert told in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "train.npy").exists()
 
 
 @pytest.mark.parametrize("engine", ["no-such-engine", "/etc/passwd"])

@@ -88,7 +88,10 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("data", {"months": ["2024-13"]}, "data.months[0]"),
         ("data", {"months": ["2024-01", "2024-01"]}, "data.months: 2024-01 stands there twice"),
         ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn stands there twice"),
-        ("label", {"nodes": 5000}, "not both"),
+        ("label", {"nodes": 5000}, "one limit, not depth and nodes"),
+        ("label", {"movetime": 5}, "one limit, not depth and movetime"),
+        ("label", {"depth": None, "movetime": 5000, "patience": 5}, "longer than patience"),
+        ("label", {"options": {"Hash": "1\nquit"}}, "label.options.Hash"),
         ("label", {"validation_share": 1.5}, "label.validation_share"),
         ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game to train with"),
     ],
@@ -343,3 +346,10 @@ def test_options_are_rendered_mechanically(settings):
     assert "--engine 'my engine'" in label
     assert "--depth" not in label
     assert "--threads" not in params.options(checked.train, without=["threads"])
+
+
+def test_uci_options_are_rendered_as_the_command_takes_them(settings):
+    settings["label"]["options"] = {"Hash": 16, "UCI_LimitStrength": True, "Eval File": "a=b.nnue"}
+    words = shlex.split(params.options(params.validate(settings).label))
+    values = [words[i + 1] for i, word in enumerate(words) if word == "--options"]
+    assert values == ["Hash=16", "UCI_LimitStrength=true", "Eval File=a=b.nnue"]

@@ -45,7 +45,12 @@ def label(
     ] = "stockfish",
     option: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="stockfish: a UCI option, given once or more."),
+        typer.Option(
+            "--option",
+            "--options",
+            metavar="NAME=VALUE",
+            help="stockfish: a UCI option, given once or more.",
+        ),
     ] = None,
     patience: Annotated[
         float, typer.Option(min=1, help="stockfish: seconds until an engine counts as hanging.")
@@ -92,19 +97,22 @@ def label(
     """
     from nnuelab.data import engines, labels
 
+    outputs = [path for path in (train, validation, test) if path is not None]
     chosen: labels.Labeller | labels.Searching
     if labeller is LabellerName.stockfish:
-        path = engines.find_engine(engine)
-        artifacts.check_apart([path], [train, validation])
+        path, options = engines.find_engine(engine), _options(option or [])
+        artifacts.check_apart([path, *options.values()], outputs)
         limit = _limit(depth, nodes, movetime)
-        chosen = labels.stockfish(
-            path, limit, workers, options=_options(option or []), patience=patience
-        )
+        if movetime is not None and movetime >= patience * 1000:
+            raise typer.BadParameter(
+                f"after --patience {patience:g} s an engine counts as hanging; --movetime is longer"
+            )
+        chosen = labels.stockfish(path, limit, workers, options=options, patience=patience)
     elif labeller is LabellerName.engine:
         from nnuelab.selfplay.labels import engine as this_engine
 
         given = [file for file in (net, *(blocks or [])) if file is not None]
-        artifacts.check_apart(given, [train, validation])
+        artifacts.check_apart(given, outputs)
         chosen = this_engine(net, _limit(depth, nodes, movetime), workers)
     else:
         chosen = labels.pgn if labeller is LabellerName.pgn else labels.result
@@ -141,4 +149,6 @@ def _options(texts: list[str]) -> dict[str, str]:
     for text in texts:
         if "=" not in text:
             raise UserError(f"--option {text!r}: write NAME=VALUE, as in Hash=16")
+        if not text.isprintable():
+            raise UserError(f"--option {text!r}: a UCI option is one line of text")
     return dict(text.split("=", 1) for text in texts)

@@ -18,6 +18,8 @@ from nnuelab.data.uci import UciError, UciProcess, move_of, score_of
 from nnuelab.errors import UserError
 
 HASH_MB = 4  # cleared before each position: more would only cost time
+OPTIONS = {"Threads": "1", "Hash": str(HASH_MB)}
+"""UCI options of an engine that is told no others."""
 PATIENCE = 120.0  # seconds that an engine may take for one answer before it counts as hanging
 STARTS = 3  # attempts to start it again
 
@@ -50,7 +52,7 @@ def started(path: str, options: Mapping[str, str], patience: float = PATIENCE) -
         When it doesn't start.
     """
     try:
-        return UciProcess(path, {"Threads": "1", "Hash": str(HASH_MB), **options}, patience)
+        return UciProcess(path, {**OPTIONS, **options}, patience)
     except UciError as error:
         raise UserError(
             f"{path} doesn't start as a UCI engine ({error}); start it by hand and type `uci`"

@@ -12,6 +12,7 @@ files.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -80,7 +81,13 @@ def stockfish(
         "engine": engines.engine_name(path),
         "program": artifacts.sha256(path),
         "limit": limit,
-        "options": dict(options or {}),
+        "options": {**engines.OPTIONS, **(options or {})},
+        # Nets and tables that an option names may change under the same name.
+        "files": {
+            name: artifacts.sha256(value)
+            for name, value in (options or {}).items()
+            if os.path.isfile(value)
+        },
     }
     make = partial(engines.Analyst, path, limit, options, patience)
     return Searching(make, identity, workers)

@@ -42,7 +42,8 @@ def options(
     """A section as options of its command, quoted for a shell.
 
     ``min_ply: 16`` is ``--min-ply 16``, ``skip_check: true`` is ``--skip-check`` and ``false``
-    is ``--no-skip-check``, a list repeats its option, and ``null`` leaves the option out.
+    is ``--no-skip-check``, a list repeats its option, a mapping does so with ``NAME=VALUE``, and
+    ``null`` leaves the option out.
     """
     left_out = set(without)
     if only is not None:
@@ -65,6 +66,9 @@ def _words(key: str, value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _words(key, item)
+    elif isinstance(value, dict):
+        for item in value.items():
+            yield from (f"--{name}", "=".join(item))
     else:
         yield from (f"--{name}", str(value))
 

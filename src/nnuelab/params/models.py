@@ -6,7 +6,16 @@ import re
 from itertools import product
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
 
 from nnuelab import artifacts
 from nnuelab.tournament.words import Runner
@@ -30,6 +39,23 @@ def _each_once(values: list[Any]) -> list[Any]:
     if twice := repeated(values):
         raise ValueError(f"{twice[0]} stands there twice")
     return values
+
+
+def _as_uci(value: Any) -> Any:
+    """Numbers as text, and true for True."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+# A new line would be a new command of UCI.
+OptionName = Annotated[str, Field(pattern=r"^[^=\r\n]+$")]
+OptionValue = Annotated[
+    str,
+    BeforeValidator(_as_uci),
+    Field(pattern=r"^[^\r\n]*$"),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
+]
 
 
 def _each_file_once(files: list[str]) -> list[str]:
@@ -172,6 +198,12 @@ class Label(Section):
     """For stockfish and engine: plies per position."""
     nodes: Count | None
     """For stockfish and engine: nodes per position, instead of a depth."""
+    movetime: Count | None
+    """Or ms per position: such labels aren't reproducible."""
+    options: dict[OptionName, OptionValue]
+    """For stockfish: UCI options by name; Threads is 1 and Hash 4 where they aren't named."""
+    patience: Annotated[float, Field(ge=1)]
+    """For stockfish: seconds for a position until the engine counts as hanging."""
     cache: str | None
     """For stockfish and engine: a folder that keeps what they have found, for other runs."""
     max_unusable: CountOrZero
@@ -192,8 +224,12 @@ class Label(Section):
 
     @model_validator(mode="after")
     def _has_one_limit(self) -> Label:
-        if self.depth is not None and self.nodes is not None:
-            raise ValueError("label takes depth or nodes, not both: set one of them to null")
+        limits = {"depth": self.depth, "nodes": self.nodes, "movetime": self.movetime}
+        given = " and ".join(name for name, value in limits.items() if value is not None)
+        if " and " in given:
+            raise ValueError(f"label takes one limit, not {given}: set all but one to null")
+        if self.movetime is not None and self.movetime >= self.patience * 1000:
+            raise ValueError("movetime is longer than patience: all engines would seem to hang")
         if self.validation_share + self.test_share >= 1:
             raise ValueError("validation_share and test_share leave no game to train with")
         return self
