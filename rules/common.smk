@@ -43,6 +43,8 @@ EXPRESSIONS = {
 NETS = {entry.folder: entry for plan in plan_of.values() for entry in plan.entries}
 
 
+TEST = ["results/data/test.npy"] if settings.label.test_share else []
+
 # Of labellers that search; no others must label anew when they change.
 SEARCHING = {"depth", "nodes", "movetime", "cache", "max_unusable"}
 ENGINE_OPTIONS = {

@@ -1,7 +1,7 @@
 """From games to datasets.
 
 Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the user's; makes
-results/data/train.npy and results/data/validation.npy.
+results/data/train.npy and results/data/validation.npy, with a share of the games for it test.npy, too.
 
 `snakemake embedded` (hours, with stockfish on PATH) plays the games and finds the openings, the puzzles
 and the pairs of pieces that come with the project, as results/embedded. Nothing else depends on them: the
@@ -13,6 +13,7 @@ rule data:
     input:
         "results/data/train.npy",
         "results/data/validation.npy",
+        TEST,
 
 
 rule embedded:
@@ -203,7 +204,7 @@ rule label:
         ),
         files=option_files(),
     output:
-        **{"test": "results/data/test.npy" for _ in [0] if settings.label.test_share},
+        **{"test": file for file in TEST},
         train="results/data/train.npy",
         validation="results/data/validation.npy",
     log:
@@ -218,9 +219,11 @@ rule label:
         options=options(
             settings.label, without=of_other_labellers(settings.label.labeller)
         ),
-        test=("--test results/data/test.npy" if settings.label.test_share else ""),
+        test=lambda w, output: f"--test {output.test}" if TEST else "",
+        # A test set of earlier settings: now its games train.
+        stale=[] if TEST else ["results/data/test.npy", "results/data/test.npy.json"],
     message:
         "Scores for positions; progress in {log}"
     shell:
         "nnuelab label {input.sampled} --train {output.train} --validation {output.validation}"
-        " {params.test} {params.options} --workers {threads} 2> {log}"
+        " {params.test} {params.options} --workers {threads} 2> {log}; rm -f {params.stale}"

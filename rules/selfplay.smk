@@ -72,6 +72,7 @@ use rule label as generation_label with:
             without=of_other_labellers("pgn"),
         ),
         test="",
+        stale=[],
 
 
 use rule train as generation_train with:
