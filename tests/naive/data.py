@@ -29,7 +29,8 @@ def played(game: chess.pgn.Game) -> Iterator[tuple[chess.Board, chess.Move, int 
     for node in game.mainline():
         before = node.parent
         score = before.eval() if before.parent else None
-        yield board, node.move, None if score is None else score.relative.score(mate_score=32000)
+        points = None if score is None else score.relative.score(mate_score=32000)
+        yield board, node.move, None if points is None else max(-32_700, min(32_700, points))
         board.push(node.move)
 
 
