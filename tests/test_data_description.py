@@ -56,8 +56,8 @@ def test_the_report_describes_the_positions(files) -> None:
 
 
 def test_mobility_is_that_of_the_slow_twin(files) -> None:
-    records = data.open(files[0]).records[:150]
-    told = describe(records)["mobility"]
+    records = np.array(data.open(files[0]).records[:150])
+    told = describe(records, len(records))["mobility"]
     boards = [chess.Board(to_fen(record)) for record in records]
     for side in ("own", "enemy"):
         for role, letter in enumerate(ROLES):

@@ -15,7 +15,7 @@ from nnuelab import data
 from nnuelab.chess import notation
 from nnuelab.chess.position import POSITION
 from nnuelab.data import records
-from nnuelab.data.dataset import writing
+from nnuelab.data.dataset import write_index, writing
 from nnuelab.data.records import RECORD, unpack
 from nnuelab.errors import UserError
 from tests.naive.data import packed_board
@@ -78,6 +78,18 @@ def test_dataset_opens_in_pandas_and_as_fens(tmp_path) -> None:
             writer.append(np.array([records.from_fen(fen)], RECORD))
     assert pd.DataFrame(np.load(path))["ply"].tolist() == [0, 38]
     assert data.open(path).to_pandas()["fen"].tolist() == fens
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 11, 100])
+def test_positions_evenly_spaced_are_those_of_the_file(tmp_path, most: int) -> None:
+    paths = [tmp_path / f"{i}.npy" for i in range(3)]
+    for path, plies in zip(paths, ([0, 1, 2], [], range(3, 11)), strict=True):
+        with writing(path) as writer:
+            writer.append(np.array([(0,) * 8 + (ply, 0, 0, 0) for ply in plies], RECORD))
+    for path in (paths[2], write_index(tmp_path / "both.shards", paths).path):
+        found = data.open(path)
+        wanted = np.linspace(0, len(found) - 1, min(len(found), most)).astype(int)
+        assert np.array_equal(found.spaced(most), found.records[wanted])
 
 
 def test_a_writer_that_fails_leaves_nothing(tmp_path) -> None:

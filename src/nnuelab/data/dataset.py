@@ -56,6 +56,25 @@ class Dataset:
                 yield shard[max(start, 0) : stop]
             start, stop = start - len(shard), stop - len(shard)
 
+    def spaced(self, most: int) -> np.ndarray:
+        """RECORD: copies of at most so many positions, evenly spaced.
+
+        They are read one by one: all pages of a mapped file that are touched count as memory of
+        this process, and of a large file that would be most of it.
+        """
+        wanted = np.linspace(0, len(self) - 1, min(len(self), most)).astype(np.int64)
+        found, start, stop = np.empty(len(wanted), RECORD), 0, 0
+        for shard in self.shards:
+            assert isinstance(shard, np.memmap)
+            assert shard.filename is not None
+            stop += len(shard)
+            with Path(shard.filename).open("rb", buffering=0) as file:
+                for i in np.flatnonzero((wanted >= start) & (wanted < stop)):
+                    file.seek(shard.offset + (int(wanted[i]) - start) * RECORD.itemsize)
+                    file.readinto(found[i : i + 1].view(np.uint8).data)
+            start = stop
+        return found
+
     def content_hash(self) -> str:
         """SHA-256 of the records' bytes, however many shards they lie in: the id of the data."""
         digest = hashlib.sha256()

@@ -12,7 +12,6 @@ from nnuelab.chess.position import BISHOP, KNIGHT, PAWN, POSITION, QUEEN, ROOK
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, unpack
 from nnuelab.jit import jit, popcount
 
-MOST = 200_000  # positions that are looked at, evenly spaced
 ROLES = "PNBRQK"
 QUANTILES = {"lower": 0.25, "median": 0.5, "upper": 0.75}  # of legal moves, by move number
 FEWEST = 20  # positions that a move number needs to have quantiles
@@ -49,7 +48,7 @@ def measure(records, position, moves, sets, out):
             out[i].mobility[piece] = popcount(sets[piece])
 
 
-def describe(records: np.ndarray) -> dict[str, Any]:
+def describe(records: np.ndarray, positions: int) -> dict[str, Any]:
     """Distributions of positions, as JSON.
 
     A distribution is ``first`` (value of the first step), ``step`` and ``counts``; the first and
@@ -58,7 +57,9 @@ def describe(records: np.ndarray) -> dict[str, Any]:
     Parameters
     ----------
     records : ndarray of RECORD [n]
-        At most MOST of them are looked at, evenly spaced.
+        In memory.
+    positions : int
+        Of how many these are a selection.
 
     Returns
     -------
@@ -68,28 +69,26 @@ def describe(records: np.ndarray) -> dict[str, Any]:
         QUANTILES by side to move for each move number that has at least FEWEST positions; mobility
         of the side to move (``own``) and of the other one (``enemy``) by role.
     """
-    places = np.unique(np.linspace(0, len(records) - 1, min(len(records), MOST)).astype(np.int64))
-    chosen = np.ascontiguousarray(records[places])
-    measures = np.zeros(len(chosen), MEASURES)
+    measures = np.zeros(len(records), MEASURES)
     measure(
-        chosen,
+        records,
         np.zeros(1, POSITION)[0],
         np.zeros(MAX_MOVES, np.int64),
         np.zeros(12, np.uint64),
         measures,
     )
-    black = (chosen["flags"] & 1).astype(bool)
-    scored = chosen["score"][chosen["score"] != NO_SCORE]
-    results = np.where(black & (chosen["result"] != UNKNOWN_RESULT), -1, 1) * chosen["result"]
+    black = (records["flags"] & 1).astype(bool)
+    scored = records["score"][records["score"] != NO_SCORE]
+    results = np.where(black & (records["result"] != UNKNOWN_RESULT), -1, 1) * records["result"]
     squares = measures["mobility"].reshape(-1, 6, 2)
     sides = {"own": black.astype(np.int64), "enemy": (~black).astype(np.int64)}
     return {
-        "positions": len(records),
-        "described": len(chosen),
-        "ply": _distribution(chosen["ply"], 10),
+        "positions": positions,
+        "described": len(records),
+        "ply": _distribution(records["ply"], 10),
         "material": _distribution(measures["material"], 2),
         "score": _distribution(np.clip(scored, -3000, 2999), 100, -3000),
-        "without_score": len(chosen) - len(scored),
+        "without_score": len(records) - len(scored),
         "result": {
             name: int((results == value).sum())
             for name, value in (("1-0", 1), ("1/2-1/2", 0), ("0-1", -1), ("*", UNKNOWN_RESULT))
@@ -104,7 +103,7 @@ def describe(records: np.ndarray) -> dict[str, Any]:
         },
         "mobility": {
             side: {
-                letter: _distribution(squares[np.arange(len(chosen)), role, colors], 1)
+                letter: _distribution(squares[np.arange(len(records)), role, colors], 1)
                 for role, letter in enumerate(ROLES)
             }
             for side, colors in sides.items()

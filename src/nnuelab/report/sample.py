@@ -15,17 +15,19 @@ from nnuelab.data.sampling import Sample
 from nnuelab.errors import UserError
 
 FORMATS = (".svg", ".png")
+DESCRIBED = 200_000  # positions at most, evenly spaced
 ROLE_NAMES = dict(zip("PNBRQK", ("pawn", "knight", "bishop", "rook", "queen", "king"), strict=True))
 
 
 def report(sampled: Path, sample: Sample) -> dict[str, Any]:
     """What is to tell of a sample that was written: counts, examples, ratings, distributions."""
+    positions = data.open(sampled)
     ratings = np.trim_zeros(sample.ratings, "b").tolist()
     return {
         "counts": dict(sorted(sample.counts.items())),
         "examples": sample.examples,
         "ratings": {"first": 0, "step": RATING_STEP, "counts": ratings},
-        **describe(data.open(sampled).records),
+        **describe(positions.spaced(DESCRIBED), len(positions)),
     }
 
 
