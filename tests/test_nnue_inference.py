@@ -44,7 +44,7 @@ def random_game(seed: int, plies: int = 80) -> list[str]:
 
 @given(
     l1=st.sampled_from([1, 8, 24, 32, 64, 100]),
-    l2=st.sampled_from([1, 8, 15, 16, 32, 40]),
+    l2=st.sampled_from([1, 8, 15, 16, 24, 32, 40, 48]),
     l1_shift=st.integers(0, 4),
     l2_shift=st.integers(5, 8),
     out_shift=st.integers(0, 12),
@@ -151,7 +151,7 @@ from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.netfile import Net
 from tests.nnue_nets import random_games, random_net
 fens = random_games(3)
-for l1, l2, shift in ((1, 1, 0), (40, 8, 2), (64, 32, 3), (320, 72, 1)):
+for l1, l2, shift in ((1, 1, 0), (40, 8, 2), (64, 32, 3), (72, 16, 3), (320, 72, 1)):
     net = random_net("ALL+H", l1, l2, l1 + l2, shift, 7, 4)
     print(Evaluator(net).evaluate_fens(fens))
     engine = Engine(net, hash_mb=1)

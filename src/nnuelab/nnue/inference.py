@@ -184,6 +184,9 @@ def forward(net, stm_acc, other_acc):
         if o + 32 <= width:
             simd.accumulate32(place, weights, stride, inputs, listed, n)
             o += 32
+        elif o + 16 <= width:
+            simd.accumulate16(place, weights, stride, inputs, listed, n)
+            o += 16
         else:
             simd.accumulate8(place, weights, stride, inputs, listed, n)
             o += 8

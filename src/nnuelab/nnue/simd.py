@@ -295,6 +295,7 @@ def _accumulator(outputs: int) -> Any:
 
 
 accumulate8 = _accumulator(8)
+accumulate16 = _accumulator(16)
 accumulate32 = _accumulator(32)
 
 
