@@ -24,6 +24,8 @@ from nnuelab.nnue.netfile import Net
 from tests.naive import nnue as naive
 from tests.nnue_nets import random_net
 
+START = notation.from_fen(chess.STARTING_FEN)
+
 
 def rows_of(feature_set: str, position: np.void, perspective: int) -> list[int]:
     parsed = features.parse(feature_set)
@@ -59,7 +61,7 @@ def test_forward_is_the_twin_s(
     accumulators = rng.normal(0, 100 << l1_shift, (2, l1)).clip(-32768, 32767).astype(np.int16)
     accumulators[rng.random((2, l1)) < 0.02] = 32767
     accumulators[rng.random((2, l1)) < 0.02] = -32768
-    value = inference.forward(Evaluator(net).record, *padded(net, *accumulators))
+    value = inference.forward(Evaluator(net).record, START, *padded(net, *accumulators))
     assert value == naive.forward(net, *accumulators)
 
 
@@ -68,7 +70,7 @@ def test_the_largest_products_do_not_wrap() -> None:
     net.w2[:], net.b2[:] = -128, 0
     net.w2[0] = 127
     full = np.full((2, 64), 32767, np.int16)
-    assert inference.forward(Evaluator(net).record, *padded(net, *full)) == naive.forward(
+    assert inference.forward(Evaluator(net).record, START, *padded(net, *full)) == naive.forward(
         net, *full
     )
 
@@ -151,8 +153,15 @@ from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.netfile import Net
 from tests.nnue_nets import random_games, random_net
 fens = random_games(3)
-for l1, l2, shift in ((1, 1, 0), (40, 8, 2), (64, 32, 3), (72, 16, 3), (320, 72, 1)):
-    net = random_net("ALL+H", l1, l2, l1 + l2, shift, 7, 4)
+PLAIN, REST = (0, 1, "clipped"), (12, 8, "squared")
+for l1, l2, shift, more in (
+    (1, 1, 0, PLAIN),
+    (40, 8, 2, PLAIN),
+    (64, 32, 3, PLAIN),
+    (72, 16, 3, REST),
+    (320, 72, 1, PLAIN),
+):
+    net = random_net("ALL+H", l1, l2, l1 + l2, shift, 7, 4, *more)
     print(Evaluator(net).evaluate_fens(fens))
     engine = Engine(net, hash_mb=1)
     for fen in fens[::80]:
@@ -197,7 +206,7 @@ def test_a_record_keeps_its_memory_alive() -> None:
     gc.collect()
     filler = [np.full(24 * 96, -1, np.int16) for _ in range(50)]
     accumulators = np.full((2, 24), 50, np.int16)
-    assert inference.forward(record, *padded(net, *accumulators)) == naive.forward(
+    assert inference.forward(record, START, *padded(net, *accumulators)) == naive.forward(
         net, *accumulators
     )
     assert filler

@@ -117,7 +117,7 @@ def test_evaluations_are_those_of_the_engine(folder, records):
     for path in sorted(folder.glob("nets/*/*/net.nnue")):
         net = read_net(path)
         expected = Evaluator(net).evaluate_fens([to_fen(record) for record in records])
-        found = neurons.evaluations(net, neurons.inputs(net, records))
+        found = neurons.evaluations(net, neurons.inputs(net, records), records)
         np.testing.assert_array_equal(found, expected)
 
 
@@ -136,7 +136,7 @@ def test_influence_is_what_holding_a_neuron_changes(folder, records):
         held = x.copy()
         mean = int(np.rint(x.reshape(-1, net.l1)[:, j].mean()))
         held[:, [j, net.l1 + j]] = mean
-        change = neurons.evaluations(net, held) - neurons.evaluations(net, x)
+        change = neurons.evaluations(net, held, records) - neurons.evaluations(net, x, records)
         assert found.influence[j] == pytest.approx(np.sqrt(np.mean(change**2.0)), abs=1)
 
 

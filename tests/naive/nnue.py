@@ -15,18 +15,33 @@ def accumulator(net: Net, rows: list[int]) -> np.ndarray:
     return total.astype(np.int16)
 
 
-def forward(net: Net, stm: np.ndarray, other: np.ndarray) -> int:
+def activation(net: Net, sums: np.ndarray, shift: int) -> np.ndarray:
+    """int64: clipped, or the square rounded to nearest by exact division."""
+    if net.activation == "clipped":
+        return np.clip(sums >> shift, 0, 127)
+    limited = np.clip(sums, 0, 127 * 2**shift)
+    return np.floor_divide(2 * limited * limited + 128 * 4**shift, 2 * 128 * 4**shift)
+
+
+def forward(net: Net, stm: np.ndarray, other: np.ndarray, pieces: int = 32) -> int:
     """Centipawns from two accumulators, by the formulas of ``Net`` in int64."""
-    x = np.concatenate([stm, other]).astype(np.int64)
-    x = np.clip(x >> net.l1_shift, 0, 127)
-    y = (net.b2.astype(np.int64) + net.w2.astype(np.int64) @ x) >> net.l2_shift
-    value = int(net.b3[0]) + int(net.w3.astype(np.int64) @ np.clip(y, 0, 127))
+    bucket = (pieces - 1) * net.buckets // 32
+    of_bucket = {
+        name: array.astype(np.int64).reshape(net.buckets, -1, *array.shape[1:])[bucket]
+        for name, array in net.arrays().items()
+        if name not in ("w1", "b1")
+    }
+    x = activation(net, np.concatenate([stm, other]).astype(np.int64), net.l1_shift)
+    y = activation(net, of_bucket["b2"] + of_bucket["w2"] @ x, net.l2_shift)
+    if net.l3:
+        y = activation(net, of_bucket["bh"] + of_bucket["wh"] @ y, net.l3_shift)
+    value = int(of_bucket["b3"][0]) + int(of_bucket["w3"] @ y)
     return value >> net.out_shift
 
 
-def evaluate(net: Net, stm_rows: list[int], other_rows: list[int]) -> int:
+def evaluate(net: Net, stm_rows: list[int], other_rows: list[int], pieces: int = 32) -> int:
     """Centipawns for the side to move from the active features of both perspectives."""
-    return forward(net, accumulator(net, stm_rows), accumulator(net, other_rows))
+    return forward(net, accumulator(net, stm_rows), accumulator(net, other_rows), pieces)
 
 
 def first_layer(weight: torch.Tensor, bias: torch.Tensor, batch: Batch) -> torch.Tensor:

@@ -55,17 +55,15 @@ def convert(
     write = {".nnue": netfile.write_net, ".nn": netfile.write_nn, ".bin": bullet.write}
     write[output.suffix](output, net)
     sizes = {"l1": net.l1, "l2": net.l2}
-    scales = {name: getattr(net, name) for name in scales}
     artifacts.provenance(
         output,
         inputs={"net": source},
-        parameters={"feature_set": net.feature_set, **sizes, **scales},
+        parameters={"feature_set": net.feature_set, **sizes, **net.shifts},
         module="nnue.bullet" if ".bin" in (source.suffix, output.suffix) else "nnue.netfile",
     )
-    told = ",".join(map(str, scales.values()))
+    told = ",".join(map(str, net.shifts.values()))
     typer.echo(
-        f"{output}: {net.feature_set}, {net.n_features} -> {net.l1} x2 -> {net.l2} -> 1, shifts "
-        f"{told.replace(',', ', ')}"
+        f"{output}: {net.feature_set}, {net.layers}, shifts {told.replace(',', ', ')}"
         + (f"; read it with --l2 {net.l2} --shifts {told}" if output.suffix == ".bin" else ""),
         err=True,
     )

@@ -153,11 +153,12 @@ def _evaluate(s, ply):
     else:
         _bring_up(s, ply)
     accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
-    turn = np.int64(frame_at(s, ply).position.turn)
+    position = frame_at(s, ply).position
+    turn = np.int64(position.turn)
     value = inference.forward(
-        s.net, accumulators[at(ply), at(turn)], accumulators[at(ply), at(turn ^ 1)]
+        s.net, position, accumulators[at(ply), at(turn)], accumulators[at(ply), at(turn ^ 1)]
     )
-    if CHECKED and value != inference.evaluate(s.net, frame_at(s, ply).position):
+    if CHECKED and value != inference.evaluate(s.net, position):
         s.mismatches += 1
     return min(max(value, -EVALUATION_BOUND), EVALUATION_BOUND)
 

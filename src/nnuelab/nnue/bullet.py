@@ -31,7 +31,7 @@ from nnuelab import artifacts, features
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.nnue import study
-from nnuelab.nnue.netfile import Net
+from nnuelab.nnue.netfile import Net, plain
 
 INPUTS = 768
 PADDED = 64  # bytes
@@ -66,8 +66,9 @@ def write(path: Path | str, net: Net) -> None:
     Raises
     ------
     UserError
-        When the net has other inputs.
+        When the net has other inputs or layers.
     """
+    plain(path, net, "bullet's layout of clipped layers")
     if net.feature_set != "ALL":
         raise UserError(
             f"{path}: bullet's inputs Chess768 can't hold {net.feature_set}, they are ALL alone; "

@@ -9,37 +9,50 @@ quantization guarantees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
 
 import numpy as np
+from numba import from_dtype, types
 
 from nnuelab.chess import notation
+from nnuelab.chess.position import POSITION
 from nnuelab.features import kernels
 from nnuelab.features.tables import FEATURES
-from nnuelab.jit import address, aligned, inline, jit, view
+from nnuelab.jit import address, aligned, at, call, entry, inline, jit, popcount, view
 from nnuelab.nnue import simd
-from nnuelab.nnue.netfile import LEVELS, Net
+from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT, Net
 
 NET = np.dtype(
     [
         ("features", FEATURES),
         ("width", "i8"),  # M rounded up to a whole number of vectors
         ("l2_padded", "i8"),  # O likewise
+        ("l3_padded", "i8"),  # and P, 0 without a further hidden layer
+        ("buckets", "i8"),
         ("l1_shift", "i8"),
         ("l2_shift", "i8"),
+        ("l3_shift", "i8"),
         ("out_shift", "i8"),
+        ("forward", "u8"),  # function: forward_of
         ("w1", "u8"),  # address of int16[N, width]
         ("b1", "u8"),  # int16[width]
-        ("w2", "u8"),  # int8[2 * width / 4 + 1, l2_padded, 4]: by blocks of four inputs
-        ("b2", "u8"),  # int32[l2_padded]
-        ("w3", "u8"),  # int32[l2_padded]
-        ("b3", "i8"),
+        ("w2", "u8"),  # int8[buckets, 2 * width / 4 + 1, l2_padded, 4]: by blocks of four inputs
+        ("b2", "u8"),  # int32[buckets, l2_padded]
+        ("wh", "u8"),  # int8[buckets, hidden / 4, l3_padded, 4]
+        ("bh", "u8"),  # int32[buckets, l3_padded]
+        ("w3", "u8"),  # int32[buckets, l3_padded, or l2_padded]
+        ("b3", "u8"),  # int64[buckets]
         ("max_active", "i8"),
         ("active", "u8"),  # scratch: int32[max_active]
         ("accumulators", "u8"),  # scratch: int16[2, width]
         ("inputs", "u8"),  # scratch: uint8[2 * width + 4], the last block stays 0
         ("blocks", "u8"),  # scratch: uint16[2 * width / 4 + LANES / 4]
         ("sums", "u8"),  # scratch: int32[l2_padded]
+        ("hidden_blocks", "u8"),  # uint16[hidden / 4]: all blocks of the further hidden layer
+        ("hidden_inputs", "u8"),  # scratch: uint8[hidden], what is beyond O stays 0
+        ("hidden_sums", "u8"),  # scratch: int32[l3_padded]
     ],
     align=True,
 )
@@ -71,37 +84,53 @@ class Evaluator:
         self.net = net
         feature_set = net.features
         self._tables, max_active = feature_set.tables(), feature_set.max_active
-        m, o = net.l1, net.l2
+        k, m, o, p = net.buckets, net.l1, net.l2, net.l3
         width = -(-m // simd.LANES) * simd.LANES
-        outputs = -(-o // simd.OUTPUTS) * simd.OUTPUTS
+        outputs, last = _padded(o, simd.OUTPUTS), _padded(p or o, simd.OUTPUTS)
+        hidden = _padded(o, simd.BLOCK * simd.UNROLLED) if p else 0
         blocks = 2 * width // simd.BLOCK
-        w2 = np.zeros((outputs, 2, width), np.int8)
-        w2[:o, :, :m] = net.w2.reshape(o, 2, m)
+        w2 = np.zeros((k, outputs, 2, width), np.int8)
+        w2[:, :o, :, :m] = net.w2.reshape(k, o, 2, m)
         self.memory = {
             "w1": aligned((net.n_features, width), np.int16),
             "b1": aligned(width, np.int16),
-            "w2": aligned((blocks + 1, outputs, simd.BLOCK), np.int8),
-            "b2": aligned(outputs, np.int32),
-            "w3": aligned(outputs, np.int32),
+            "w2": aligned((k, blocks + 1, outputs, simd.BLOCK), np.int8),
+            "b2": aligned((k, outputs), np.int32),
+            "wh": aligned((k, hidden // simd.BLOCK, last, simd.BLOCK), np.int8),
+            "bh": aligned((k, last), np.int32),
+            "w3": aligned((k, last), np.int32),
+            "b3": net.b3.astype(np.int64),
             "active": np.zeros(max_active, np.int32),
             "accumulators": aligned((2, width), np.int16),
             "inputs": aligned(2 * width + simd.BLOCK, np.uint8),
             "blocks": aligned(blocks + simd.LANES // simd.BLOCK, np.uint16),
             "sums": aligned(outputs, np.int32),
+            "hidden_blocks": np.arange(hidden // simd.BLOCK, dtype=np.uint16),
+            "hidden_inputs": aligned(hidden, np.uint8),
+            "hidden_sums": aligned(last, np.int32),
         }
         self.memory["w1"][:, :m], self.memory["b1"][:m] = net.w1, net.b1
-        self.memory["w2"][:-1] = w2.reshape(outputs, -1, simd.BLOCK).transpose(1, 0, 2)
-        self.memory["b2"][:o], self.memory["w3"][:o] = net.b2, net.w3
+        self.memory["w2"][:, :-1] = _by_blocks(w2.reshape(k, outputs, -1))
+        self.memory["b2"][:, :o] = net.b2.reshape(k, o)
+        self.memory["w3"][:, : p or o] = net.w3.reshape(k, -1)
+        if net.wh is not None and net.bh is not None:
+            wh = np.zeros((k, last, hidden), np.int8)
+            wh[:, :p, :o] = net.wh.reshape(k, p, o)
+            self.memory["wh"][:] = _by_blocks(wh)
+            self.memory["bh"][:, :p] = net.bh.reshape(k, p)
         record = np.zeros(1, NET).view(_Records)
         record.owned = self.memory, self._tables
         record["features"] = self._tables.record
         for name, value in {
             "width": width,
             "l2_padded": outputs,
+            "l3_padded": last if p else 0,
+            "buckets": k,
             "l1_shift": net.l1_shift,
             "l2_shift": net.l2_shift,
+            "l3_shift": net.l3_shift,
             "out_shift": net.out_shift,
-            "b3": net.b3[0],
+            "forward": compiled_forward(net.activation == "squared", k > 1, p > 0),
             "max_active": max_active,
             **{name: address(array) for name, array in self.memory.items()},
         }.items():
@@ -122,6 +151,16 @@ class Evaluator:
             When a FEN is not a legal position.
         """
         return [int(evaluate(self.record, notation.from_fen(fen))) for fen in fens]
+
+
+def _padded(size: int, multiple: int) -> int:
+    return -(-size // multiple) * multiple
+
+
+def _by_blocks(weights: np.ndarray) -> np.ndarray:
+    """Weights [buckets, outputs, inputs] as [buckets, inputs / BLOCK, outputs, BLOCK]."""
+    k, outputs, _ = weights.shape
+    return weights.reshape(k, outputs, -1, simd.BLOCK).transpose(0, 2, 1, 3)
 
 
 @inline
@@ -155,47 +194,100 @@ def refresh(net, position, perspective, acc):
     simd.combine(bias, location(acc), net.width, rows, listed, n, listed, np.int64(0))
 
 
-@jit
-def forward(net, stm_acc, other_acc):
-    """Centipawns for the side to move from the two accumulators."""
-    inputs, listed = np.int64(net.inputs), np.int64(net.blocks)
-    high = ((LEVELS + 1) << net.l1_shift) - 1
-    n = np.int64(0)
-    stm, other = location(stm_acc), location(other_acc)
-    per_side = net.width // simd.BLOCK
-    n = simd.activate(stm, inputs, net.width, high, net.l1_shift, np.int64(0), listed, n)
-    inputs += net.width
-    n = simd.activate(other, inputs, net.width, high, net.l1_shift, per_side, listed, n)
-    inputs -= net.width
-    # The list is filled up to a whole number of steps with the block after the last, all zeros.
-    blocks = view(net.blocks, n + simd.UNROLLED, np.uint16)
-    while n % simd.UNROLLED:
-        blocks[n] = 2 * per_side
-        n += 1
-    width = net.l2_padded
-    b2 = view(net.b2, width, np.int32)
-    sums = view(net.sums, width, np.int32)
+@inline
+def _dense(sums, biases, weights, width, inputs, listed, n):
+    """sums[:width] = biases + weights of the listed blocks times the inputs, all by address."""
+    total, start = view(sums, width, np.int32), view(biases, width, np.int32)
     for o in range(width):
-        sums[o] = b2[o]
+        total[o] = start[o]
     stride = simd.BLOCK * width
     o = 0
     while o < width:
-        place, weights = np.int64(net.sums) + 4 * o, np.int64(net.w2) + simd.BLOCK * o
+        place, part = sums + 4 * o, weights + simd.BLOCK * o
         if o + 32 <= width:
-            simd.accumulate32(place, weights, stride, inputs, listed, n)
+            simd.accumulate32(place, part, stride, inputs, listed, n)
             o += 32
         elif o + 16 <= width:
-            simd.accumulate16(place, weights, stride, inputs, listed, n)
+            simd.accumulate16(place, part, stride, inputs, listed, n)
             o += 16
         else:
-            simd.accumulate8(place, weights, stride, inputs, listed, n)
+            simd.accumulate8(place, part, stride, inputs, listed, n)
             o += 8
-    w3 = view(net.w3, width, np.int32)
-    value = net.b3
-    for o in range(width):
-        y = min(max(sums[o] >> np.int32(net.l2_shift), np.int32(0)), np.int32(LEVELS))
-        value += np.int64(y) * np.int64(w3[o])
-    return value >> net.out_shift
+
+
+@inline
+def _activated(total, shift, squared):
+    if not squared:
+        return min(max(total >> np.int32(shift), np.int32(0)), np.int32(LEVELS))
+    value = min(max(np.int64(total), np.int64(0)), np.int64(LEVELS) << shift)
+    half = np.int64(1) << (SQUARED_SHIFT - 1 + 2 * shift)
+    return np.int32((value * value + half) >> (SQUARED_SHIFT + 2 * shift))
+
+
+@cache
+def _forward_of(squared: bool, bucketed: bool, deep: bool) -> Callable[..., Any]:
+    """The forward pass of such nets, to be compiled: what a net hasn't costs it nothing."""
+
+    def forward(net, position, stm, other):  # type: ignore[no-untyped-def]
+        bucket = np.int64(0)
+        if bucketed:
+            pieces = popcount(position.colors[0] | position.colors[1])
+            bucket = (pieces - 1) * net.buckets >> 5  # of 32
+        inputs, listed = np.int64(net.inputs), np.int64(net.blocks)
+        n = np.int64(0)
+        per_side = net.width // simd.BLOCK
+        if squared:
+            high, shift = np.int64(LEVELS) << net.l1_shift, 8 - 2 * net.l1_shift
+            n = simd.activate_squared(stm, inputs, net.width, high, shift, 0, listed, n)
+            inputs += net.width
+            n = simd.activate_squared(other, inputs, net.width, high, shift, per_side, listed, n)
+        else:
+            high, shift = ((LEVELS + 1) << net.l1_shift) - 1, net.l1_shift
+            n = simd.activate(stm, inputs, net.width, high, shift, 0, listed, n)
+            inputs += net.width
+            n = simd.activate(other, inputs, net.width, high, shift, per_side, listed, n)
+        inputs -= net.width
+        # The list is filled up to a whole number of steps with the block after the last, all zeros.
+        blocks = view(net.blocks, n + simd.UNROLLED, np.uint16)
+        while n % simd.UNROLLED:
+            blocks[n] = 2 * per_side
+            n += 1
+        width, shift, sums = net.l2_padded, net.l2_shift, np.int64(net.sums)
+        weights = np.int64(net.w2) + bucket * (2 * per_side + 1) * simd.BLOCK * width
+        biases = np.int64(net.b2) + bucket * 4 * width
+        _dense(sums, biases, weights, width, inputs, listed, n)
+        if deep:
+            total, hidden = (
+                view(net.sums, width, np.int32),
+                view(net.hidden_inputs, width, np.uint8),
+            )
+            for o in range(width):
+                hidden[o] = np.uint8(_activated(total[o], shift, squared))
+            n = -(-width // (simd.BLOCK * simd.UNROLLED)) * simd.UNROLLED
+            width, shift, sums = net.l3_padded, net.l3_shift, np.int64(net.hidden_sums)
+            weights = np.int64(net.wh) + bucket * n * simd.BLOCK * width
+            biases = np.int64(net.bh) + bucket * 4 * width
+            inputs, listed = np.int64(net.hidden_inputs), np.int64(net.hidden_blocks)
+            _dense(sums, biases, weights, width, inputs, listed, n)
+        total, w3 = view(sums, width, np.int32), view(net.w3 + bucket * 4 * width, width, np.int32)
+        value = view(net.b3, net.buckets, np.int64)[at(bucket)]
+        for o in range(width):
+            value += np.int64(_activated(total[o], shift, squared)) * np.int64(w3[o])
+        return value >> net.out_shift
+
+    return forward
+
+
+def compiled_forward(squared: bool, bucketed: bool, deep: bool) -> int:
+    """The address of the forward pass of such nets; each kind is compiled when a net needs it."""
+    arguments = from_dtype(NET), from_dtype(POSITION), types.int64, types.int64
+    return entry(_forward_of(squared, bucketed, deep), *arguments)
+
+
+@inline
+def forward(net, position, stm_acc, other_acc):
+    """Centipawns for the side to move of a position from its two accumulators."""
+    return call(net.forward, net, position, location(stm_acc), location(other_acc))
 
 
 @jit
@@ -205,4 +297,4 @@ def evaluate(net, position):
     turn = np.int64(position.turn)
     refresh(net, position, turn, accumulators[0])
     refresh(net, position, turn ^ 1, accumulators[1])
-    return forward(net, accumulators[0], accumulators[1])
+    return forward(net, position, accumulators[0], accumulators[1])

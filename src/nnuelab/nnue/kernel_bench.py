@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab.chess.position import POSITION
 from nnuelab.figures import row
 from nnuelab.jit import SIMD, address, aligned, at, jit
 from nnuelab.nnue import inference, simd
@@ -46,11 +47,11 @@ def _refreshes(net, accumulators, active, calls):  # type: ignore[no-untyped-def
 
 
 @jit
-def _forwards(net, pairs, calls):  # type: ignore[no-untyped-def]
+def _forwards(net, position, pairs, calls):  # type: ignore[no-untyped-def]
     total = 0
     for _ in range(calls):
         for i in range(len(pairs)):
-            total += inference.forward(net, pairs[at(i), 0], pairs[at(i), 1])
+            total += inference.forward(net, position, pairs[at(i), 0], pairs[at(i), 1])
     return total
 
 
@@ -90,7 +91,7 @@ def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
     Parameters
     ----------
     net : Net
-        With 32 neurons in the second layer and a multiple of 256 in the first.
+        With 32 neurons in the second layer, a multiple of 256 in the first, and nothing unusual.
     pairs : int16[COUNT, 2, width]
         Accumulators of real positions, side to move first.
 
@@ -102,6 +103,7 @@ def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
     evaluator = Evaluator(net)
     record, memory = evaluator.record, evaluator.memory
     width, c = int(record["width"]), _compiled()
+    position = np.zeros(1, POSITION)[0]  # which only nets with buckets look at
     rng = np.random.default_rng(1)
     ours, theirs = aligned((COUNT, width), np.int16), aligned((COUNT, width), np.int16)
     active = rng.integers(0, net.n_features, (COUNT, FEATURES)).astype(np.int32)
@@ -168,9 +170,9 @@ def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
             )
         )
 
-    if c is not None and c_forward() != _forwards(record, pairs, CALLS):
+    if c is not None and c_forward() != _forwards(record, position, pairs, CALLS):
         raise ValueError("C and numba give different values")
-    sides = [lambda: _forwards(record, pairs, CALLS)] + ([c_forward] if c else [])
+    sides = [lambda: _forwards(record, position, pairs, CALLS)] + ([c_forward] if c else [])
     found = _median_ns(sides, COUNT)
     dense = found[1] if c else None
     compare("forward of a trained net, against dense C", found[0], dense, 1.6, 2.2)

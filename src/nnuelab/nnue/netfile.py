@@ -39,30 +39,59 @@ from nnuelab.nnue import study
 
 MAGIC = b"NNUELAB\0"
 VERSION = 1
-ACTIVATION = "clipped relu"
-LEVELS = 127  # an activation of 1.0 as an integer
+ACTIVATIONS = {"clipped": "clipped relu", "squared": "squared clipped relu"}  # names in the file
+LEVELS = 127  # a sum of 1.0 as an integer, and a clipped activation
+SQUARED_SHIFT = 7  # of the square of a sum: 1.0 is 127 * 127 >> 7
+MAX_PIECES = 32
 
 # The study's scheme (its only one): x127 activations, x64 second-layer weights, 1/16 centipawns.
 STUDY_SHIFTS = {"l1_shift": 0, "l2_shift": 6, "out_shift": 4}
 
-_ARRAYS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i2", "b3": "<i4"}
+_ARRAYS = {
+    "w1": "<i2",
+    "b1": "<i2",
+    "w2": "<i1",
+    "b2": "<i4",
+    "wh": "<i1",
+    "bh": "<i4",
+    "w3": "<i2",
+    "b3": "<i4",
+}
 _NN_ARRAYS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i1", "b3": "<i4"}
-_SHIFT_LIMITS = {"l1_shift": (0, 8), "l2_shift": (0, 16), "out_shift": (0, 24)}
+_SHIFT_LIMITS = {
+    "l1_shift": (0, 8),
+    "l2_shift": (0, 16),
+    "l3_shift": (0, 16),
+    "out_shift": (0, 24),
+}
+_MAX_SQUARED_L1_SHIFT = 4  # a square of 16 bits by 16 bits, rounded at bit 15
 _MAX_NAME = 1024  # bytes of a feature-set name in a .nn file
 _MAX_WIDTH = 1 << 14  # neurons of a layer; keeps every sum of a layer within int32
+
+
+def unit(activation: str) -> float:
+    """What an activation of 1.0 is as an integer."""
+    return LEVELS if activation == "clipped" else LEVELS**2 / 2**SQUARED_SHIFT
 
 
 @dataclass(frozen=True, eq=False)
 class Net:
     """A quantized net; with acc the accumulator of a perspective, all in integers::
 
-        acc   = b1 + sum of the active rows of w1                      (int16)
-        x     = clamp(acc >> l1_shift, 0, 127), side to move then other (2M)
-        y     = clamp((b2 + w2 x) >> l2_shift, 0, 127)                  (O)
-        value = (b3 + w3 . y) >> out_shift              centipawns for the side to move
+        acc   = b1 + sum of the active rows of w1               (int16)
+        x     = a(acc, l1_shift), side to move then other       (2M)
+        y     = a(b2 + w2 x, l2_shift)                          (O)
+        z     = a(bh + wh y, l3_shift)                          (P), else y
+        value = (b3 + w3 . z) >> out_shift          centipawns for the side to move
 
-    Shifts are arithmetic (they round down); a net that rounds to nearest has half a unit of each
-    shift folded into its biases.
+    The activation ``clipped`` is ``a(s, k) = clamp(s >> k, 0, 127)``. ``squared`` is, with
+    ``v = clamp(s, 0, 127 * 2^k)``, ``a(s, k) = (v * v + 2^(6 + 2k)) >> (7 + 2k)``: its square,
+    rounded to nearest, 0..126. Other shifts are arithmetic (they round down); a net that rounds to
+    nearest has half a unit of each shift folded into its biases.
+
+    Behind the first layer there may be several nets, of which the number of pieces on the board
+    (both kings and pawns included) chooses one: bucket ``(pieces - 1) * buckets // 32``. Their
+    neurons stand one after another, those of bucket 0 first.
 
     Attributes
     ----------
@@ -71,12 +100,18 @@ class Net:
     w1 : int16 [N, M]
         Row i is what feature i adds to an accumulator.
     b1 : int16 [M]
-    w2 : int8 [O, 2M]
+    w2 : int8 [buckets * O, 2M]
         Inputs 0..M-1 are the side to move's accumulator.
-    b2 : int32 [O]
-    w3 : int16 [O]
-    b3 : int32 [1]
-    l1_shift, l2_shift, out_shift : int
+    b2 : int32 [buckets * O]
+    w3 : int16 [buckets * O], or [buckets * P]
+    b3 : int32 [buckets]
+    wh : int8 [buckets * P, O] or None
+        The further hidden layer, where there is one, and
+    bh : int32 [buckets * P] or None
+        its biases.
+    activation : {"clipped", "squared"}
+    buckets : int
+    l1_shift, l2_shift, l3_shift, out_shift : int
     provenance : dict
         Where the net comes from; free-form JSON.
     files : dict
@@ -99,11 +134,29 @@ class Net:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     blocks: Mapping[str, str] = field(default_factory=dict)
+    wh: np.ndarray | None = None
+    bh: np.ndarray | None = None
+    l3_shift: int = 0
+    activation: str = "clipped"
+    buckets: int = 1
 
     def __post_init__(self) -> None:
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(
+                f"its activation is {self.activation!r}, not {' or '.join(ACTIVATIONS)}"
+            )
+        if not 1 <= self.buckets <= MAX_PIECES:
+            raise ValueError(f"it has {self.buckets} buckets, should be 1 to {MAX_PIECES}")
+        if (self.wh is None) != (self.bh is None):
+            raise ValueError("of wh and bh it has one, should have both or none")
         n, m = self.w1.shape if self.w1.ndim == 2 else (0, 0)
-        o = self.b2.size
-        shapes = {"w1": (n, m), "b1": (m,), "w2": (o, 2 * m), "b2": (o,), "w3": (o,), "b3": (1,)}
+        o, p = self.l2, self.l3
+        k = self.buckets
+        shapes: dict[str, tuple[int, ...]]
+        shapes = {"w1": (n, m), "b1": (m,), "w2": (k * o, 2 * m), "b2": (k * o,)}
+        if self.wh is not None:
+            shapes |= {"wh": (k * p, o), "bh": (k * p,)}
+        shapes |= {"w3": (k * (p or o),), "b3": (k,)}
         for name, shape in shapes.items():
             array = getattr(self, name)
             if array.dtype != np.dtype(_ARRAYS[name]) or array.shape != shape:
@@ -113,11 +166,18 @@ class Net:
                 )
             # Inference reads the arrays by address.
             object.__setattr__(self, name, np.ascontiguousarray(array))
-        if not n >= 1 or not 1 <= m <= _MAX_WIDTH or not 1 <= o <= _MAX_WIDTH:
-            raise ValueError(f"sizes {n} -> {m} x2 -> {o} are out of range")
-        if np.abs(self.b2, dtype=np.int64).max() >= 1 << 30:
-            raise ValueError("a second-layer bias is 2^30 or more, sums could overflow int32")
-        for name, (low, high) in _SHIFT_LIMITS.items():
+        deep = self.wh is not None
+        if not n >= 1 or not all(1 <= size <= _MAX_WIDTH for size in (m, o, p if deep else 1)):
+            raise ValueError(
+                f"sizes {n} -> {m} x2 -> {o}{f' -> {p}' if deep else ''} are out of range"
+            )
+        for name in ("b2", "bh") if deep else ("b2",):
+            if np.abs(getattr(self, name), dtype=np.int64).max() >= 1 << 30:
+                raise ValueError(f"a bias of {name} is 2^30 or more, sums could overflow int32")
+        limits = dict(_SHIFT_LIMITS)
+        if self.activation == "squared":
+            limits["l1_shift"] = (0, _MAX_SQUARED_L1_SHIFT)
+        for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, should be {low} to {high}")
 
@@ -139,21 +199,59 @@ class Net:
     @property
     def l2(self) -> int:
         """O, neurons of the second layer."""
-        return int(self.b2.size)
+        return int(self.b2.size) // self.buckets
+
+    @property
+    def l3(self) -> int:
+        """P, neurons of the further hidden layer; 0 without one."""
+        return 0 if self.bh is None else int(self.bh.size) // self.buckets
+
+    @property
+    def layers(self) -> str:
+        """Sizes and what is unusual, for people: ``768 -> 256 x2 -> 16 -> 1, squared``."""
+        return layers(self.n_features, self.l1, self.l2, self.l3, self.activation, self.buckets)
+
+    @property
+    def shifts(self) -> dict[str, int]:
+        """The shifts by name; that of the further hidden layer only where there is one."""
+        names = [name for name in _SHIFT_LIMITS if name != "l3_shift" or self.wh is not None]
+        return {name: getattr(self, name) for name in names}
 
     @property
     def scales(self) -> dict[str, float]:
         """What 1.0 of the float net is in the integers of each layer (cp for the output)."""
-        return {
-            "activation": LEVELS,
+        one = unit(self.activation)
+        scales = {
+            "activation": one,
             "w1": LEVELS * 2.0**self.l1_shift,
-            "w2": 2.0**self.l2_shift,
-            "w3_per_centipawn": 2.0**self.out_shift / LEVELS,
+            "w2": 2.0**self.l2_shift * LEVELS / one,
+            "w3_per_centipawn": 2.0**self.out_shift / one,
         }
+        return scales if self.wh is None else scales | {"wh": 2.0**self.l3_shift * LEVELS / one}
+
+    def activated(self, sums: np.ndarray, shift: int) -> np.ndarray:
+        """The activation of the sums of a layer, int64 of the same shape."""
+        sums = sums.astype(np.int64)
+        if self.activation == "clipped":
+            return np.clip(sums >> shift, 0, LEVELS)
+        limited = np.clip(sums, 0, LEVELS << shift)
+        half = 1 << (SQUARED_SHIFT - 1 + 2 * shift)
+        return np.asarray((limited * limited + half) >> (SQUARED_SHIFT + 2 * shift))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The six arrays by name, in the order of the file."""
-        return {name: getattr(self, name) for name in _ARRAYS}
+        """All arrays by name, in the order of the file."""
+        return {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
+
+
+def layers(n: int, l1: int, l2: int, l3: int, activation: str, buckets: int) -> str:
+    """Sizes of a net and what is unusual about it, for people.
+
+    >>> layers(768, 256, 16, 0, "clipped", 1), layers(768, 256, 16, 32, "squared", 8)
+    ('768 -> 256 x2 -> 16 -> 1', '768 -> 256 x2 -> 16 -> 32 -> 1, squared, 8 buckets')
+    """
+    text = f"{n} -> {l1} x2 -> {l2}{f' -> {l3}' if l3 else ''} -> 1"
+    text += "" if activation == "clipped" else f", {activation}"
+    return text + (f", {buckets} buckets" if buckets > 1 else "")
 
 
 def read_net(path: Path | str) -> Net:
@@ -203,8 +301,9 @@ def _parse(content: bytes) -> Net:
     if hashlib.sha256(content[:-32]).digest() != content[-32:]:
         raise ValueError("its checksum doesn't match (truncated or damaged)")
     header = json.loads(content[prefix : prefix + length])
-    if header["activation"] != ACTIVATION:
-        raise ValueError(f"its activation is {header['activation']!r}, not {ACTIVATION!r}")
+    known = {text: activation for activation, text in ACTIVATIONS.items()}
+    if header["activation"] not in known:
+        raise ValueError(f"its activation is {header['activation']!r}, not {' or '.join(known)}")
     arrays: dict[str, Any] = {}
     offset = prefix + length
     for name, dtype, shape in header["arrays"]:
@@ -215,7 +314,10 @@ def _parse(content: bytes) -> Net:
         offset += arrays[name].nbytes
     if offset != len(content) - 32:
         raise ValueError(f"it has {len(content) - 32 - offset} bytes behind its arrays")
-    fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in _SHIFT_LIMITS}
+    shifts = [name for name in _SHIFT_LIMITS if name != "l3_shift" or "wh" in arrays]
+    fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in shifts}
+    fields["activation"] = known[header["activation"]]
+    fields["buckets"] = int(header["sizes"].get("buckets", 1))
     fields |= {"provenance": header["provenance"], "files": header.get("files", {})}
     fields["blocks"] = header.get("blocks", {})
     return Net(header["feature_set"], **arrays, **fields)
@@ -226,10 +328,10 @@ def write_net(path: Path | str, net: Net) -> None:
     header = {
         "feature_set": net.feature_set,
         "blocks": dict(net.blocks),
-        "sizes": {"features": net.n_features, "l1": net.l1, "l2": net.l2},
-        "activation": ACTIVATION,
+        "sizes": {"features": net.n_features, "l1": net.l1, "l2": net.l2} | _unusual(net),
+        "activation": ACTIVATIONS[net.activation],
         "scales": net.scales,
-        "shifts": {name: getattr(net, name) for name in _SHIFT_LIMITS},
+        "shifts": net.shifts,
         "arrays": [[name, _ARRAYS[name], list(a.shape)] for name, a in net.arrays().items()],
         "provenance": dict(net.provenance),
     }
@@ -240,6 +342,35 @@ def write_net(path: Path | str, net: Net) -> None:
     body += b"".join(array.tobytes() for array in net.arrays().values())
     with artifacts.atomic(path) as temporary:
         temporary.write_bytes(body + hashlib.sha256(body).digest())
+
+
+def _unusual(net: Net) -> dict[str, int]:
+    """Sizes that only some nets have."""
+    found = {"l3": net.l3} if net.l3 else {}
+    return found | ({"buckets": net.buckets} if net.buckets > 1 else {})
+
+
+def plain(path: Path | str, net: Net, kind: str) -> None:
+    """Checks that a net has no more than other programs' layouts of (N -> M) x2 -> O -> 1 can say.
+
+    Raises
+    ------
+    UserError
+        With all that is too much.
+    """
+    reasons = [
+        reason
+        for reason, there in (
+            ("squared activation", net.activation != "clipped"),
+            (f"{net.buckets} output buckets", net.buckets > 1),
+            (f"a further hidden layer of {net.l3} neurons", net.l3 > 0),
+        )
+        if there
+    ]
+    if reasons:
+        raise UserError(
+            f"{path}: {kind} can't hold this net: it has {', '.join(reasons)}; keep it as .nnue"
+        )
 
 
 def _parse_nn(content: bytes) -> Net:
@@ -284,9 +415,10 @@ def write_nn(path: Path | str, net: Net) -> None:
     Raises
     ------
     UserError
-        When the layout can't hold the net: it has other shifts, an output weight outside int8, or
-        features that the study doesn't know.
+        When the layout can't hold the net: it has other layers or shifts, an output weight outside
+        int8, or features that the study doesn't know.
     """
+    plain(path, net, "the .nn format")
     feature_set = net.features
     try:
         order = study.order(feature_set)

@@ -160,48 +160,71 @@ def _numbers_by_compress(builder: Any, nonzero: Any, first: Any, place: Any, cou
     builder.store(builder.add(n, more), count)
 
 
-@intrinsic
-def activate(
-    typing_context: Any,
-    source: Any,
-    target: Any,
-    width: Any,
-    high: Any,
-    shift: Any,
-    first: Any,
-    blocks: Any,
-    n: Any,
-) -> Any:
-    """target[:width] (uint8) = clamp(source[:width] (int16), 0, high) >> shift.
+def _rounded_product(builder: Any, a: Any, b: Any) -> Any:
+    """(a * b + 2^14) >> 15 of int16 as LLVM finds pmulhrsw, the instruction for it."""
+    wide = ir.VectorType(I32, LANES)
+    product = builder.mul(builder.sext(a, wide), builder.sext(b, wide))
+    product = builder.lshr(product, ir.Constant(wide, [14] * LANES))
+    one = ir.Constant(wide, [1] * LANES)
+    return builder.trunc(builder.lshr(builder.add(product, one), one), a.type)
 
-    With high = 128 * 2**shift - 1 that is clamp(source >> shift, 0, 127). The numbers of the
-    blocks of four values of which one isn't 0, counted from ``first``, are appended to ``blocks``
-    (uint16, with room for LANES / BLOCK more), which holds ``n``; returns how many it holds then.
-    ``width`` is a multiple of LANES.
-    """
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source, target, width, high, shift, first, blocks, n = args
-        vector = ir.VectorType(I16, LANES)
-        zero = ir.Constant(vector, [0] * LANES)
-        high = splat(builder, builder.trunc(high, I16), LANES)
-        shift = splat(builder, builder.trunc(shift, I16), LANES)
-        found = cgutils.alloca_once_value(builder, n)
-        list_numbers = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
-        count = LANES // BLOCK
-        with _loop(builder, builder.udiv(width, I64(LANES)), LANES) as i:
-            place = builder.add(source, builder.shl(i, I64(1)))
-            value = load(builder, place, vector, 2)
-            value = _clamp(builder, value, zero, high, builder.icmp_signed)
-            value = builder.trunc(builder.lshr(value, shift), ir.VectorType(I8, LANES))
-            store(builder, value, builder.add(target, i), 1)
-            fours = builder.bitcast(value, ir.VectorType(I32, count))
-            nonzero = builder.icmp_unsigned("!=", fours, ir.Constant(fours.type, [0] * count))
-            number = builder.add(first, builder.udiv(i, I64(BLOCK)))
-            list_numbers(builder, nonzero, number, blocks, found)
-        return builder.load(found)
+def _activation(squared: bool) -> Any:
+    """A kernel for one of the activations of :class:`nnuelab.nnue.netfile.Net`."""
 
-    return types.int64(*[types.int64] * 8), generate
+    @intrinsic
+    def activate(
+        typing_context: Any,
+        source: Any,
+        target: Any,
+        width: Any,
+        high: Any,
+        shift: Any,
+        first: Any,
+        blocks: Any,
+        n: Any,
+    ) -> Any:
+        """target[:width] (uint8) = a(source[:width] (int16)), with v = clamp(source, 0, high):
+
+        v >> shift, or for the square (v * (v << shift) + 2^14) >> 15. With high = 128 * 2^k - 1 and
+        shift = k that is clamp(source >> k, 0, 127); for the square, shift is 8 - 2k. The numbers
+        of the blocks of four values of which one isn't 0, counted from ``first``, are appended to
+        ``blocks`` (uint16, with room for LANES / BLOCK more), which holds ``n``; returns how many
+        it holds then. ``width`` is a multiple of LANES.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            source, target, width, high, shift, first, blocks, n = args
+            vector = ir.VectorType(I16, LANES)
+            zero = ir.Constant(vector, [0] * LANES)
+            high = splat(builder, builder.trunc(high, I16), LANES)
+            shift = splat(builder, builder.trunc(shift, I16), LANES)
+            found = cgutils.alloca_once_value(builder, n)
+            list_numbers = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
+            count = LANES // BLOCK
+            with _loop(builder, builder.udiv(width, I64(LANES)), LANES) as i:
+                place = builder.add(source, builder.shl(i, I64(1)))
+                value = load(builder, place, vector, 2)
+                value = _clamp(builder, value, zero, high, builder.icmp_signed)
+                if squared:
+                    value = _rounded_product(builder, value, builder.shl(value, shift))
+                else:
+                    value = builder.lshr(value, shift)
+                value = builder.trunc(value, ir.VectorType(I8, LANES))
+                store(builder, value, builder.add(target, i), 1)
+                fours = builder.bitcast(value, ir.VectorType(I32, count))
+                nonzero = builder.icmp_unsigned("!=", fours, ir.Constant(fours.type, [0] * count))
+                number = builder.add(first, builder.udiv(i, I64(BLOCK)))
+                list_numbers(builder, nonzero, number, blocks, found)
+            return builder.load(found)
+
+        return types.int64(*[types.int64] * 8), generate
+
+    return activate
+
+
+activate = _activation(squared=False)
+activate_squared = _activation(squared=True)
 
 
 # The second layer --------------------------------------------------------------------------------

@@ -103,13 +103,19 @@ def _short(value: Any) -> Any:
 
 def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> None:
     one, other = read_net(a.path), read_net(b.path)
-    for name in ("feature_set", "n_features", "l1", "l2"):
+    compared = ["feature_set", "n_features", "l1", "l2"]
+    # What only some nets have is worth a line where one of the two has it.
+    compared += [name for name in ("l3", "activation", "buckets") if _unusual(one, other, name)]
+    for name in compared:
         values = getattr(one, name), getattr(other, name)
         found.facts[name] = values[0] if values[0] == values[1] else f"{values[0]} and {values[1]}"
     rows = []
+    alike = (one.l3, one.buckets) == (other.l3, other.buckets)
     for name, array in one.arrays().items():
-        second = other.arrays()[name]
-        if array.shape == second.shape:
+        second = other.arrays().get(name)
+        if not alike and name not in ("w1", "b1"):  # of one shape by chance at most
+            continue
+        if second is not None and array.shape == second.shape:
             # Scales may differ; what counts is the float that an integer stands for.
             change = array / _scale(one, name) - second / _scale(other, name)
             rows.append(
@@ -135,7 +141,7 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
         records = np.array([from_fen(fen) for fen in KNOWN.values()])
     else:
         records = evenly(data.open(positions).records, COMPARED)
-    said = [neurons.evaluations(net, neurons.inputs(net, records)) for net in (one, other)]
+    said = [neurons.evaluations(net, neurons.inputs(net, records), records) for net in (one, other)]
     change = said[1] - said[0]
     found.facts |= {
         "positions": len(records),
@@ -153,12 +159,18 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
     ]
 
 
+def _unusual(one: Net, other: Net, name: str) -> bool:
+    default = {"l3": 0, "activation": "clipped", "buckets": 1}[name]
+    return any(getattr(net, name) != default for net in (one, other))
+
+
 def _scale(net: Net, name: str) -> float:
     """What 1.0 is as an integer of an array."""
     scales = net.scales
     return {
         "b1": scales["w1"],
         "b2": scales["w2"] * scales["activation"],
+        "bh": scales.get("wh", 1.0) * scales["activation"],
         "w3": scales["w3_per_centipawn"],
         "b3": scales["w3_per_centipawn"] * scales["activation"],
     }.get(name, scales.get(name, 1.0))

@@ -22,6 +22,7 @@ from nnuelab.report import details, table
 
 MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
 TEXT = (".pgn", ".epd", ".fen")
+LAYERS = {"l1_shift": "L1", "l2_shift": "L2", "l3_shift": "L3", "out_shift": "output"}
 COMPRESSION = (".zst", ".gz", ".bz2")
 KNOWN = "games (.pgn), openings (.epd), datasets (.npy), checkpoints (.pt), nets (.nnue, .nn), "
 KNOWN += "ratings and tables (.csv), histories (.csv), verifications and provenance (.json), "
@@ -312,8 +313,8 @@ def _net(path: Path) -> Summary:
     net = read_net(path)
     facts = {
         "feature_set": net.feature_set,
-        "layers": f"{net.n_features} -> {net.l1} x2 -> {net.l2} -> 1",
-        "shifts": f"L1 {net.l1_shift}, L2 {net.l2_shift}, output {net.out_shift}",
+        "layers": net.layers,
+        "shifts": ", ".join(f"{LAYERS[name]} {shift}" for name, shift in net.shifts.items()),
         "scales": ", ".join(f"{name} {scale:g}" for name, scale in net.scales.items()),
     }
     rows = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab import features
-from nnuelab.nnue.netfile import LEVELS, Net
+from nnuelab.nnue.netfile import MAX_PIECES, Net, unit
 
 POSITIONS = 1000  # evenly spaced in the dataset
 _CHUNK = 256  # positions at once; a sum of rows takes 2 * chunk * active * M * 4 bytes
@@ -62,18 +62,33 @@ def inputs(net: Net, records: np.ndarray) -> np.ndarray:
             part = part[:, : max(int(counts[side, start : start + _CHUNK].max()), 1)]
             found[start : start + _CHUNK, side] = weights[part].sum(axis=1, dtype=np.int64)
     accumulators = (found + net.b1).reshape(len(records), 2 * net.l1)
-    return np.clip(accumulators >> net.l1_shift, 0, LEVELS)
+    return net.activated(accumulators, net.l1_shift)
 
 
-def evaluations(net: Net, x: np.ndarray) -> np.ndarray:
-    """Centipawns for the side to move, of what `inputs` gave: [..., 2M] to [...], int64."""
+def evaluations(net: Net, x: np.ndarray, records: np.ndarray) -> np.ndarray:
+    """Centipawns for the side to move, int64[P], of what `inputs` gave: int64[P, 2M]."""
     sums = x @ net.w2.T.astype(np.int64) + net.b2
-    return _output(net, sums) >> net.out_shift
+    return _output(net, sums, _buckets(net, records)) >> net.out_shift
 
 
-def _output(net: Net, sums: np.ndarray) -> np.ndarray:
-    y = np.clip(sums >> net.l2_shift, 0, LEVELS)
-    return np.asarray(y @ net.w3.astype(np.int64) + net.b3[0])
+def _buckets(net: Net, records: np.ndarray) -> np.ndarray:
+    """int64[P]: which of the nets behind the first layer a position has."""
+    pieces = np.bitwise_count(records["occupied"]).astype(np.int64)
+    return (pieces - 1) * net.buckets // MAX_PIECES
+
+
+def _output(net: Net, sums: np.ndarray, buckets: np.ndarray) -> np.ndarray:
+    """int64[P] before the last shift, from the sums of the second layer, int64[P, buckets * O]."""
+    every = np.arange(len(sums))
+
+    def chosen(of_all: np.ndarray) -> np.ndarray:
+        return of_all.reshape(len(of_all), net.buckets, -1)[every, buckets]
+
+    y = net.activated(chosen(sums), net.l2_shift)
+    if net.wh is not None and net.bh is not None:
+        y = net.activated(chosen(y @ net.wh.T.astype(np.int64) + net.bh), net.l3_shift)
+    w3 = net.w3.astype(np.int64).reshape(net.buckets, -1)
+    return np.asarray((y * w3[buckets]).sum(axis=1) + net.b3[buckets])
 
 
 def activity(net: Net, records: np.ndarray) -> Activity:
@@ -82,15 +97,17 @@ def activity(net: Net, records: np.ndarray) -> Activity:
     views = x.reshape(-1, net.l1)
     w2 = net.w2.T.astype(np.int64)
     sums = x @ w2 + net.b2
-    value = _output(net, sums)
+    buckets = _buckets(net, records)
+    value = _output(net, sums, buckets)
     mean = np.rint(views.mean(axis=0)).astype(np.int64)
     influence = np.empty(net.l1)
     for j in range(net.l1):
         own = np.outer(mean[j] - x[:, j], w2[j])
         other = np.outer(mean[j] - x[:, net.l1 + j], w2[net.l1 + j])
-        change = _output(net, sums + own + other) - value
+        change = _output(net, sums + own + other, buckets) - value
         influence[j] = np.sqrt(np.mean(change.astype(np.float64) ** 2)) / 2.0**net.out_shift
-    return Activity((views > 0).mean(axis=0), (views == LEVELS).mean(axis=0), influence)
+    limit = int(unit(net.activation))
+    return Activity((views > 0).mean(axis=0), (views == limit).mean(axis=0), influence)
 
 
 def strongest(net: Net, neuron: int, count: int) -> list[tuple[str, float]]:

@@ -1,0 +1,164 @@
+"""Nets of other shapes: activation, buckets, one more layer; from the file to the engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import chess
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nnuelab.chess import notation
+from nnuelab.data.records import RECORD, from_fen
+from nnuelab.engine.search import Engine
+from nnuelab.errors import UserError
+from nnuelab.features import kernels
+from nnuelab.nnue import bullet, inference
+from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
+from nnuelab.report import neurons
+from nnuelab.report.diff import diff
+from nnuelab.report.inspect import inspect
+from tests.naive import nnue as naive
+from tests.nnue_nets import random_games, random_net
+
+KINDS: list[dict[str, Any]] = [
+    {"activation": "squared"},
+    {"buckets": 8},
+    {"l3": 12},
+    {"activation": "squared", "buckets": 5, "l3": 32},
+]
+FENS = [*random_games(4)[::7], "4k3/8/8/8/8/8/8/4K2R w - - 0 1", "8/8/8/8/8/8/k1K5/8 b - - 0 1"]
+
+
+def expected(net: Net, fens: list[str]) -> list[int]:
+    """What the numpy twin says."""
+    found = []
+    feature_set = net.features
+    tables, out = feature_set.tables(), np.empty(feature_set.max_active, np.int32)
+    for fen in fens:
+        position, board = notation.from_fen(fen), chess.Board(fen)
+        sides = []
+        for perspective in (0, 1) if board.turn else (1, 0):
+            n = kernels.active(tables.record, position, perspective, out)
+            sides.append(out[:n].tolist())
+        found.append(naive.evaluate(net, *sides, len(board.piece_map())))
+    return found
+
+
+shapes = st.fixed_dictionaries(
+    {
+        "l1": st.sampled_from([1, 8, 32, 64, 100]),
+        "l2": st.sampled_from([1, 7, 8, 16, 24, 32, 40]),
+        "l1_shift": st.integers(0, 4),
+        "l2_shift": st.integers(5, 9),
+        "out_shift": st.integers(0, 12),
+        "l3": st.sampled_from([0, 0, 1, 8, 20, 32]),
+        "buckets": st.sampled_from([1, 2, 5, 8, 32]),
+        "activation": st.sampled_from(["clipped", "squared"]),
+        "seed": st.integers(0, 10_000),
+    }
+)
+
+
+@given(shape=shapes, extreme=st.booleans(), pieces=st.integers(2, 32))
+@settings(max_examples=150, deadline=None)
+def test_forward_is_the_twin_s(shape: dict[str, Any], extreme: bool, pieces: int) -> None:
+    net = random_net("H", **shape)
+    rng = np.random.default_rng(shape["seed"])
+    evaluator = Evaluator(net)
+    accumulators = np.zeros((2, int(evaluator.record["width"])), np.int16)
+    spread = rng.normal(0, 100 << net.l1_shift, (2, net.l1))
+    if extreme:
+        spread[rng.random(spread.shape) < 0.2] = 32767
+        spread[rng.random(spread.shape) < 0.1] = -32768
+    accumulators[:, : net.l1] = spread.clip(-32768, 32767)
+    board = chess.Board(None)
+    for square in range(pieces):
+        board.set_piece_at(square, chess.Piece(chess.KNIGHT, square % 2 == 0))
+    position = np.zeros(1, inference.POSITION)[0]
+    position["colors"] = [board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]]
+    value = inference.forward(evaluator.record, position, *accumulators)
+    assert value == naive.forward(net, *accumulators[:, : net.l1], pieces)
+
+
+@pytest.mark.parametrize("shift", range(5))
+def test_every_accumulator_is_squared_as_the_twin_does(shift: int) -> None:
+    net = random_net("H", 64, 8, l1_shift=shift, activation="squared")
+    evaluator = Evaluator(net)
+    record, inputs = evaluator.record, evaluator.memory["inputs"]
+    every = np.arange(-32768, 32768).astype(np.int16).reshape(-1, 2, 64)
+    position = notation.from_fen(chess.STARTING_FEN)
+    for pair in every:
+        inference.forward(record, position, *pair)
+        wanted = naive.activation(net, pair.ravel().astype(np.int64), shift)
+        assert np.array_equal(inputs[:128], wanted)
+    assert wanted.max() == 126
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_net_of_any_shape_plays_and_evaluates(kind: dict[str, Any], tmp_path: Path) -> None:
+    net = random_net("ALL+H", 40, 16, 3, l1_shift=2, l2_shift=7, out_shift=8, **kind)
+    write_net(tmp_path / "net.nnue", net)
+    read = read_net(tmp_path / "net.nnue")
+    wanted = expected(net, FENS)
+    assert Evaluator(read).evaluate_fens(FENS) == wanted
+    assert len(set(wanted)) > len(FENS) / 2
+    engine = Engine(read, hash_mb=1)
+    assert [engine.evaluate(notation.from_fen(fen)) for fen in FENS] == wanted
+    assert engine.search(notation.from_fen(FENS[0]), nodes=500).pv
+    records = np.array([from_fen(fen) for fen in FENS], RECORD)
+    assert neurons.evaluations(read, neurons.inputs(read, records), records).tolist() == wanted
+    write_net(tmp_path / "again.nnue", read)
+    assert (tmp_path / "net.nnue").read_bytes() == (tmp_path / "again.nnue").read_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_layouts_refuse_it_in_one_line(kind: dict[str, Any], tmp_path: Path) -> None:
+    net = random_net("ALL", 8, 8, **kind)
+    for write, name in ((write_nn, "net.nn"), (bullet.write, "net.bin")):
+        with pytest.raises(
+            UserError, match=r"can't hold this net: it has .*; keep it as \.nnue"
+        ) as e:
+            write(tmp_path / name, net)
+        assert "\n" not in str(e.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_inspect_and_diff_tell_the_shape(tmp_path: Path) -> None:
+    one = random_net("ALL", 8, 8, l3=6, buckets=2, activation="squared")
+    write_net(tmp_path / "one.nnue", one)
+    write_net(tmp_path / "other.nnue", random_net("ALL", 8, 8))
+    told = inspect(tmp_path / "one.nnue")
+    assert told.facts["layers"] == "768 -> 8 x2 -> 8 -> 6 -> 1, squared, 2 buckets"
+    assert told.facts["shifts"] == "L1 0, L2 6, L3 6, output 4"
+    assert {row["array"] for row in told.tables["arrays"]} >= {"wh", "bh"}
+    found = diff(tmp_path / "one.nnue", tmp_path / "other.nnue")
+    shown = {name: found.facts[name] for name in ("l2", "l3", "activation", "buckets")}
+    assert shown == {
+        "l2": 8,
+        "l3": "6 and 0",
+        "activation": "squared and clipped",
+        "buckets": "2 and 1",
+    }
+    assert [row["array"] for row in found.tables["weights, as floats"]] == ["w1", "b1"]
+
+
+def test_what_a_net_cannot_be_is_named() -> None:
+    def net(**changed: Any) -> Net:
+        plain = random_net("H", 8, 8, l3=4, buckets=2, activation="squared")
+        return replace(plain, **changed)
+
+    for changed, told in (
+        ({"activation": "tanh"}, "its activation is 'tanh', not clipped or squared"),
+        ({"buckets": 33}, "it has 33 buckets, should be 1 to 32"),
+        ({"buckets": 3}, "should be int8"),
+        ({"bh": None}, "of wh and bh it has one"),
+        ({"l1_shift": 5}, "l1_shift is 5, should be 0 to 4"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            net(**changed)
