@@ -174,7 +174,7 @@ def test_fine_tuning_needs_a_net_of_the_same_shape(datasets: Data, tmp_path: Pat
     run(replace(SETTINGS, epochs=1), datasets, tmp_path)
     start = tmp_path / "checkpoint.pt"
     for other in (replace(SETTINGS, feature_set="H"), replace(SETTINGS, l1=8)):
-        with pytest.raises(UserError, match=r"a net of H\+V \(192, 72, 8\), not of"):
+        with pytest.raises(UserError, match=r"a net of H\+V, 192 -> 72 x2 -> 8 -> 1, not of"):
             run(other, datasets, tmp_path / "other", start=start)
     with pytest.raises(UserError, match=r"there is no checkpoint .*none.pt to start from"):
         run(SETTINGS, datasets, tmp_path / "other", start=tmp_path / "none.pt")

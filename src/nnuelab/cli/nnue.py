@@ -29,6 +29,13 @@ class Method(StrEnum):
     triplet = "triplet"
 
 
+class Activation(StrEnum):
+    """Of hidden layers."""
+
+    clipped = "clipped"
+    squared = "squared"
+
+
 class Device(StrEnum):
     """Where training computes."""
 
@@ -82,6 +89,15 @@ def train(
     history: Annotated[Path, typer.Option(help="Losses per epoch, .csv.")],
     l1: Annotated[int, typer.Option(min=1, max=16384, help="Neurons per perspective.")] = 512,
     l2: Annotated[int, typer.Option(min=1, max=16384, help="Neurons of the second layer.")] = 32,
+    l3: Annotated[
+        int, typer.Option(min=0, max=16384, help="Neurons of a further hidden layer; 0: none.")
+    ] = 0,
+    activation: Annotated[
+        Activation, typer.Option(help="Clipped ReLU, or its square.")
+    ] = Activation.clipped,
+    buckets: Annotated[
+        int, typer.Option(min=1, max=32, help="Nets behind the first layer, by number of pieces.")
+    ] = 1,
     epochs: Annotated[int, typer.Option(min=1)] = 6,
     batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
     optimizer: Annotated[
@@ -151,6 +167,9 @@ def train(
         feature_set=parse(features).name,
         l1=l1,
         l2=l2,
+        l3=l3,
+        activation=activation.value,
+        buckets=buckets,
         epochs=epochs,
         batch_size=batch_size,
         optimizer=optimizer.value,
@@ -214,8 +233,8 @@ def quantize(
         module="nnue.quantize",
     )
     typer.echo(
-        f"{output}: {net.feature_set}, {net.n_features} -> {net.l1} x2 -> {net.l2} -> 1, shifts "
-        f"{net.l1_shift}, {net.l2_shift}, {net.out_shift}",
+        f"{output}: {net.feature_set}, {net.layers}, shifts "
+        f"{', '.join(map(str, net.shifts.values()))}",
         err=True,
     )
 

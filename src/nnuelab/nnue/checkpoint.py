@@ -88,12 +88,24 @@ class Checkpoint:
     def sizes(self) -> tuple[int, int, int]:
         """N, M and O."""
         n, m = self.model["w1"].shape
-        return n, m, self.model["b2"].shape[0]
+        return n, m, self.model["b2"].shape[0] // self.buckets
+
+    @property
+    def buckets(self) -> int:
+        """Nets behind the first layer."""
+        return self.model["b3"].shape[0]
 
     def network(self) -> Network:
         """The float net."""
         virtual = self.features.virtual() if "shared" in self.model else None
-        network = Network(*self.sizes, torch.Generator(), virtual=virtual)
+        network = Network(
+            *self.sizes,
+            torch.Generator(),
+            virtual=virtual,
+            l3=self.model["bh"].shape[0] // self.buckets if "bh" in self.model else 0,
+            activation=self.settings.get("activation", "clipped"),
+            buckets=self.buckets,
+        )
         network.load_state_dict(self.model)
         return network
 

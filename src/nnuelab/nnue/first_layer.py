@@ -70,10 +70,13 @@ class Batch:
         Features seen by the side to move and by the other, first the active ones, then anything.
     n : int64 [2, B]
         How many are active.
+    pieces : uint8 [B], optional
+        Pieces on the board, for nets with buckets.
     """
 
     rows: np.ndarray
     n: np.ndarray
+    pieces: np.ndarray | None = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[1])
@@ -215,7 +218,9 @@ def invert(rows, n, start, stop, starts, sources, listed):
 
 
 @jit
-def scatter(panel, out, dz, w2, starts, sources, listed, counts, total, b1_gradient, w2_gradient):
+def scatter(
+    panel, out, dz, w2, starts, sources, listed, counts, squared, total, b1_gradient, w2_gradient
+):
     """The gradients of 64 columns of the first layer and of what they weigh in the second.
 
     Parameters
@@ -229,6 +234,8 @@ def scatter(panel, out, dz, w2, starts, sources, listed, counts, total, b1_gradi
     w2 : float32[O, 2M]
     starts, sources, listed, counts : int32[blocks, ...]
         What ``invert`` wrote and returned for each block.
+    squared : int
+        1 when the second layer gets the squares of ``out``, else 0.
     total : float32[D, 64], written
         Gradient of the packed rows.
     b1_gradient : float32[M], these columns written
@@ -277,6 +284,7 @@ def scatter(panel, out, dz, w2, starts, sources, listed, counts, total, b1_gradi
                     _at(masked) + 4 * COLUMNS * (2 * (p - start) + side),
                     np.int64(8 * COLUMNS),
                     _at(bias),
+                    squared,
                 )
                 training_simd.add_outer(
                     z_place,
@@ -284,6 +292,7 @@ def scatter(panel, out, dz, w2, starts, sources, listed, counts, total, b1_gradi
                     stride,
                     np.int64(outputs),
                     _at(of_block) + 4 * COLUMNS * outputs * side,
+                    squared,
                 )
         of_all += of_block
         for k in range(counts[block]):
@@ -316,6 +325,8 @@ class FirstLayers:
     whole : bool
         Takes all rows of the table for every batch, so that gradients of two processes have the
         same shape.
+    squared : bool
+        The second layer gets the squares of the clipped accumulators.
 
     Attributes
     ----------
@@ -326,9 +337,15 @@ class FirstLayers:
     """
 
     def __init__(
-        self, n_features: int, l1: int, l2: int, threads: Threads, whole: bool = False
+        self,
+        n_features: int,
+        l1: int,
+        l2: int,
+        threads: Threads,
+        whole: bool = False,
+        squared: bool = False,
     ) -> None:
-        self.sizes, self.threads = (n_features, l1, l2), threads
+        self.sizes, self.threads, self.squared = (n_features, l1, l2), threads, squared
         self._whole = whole or n_features <= SMALL
         self._panels = -(-l1 // COLUMNS)
         self._table = np.empty(self._panels * n_features * COLUMNS, np.float32)
@@ -405,7 +422,7 @@ class FirstLayers:
             counts[block] = invert(batch.rows, batch.n, start, stop, *lists)
 
         def scattering(panel: int) -> None:
-            lists = starts, sources, listed, counts, self.gradient[panel]
+            lists = starts, sources, listed, counts, int(self.squared), self.gradient[panel]
             scatter(panel, out, dz, w2, *lists, b1_gradient, w2_gradient)
 
         self._map(inverting, range(len(blocks)))
@@ -437,7 +454,8 @@ class _Sums(torch.autograd.Function):
             part = slice(start, start + CHUNK)
             # The pool's threads don't inherit that no gradient is recorded.
             with torch.no_grad():
-                torch.addmm(b2, out[part], w2.T, out=sums[part])
+                inputs = out[part].square() if layers.squared else out[part]
+                torch.addmm(b2, inputs, w2.T, out=sums[part])
 
         layers._map(chunk, range(0, len(batch), CHUNK))
         ctx.save_for_backward(w2)
@@ -460,7 +478,7 @@ def sums(
     batch: Batch,
     layers: FirstLayers,
 ) -> torch.Tensor:
-    """``w2 clip(accumulators) + b2``, differentiable but for ``weight``.
+    """``w2 x + b2`` with x = clip(accumulators) or its square, differentiable but for ``weight``.
 
     The gradient of ``weight`` is that of few rows: the backward pass leaves it in
     ``layers.gradient``, which the optimizer takes it from.

@@ -164,4 +164,4 @@ def extract(tables: features.tables.Tables, records: np.ndarray, width: int) -> 
     rows = np.empty((2, len(records), width), np.int32)
     n = np.empty((2, len(records)), np.int64)
     kernels.batch(tables.record, records, rows[0], rows[1], n[0], n[1])
-    return Batch(rows, n)
+    return Batch(rows, n, np.bitwise_count(records["occupied"]))

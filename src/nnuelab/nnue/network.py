@@ -1,4 +1,4 @@
-"""The float network in torch: N -> M x2 -> O -> 1, with a sparse first layer."""
+"""The float network in torch: N -> M x2 -> O [-> P] -> 1, with a sparse first layer."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads, sums
+from nnuelab.nnue.netfile import LEVELS, MAX_PIECES, layers, unit
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
@@ -21,8 +22,12 @@ def merged(own: torch.Tensor, shared: torch.Tensor, virtual: torch.Tensor) -> to
 class Network(nn.Module):
     """A net that values a position in centipawns for the side to move.
 
-    The accumulators of the two perspectives share ``w1`` and ``b1``; they are clipped to [0, 1] and
-    concatenated, side to move first. The second layer is clipped likewise.
+    The accumulators of the two perspectives share ``w1`` and ``b1``; they are clipped to [0, 1],
+    squared where that is the activation, and concatenated, side to move first. The other hidden
+    layers have the same activation.
+
+    With buckets there are so many nets behind the first layer, of which the number of pieces on the
+    board chooses one, as in :class:`nnuelab.nnue.netfile.Net`. All begin with the same weights.
 
     Parameters
     ----------
@@ -35,6 +40,10 @@ class Network(nn.Module):
     virtual : int64[N], optional
         Number of the weights that a feature shares with others, -1 for none: FeatureSet.virtual.
         What a feature adds to an accumulator is the sum of its own row and the shared one.
+    l3 : int
+        P, neurons of a further hidden layer; 0: there is none.
+    activation : {"clipped", "squared"}
+    buckets : int
     """
 
     def __init__(
@@ -45,8 +54,13 @@ class Network(nn.Module):
         generator: torch.Generator,
         active: float = 32,
         virtual: np.ndarray | None = None,
+        *,
+        l3: int = 0,
+        activation: str = "clipped",
+        buckets: int = 1,
     ) -> None:
         super().__init__()
+        self.activation, self.buckets = activation, buckets
         self._virtual = None if virtual is None else torch.from_numpy(virtual)
         if virtual is not None:
             self.shared = nn.Parameter(torch.zeros(int(virtual.max()) + 1, l1))
@@ -58,26 +72,52 @@ class Network(nn.Module):
         # and a quarter of that without biases learns better: a loss of .0019 instead of .0020.
         self.w1 = uniform(active**-0.5 / 4, n_features, l1)
         self.b1 = nn.Parameter(torch.zeros(l1))
-        self.w2 = uniform((2 * l1) ** -0.5, l2, 2 * l1)
-        self.b2 = uniform((2 * l1) ** -0.5, l2)
-        self.w3 = uniform(l2**-0.5, l2)
-        self.b3 = uniform(l2**-0.5, 1)
+
+        def repeated(bound: float, *shape: int) -> nn.Parameter:
+            drawn = uniform(bound, *shape)
+            return drawn if buckets == 1 else nn.Parameter(torch.cat([drawn.detach()] * buckets))
+
+        self.w2 = repeated((2 * l1) ** -0.5, l2, 2 * l1)
+        self.b2 = repeated((2 * l1) ** -0.5, l2)
+        if l3:
+            self.wh = repeated(l2**-0.5, l3, l2)
+            self.bh = repeated(l2**-0.5, l3)
+        last = l3 or l2
+        self.w3 = repeated(last**-0.5, last)
+        self.b3 = repeated(last**-0.5, 1)
 
     @property
     def sizes(self) -> tuple[int, int, int]:
         """N, M and O."""
-        return self.w1.shape[0], self.w1.shape[1], self.b2.shape[0]
+        return self.w1.shape[0], self.w1.shape[1], self.b2.shape[0] // self.buckets
+
+    @property
+    def l3(self) -> int:
+        """P, neurons of the further hidden layer; 0 without one."""
+        return self.bh.shape[0] // self.buckets if hasattr(self, "bh") else 0
+
+    @property
+    def layers(self) -> str:
+        """Sizes and what is unusual, for people."""
+        return layers(*self.sizes, self.l3, self.activation, self.buckets)
+
+    def first_layers(self, threads: Threads, whole: bool = False) -> FirstLayers:
+        """The kernels of the first layer and of the second, that of all buckets."""
+        n, m, _ = self.sizes
+        squared = self.activation == "squared"
+        return FirstLayers(n, m, self.b2.shape[0], threads, whole, squared)
 
     def forward(self, batch: Batch, threads: Threads) -> torch.Tensor:
         """Centipawns for the side to move, float32[B]."""
-        return self.valued(batch, FirstLayers(*self.sizes, threads))
+        return self.valued(batch, self.first_layers(threads))
 
-    def valued(self, batch: Batch, layers: FirstLayers) -> torch.Tensor:
+    def valued(self, batch: Batch, kernels: FirstLayers) -> torch.Tensor:
         """The same by kernels that hold their memory; see ``first_layer.sums`` for gradients."""
-        return self.rest(sums(self.rows().detach(), self.b1, self.w2, self.b2, batch, layers))
+        found = sums(self.rows().detach(), self.b1, self.w2, self.b2, batch, kernels)
+        return self.rest(found, batch.pieces)
 
     def accumulators(self, active: torch.Tensor) -> torch.Tensor:
-        """Clipped accumulators [B, 2M] by torch's own operators, on any device; differentiable.
+        """What the second layer gets, [B, 2M], by torch's own operators, on any device.
 
         Parameters
         ----------
@@ -90,7 +130,15 @@ class Network(nn.Module):
             nn.functional.embedding_bag(side, padded, mode="sum", padding_idx=len(rows)) + self.b1
             for side in active
         ]
-        return torch.cat(sides, 1).clamp(0, 1)
+        return self.activated(torch.cat(sides, 1))
+
+    def activated(self, sums: torch.Tensor) -> torch.Tensor:
+        """The activation of the sums of a layer."""
+        return self.of_clipped(sums.clamp(0, 1))
+
+    def of_clipped(self, clipped: torch.Tensor) -> torch.Tensor:
+        """The same of sums that are clipped already."""
+        return clipped if self.activation == "clipped" else clipped.square()
 
     def rows(self) -> torch.Tensor:
         """What each feature adds to an accumulator, float32[N, M]."""
@@ -99,24 +147,49 @@ class Network(nn.Module):
         return merged(self.w1, self.shared, self._virtual)
 
     @torch.no_grad()
-    def share_gradient(self, layers: FirstLayers) -> None:
-        """Takes the gradient of :meth:`rows` in ``layers`` for that of what rows share."""
+    def share_gradient(self, kernels: FirstLayers) -> None:
+        """Takes the gradient of :meth:`rows` in ``kernels`` for that of what rows share."""
         if self._virtual is None:
             return
-        virtual = self._virtual[torch.from_numpy(layers.present).long()]
+        virtual = self._virtual[torch.from_numpy(kernels.present).long()]
         shares = virtual >= 0
-        rows = torch.from_numpy(layers.gradient).permute(1, 0, 2).flatten(1)[:, : self.sizes[1]]
+        rows = torch.from_numpy(kernels.gradient).permute(1, 0, 2).flatten(1)[:, : self.sizes[1]]
         self.shared.grad = torch.zeros_like(self.shared).index_add_(
             0, virtual[shares], rows[shares]
         )
 
-    def head(self, accumulators: torch.Tensor) -> torch.Tensor:
-        """From clipped accumulators [B, 2M] to centipawns [B]."""
-        return self.rest(torch.addmm(self.b2, accumulators, self.w2.T))
+    def head(self, inputs: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
+        """From what the second layer gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""
+        return self.rest(torch.addmm(self.b2, inputs, self.w2.T), pieces)
 
-    def rest(self, sums: torch.Tensor) -> torch.Tensor:
-        """From the sums of the second layer [B, O] to centipawns [B]."""
-        return CENTIPAWNS * (sums.clamp(0, 1) @ self.w3 + self.b3)
+    def rest(self, sums: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
+        """From the sums of the second layer to centipawns [B].
+
+        Parameters
+        ----------
+        sums : float32 [B, buckets * O]
+        pieces : int [B], optional
+            On the board; what buckets are chosen by.
+        """
+        if self.buckets == 1:
+            hidden = self.activated(sums)
+            if self.l3:
+                hidden = self.activated(torch.addmm(self.bh, hidden, self.wh.T))
+            return CENTIPAWNS * (hidden @ self.w3 + self.b3)
+        assert pieces is not None
+        bucket = torch.from_numpy((pieces.astype(np.int64) - 1) * self.buckets // MAX_PIECES)
+        bucket = bucket.to(sums.device)
+
+        def chosen(of_all: torch.Tensor) -> torch.Tensor:
+            parts = of_all.unflatten(1, (self.buckets, -1))
+            return parts.gather(1, bucket[:, None, None].expand(-1, 1, parts.shape[2])).squeeze(1)
+
+        # All buckets are computed, and one is taken: few large products beat many small ones.
+        hidden = self.activated(chosen(sums))
+        if self.l3:
+            hidden = self.activated(chosen(torch.addmm(self.bh, hidden, self.wh.T)))
+        values = torch.addmm(self.b3, hidden, self.w3.view(self.buckets, -1).T)
+        return CENTIPAWNS * chosen(values).squeeze(1)
 
     def dense_parameters(self) -> list[nn.Parameter]:
         """All parameters but the rows of the first layer."""
@@ -124,5 +197,7 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def clip_weights(self) -> None:
-        """Keeps the second layer's weights within what int8 holds; after each optimizer step."""
-        self.w2.clamp_(-L2_BOUND, L2_BOUND)
+        """Keeps the weights of hidden layers within what int8 holds; after each optimizer step."""
+        bound = L2_BOUND * unit(self.activation) / LEVELS
+        for weights in (self.w2, self.wh) if self.l3 else (self.w2,):
+            weights.clamp_(-bound, bound)

@@ -12,9 +12,13 @@ b2             round(64 * 127 b)                     round(2^l2_shift * 127 b), 
 w3             round(600 * 16 / 127 w), int8         round(600 * 2^out_shift / 127 w), int16, the
                                                      largest shift up to 12 that fits
 b3             round(600 * 16 b)                     round(600 * 2^out_shift b)
+wh, bh                                               as w2 and b2, by l3_shift
 before shifts  nothing: they round down              half a unit in the biases: they round to
                                                      nearest
 =============  ====================================  ============================================
+
+Squared activations of 1.0 are 127^2 / 128 instead of 127, so w2, wh and w3 are 128 / 127 as large,
+and their sums round when they are squared. The study's scheme is for its own layers alone.
 
 The neurons of the first layer are sorted by their mean activations, so that those that are often
 zero stand together: the second layer skips four zeros at a time.
@@ -32,7 +36,7 @@ import numpy as np
 from nnuelab import features
 from nnuelab.errors import UserError
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.netfile import LEVELS, STUDY_SHIFTS, Net
+from nnuelab.nnue.netfile import LEVELS, STUDY_SHIFTS, Net, unit
 from nnuelab.nnue.network import CENTIPAWNS
 
 INT16 = np.iinfo(np.int16)
@@ -58,32 +62,52 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     if scheme not in ("fine", "study"):
         raise ValueError(f"no scheme {scheme!r}")
     fine = scheme == "fine"
+    network = checkpoint.network()
+    squared, one = network.activation == "squared", unit(network.activation)
+    if not fine and (squared or network.l3 or network.buckets > 1):
+        raise UserError(
+            f"the study's scheme is for nets N -> M x2 -> O -> 1, not for {network.layers}; "
+            "quantize with --scheme fine"
+        )
     w = {name: tensor.double().numpy() for name, tensor in checkpoint.model.items()}
-    w["w1"] = checkpoint.network().rows().detach().double().numpy()
+    w["w1"] = network.rows().detach().double().numpy()
     activations = checkpoint.activations.double().numpy().reshape(2, -1)
     order = np.argsort(activations.sum(axis=0), kind="stable")
     w["w1"], w["b1"] = w["w1"][:, order], w["b1"][order]
     w["w2"] = w["w2"].reshape(-1, *activations.shape)[:, :, order].reshape(w["w2"].shape)
     feature_set = checkpoint.features
+    l3_shift = 0
     if fine:
-        l1_shift = _largest_l1_shift(w["w1"], w["b1"], feature_set)
-        l2_shift = _largest(FINE_L2_SHIFTS, w["w2"], 1, np.int8)
-        out_shift = _largest(FINE_OUT_SHIFTS, w["w3"], CENTIPAWNS / LEVELS, np.int16)
+        l1_shift = _largest_l1_shift(w["w1"], w["b1"], feature_set, squared)
+        l2_shift = _largest(FINE_L2_SHIFTS, w["w2"], LEVELS / one, np.int8)
+        out_shift = _largest(FINE_OUT_SHIFTS, w["w3"], CENTIPAWNS / one, np.int16)
+        if network.l3:
+            l3_shift = _largest(FINE_L2_SHIFTS, w["wh"], LEVELS / one, np.int8)
     else:
         l1_shift, l2_shift, out_shift = STUDY_SHIFTS.values()
 
-    def half(shift: int) -> float:
+    def half(shift: int, before_square: bool = squared) -> float:
         """Turns a shift, which rounds down, into one that rounds to nearest."""
-        return 2.0**shift / 2 if fine and shift > 0 else 0
+        return 2.0**shift / 2 if fine and shift > 0 and not before_square else 0
 
-    first, second, last = LEVELS * 2.0**l1_shift, 2.0**l2_shift, CENTIPAWNS * 2.0**out_shift
+    def dense(layer: str, weights: str, biases: str, shift: int, means: np.ndarray | None) -> None:
+        """Adds a layer of int8 weights to ``arrays``; ``means`` are those of its inputs."""
+        scale = 2.0**shift * LEVELS / one
+        rounded = _fit(f"{layer}-layer weights", np.rint(w[weights] * scale), np.int8)
+        totals = w[biases] * 2.0**shift
+        if fine and means is not None:
+            totals -= (rounded - w[weights] * scale) @ means * (one / LEVELS)
+        totals = np.rint(totals * LEVELS + half(shift))
+        arrays[weights] = rounded
+        arrays[biases] = _fit(f"{layer}-layer biases", totals, np.int32)
+
+    first, last = LEVELS * 2.0**l1_shift, CENTIPAWNS * 2.0**out_shift
+    arrays: dict[str, np.ndarray] = {}
     w1 = _fit("first-layer weights", np.rint(w["w1"] * first), np.int16)
     b1 = _fit("first-layer biases", np.rint(w["b1"] * first + half(l1_shift)), np.int16)
-    w3_type = np.int16 if fine else np.int8
-    w2 = _fit("second-layer weights", np.rint(w["w2"] * second), np.int8)
-    b2 = w["b2"] * second
-    if fine:
-        b2 -= (w2 - w["w2"] * second) @ activations[:, order].ravel()
+    dense("second", "w2", "b2", l2_shift, activations[:, order].ravel())
+    if network.l3:
+        dense("third", "wh", "bh", l3_shift, None)
     accumulators = accumulator_range(w1, b1, feature_set)
     if not accumulators.fits:
         raise UserError(
@@ -92,17 +116,22 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
             "rows); "
             "train with a smaller learning rate or fewer epochs"
         )
+    w3_type = np.int16 if fine else np.int8
+    w3 = _fit("output weights", np.rint(w["w3"] * last / one), w3_type).astype(np.int16)
+    b3 = np.rint(w["b3"] * last + half(out_shift, before_square=False))
     return Net(
         feature_set.name,
         w1=w1,
         b1=b1,
-        w2=w2,
-        b2=_fit("second-layer biases", np.rint(b2 * LEVELS + half(l2_shift)), np.int32),
-        w3=_fit("output weights", np.rint(w["w3"] * last / LEVELS), w3_type).astype(np.int16),
-        b3=_fit("output bias", np.rint(w["b3"] * last + half(out_shift)), np.int32),
+        w3=w3,
+        b3=_fit("output bias", b3, np.int32),
+        **arrays,
         l1_shift=l1_shift,
         l2_shift=l2_shift,
+        l3_shift=l3_shift,
         out_shift=out_shift,
+        activation=network.activation,
+        buckets=network.buckets,
         provenance={
             "scheme": scheme,
             "epochs": checkpoint.epoch,
@@ -166,11 +195,14 @@ def accumulator_range(
     return AccumulatorRange(int(low.min()), int(high.max()), outside)
 
 
-def _largest_l1_shift(w1: np.ndarray, b1: np.ndarray, feature_set: features.FeatureSet) -> int:
+def _largest_l1_shift(
+    w1: np.ndarray, b1: np.ndarray, feature_set: features.FeatureSet, squared: bool
+) -> int:
     """The largest shift with which no accumulator can overflow; 0 when none is safe."""
     for shift in FINE_L1_SHIFTS:
         scale = LEVELS * 2.0**shift
-        rows, bias = np.rint(w1 * scale), np.rint(b1 * scale + 2.0**shift / 2)
+        half = 0 if squared else 2.0**shift / 2
+        rows, bias = np.rint(w1 * scale), np.rint(b1 * scale + half)
         if max(np.abs(rows).max(), np.abs(bias).max()) > INT16.max:
             continue
         if accumulator_range(rows.astype(np.int16), bias.astype(np.int16), feature_set).fits:

@@ -25,6 +25,9 @@ from nnuelab.nnue.optimizers import BETAS, EPS, RowAdam
 CALIBRATION = 65536  # positions over which activations are averaged
 
 
+LATER = ("l3", "activation", "buckets")  # settings that older checkpoints don't have
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything about a run but its data.
@@ -38,6 +41,11 @@ class Settings:
         Canonical expression.
     l1, l2 : int
         M and O.
+    l3 : int
+        P, neurons of a further hidden layer; 0: there is none.
+    activation : {"clipped", "squared"}
+    buckets : int
+        Nets behind the first layer, chosen by the number of pieces.
     epochs, batch_size : int
     optimizer : str
         Of the first layer's rows: adam, or rowwise-adam (see ``optimizers.RowAdam``).
@@ -71,11 +79,20 @@ class Settings:
     patience: int = 0
     seed: int = 1
     objective: Objective = field(default_factory=Scores)
+    l3: int = 0
+    activation: str = "clipped"
+    buckets: int = 1
 
     def described(self) -> dict[str, Any]:
-        """All of it as flat JSON types."""
+        """All of it as flat JSON types.
+
+        What came later and is left at its default isn't named: runs from before go on.
+        """
         flat = asdict(self)
         del flat["objective"]
+        for name in LATER:
+            if flat[name] == type(self).__dataclass_fields__[name].default:
+                del flat[name]
         return flat | self.objective.described()
 
     @property
@@ -119,12 +136,15 @@ class Trainer:
             self.generator,
             min(feature_set.max_active, feature_set.size),
             feature_set.virtual(),
+            l3=settings.l3,
+            activation=settings.activation,
+            buckets=settings.buckets,
         )
         self.network.to(self.device)
         self._layers: FirstLayers | None = None
         parameters = list(self.network.parameters())
         if self.device.type == "cpu":
-            self._layers = FirstLayers(*self.network.sizes, threads, whole=self.group.size > 1)
+            self._layers = self.network.first_layers(threads, whole=self.group.size > 1)
             self.rows_optimizer = RowAdam(self.network.w1, settings.optimizer == "rowwise-adam")
             parameters = self.network.dense_parameters()
         elif settings.optimizer != "adam":
@@ -172,7 +192,8 @@ class Trainer:
     def _valued(self, batch: Batch) -> torch.Tensor:
         if self._layers is not None:
             return self.network.valued(batch, self._layers)
-        return self.network.head(self.network.accumulators(self._active(batch)))
+        inputs = self.network.accumulators(self._active(batch))
+        return self.network.head(inputs, batch.pieces)
 
     def _active(self, batch: Batch) -> torch.Tensor:
         """Features on the device, int32[2, B, K], with N for none."""
@@ -247,12 +268,11 @@ class Trainer:
         UserError
             When it has another feature set or other sizes.
         """
-        there = f"{checkpoint.feature_set} {checkpoint.sizes}"
-        here = f"{self.settings.feature_set} {self.network.sizes}"
+        there = f"{checkpoint.feature_set}, {checkpoint.network().layers}"
+        here = f"{self.settings.feature_set}, {self.network.layers}"
         if there != here:
             raise UserError(
-                f"{path} holds a net of {there}, not of {here} (features, l1, l2); start from one "
-                "of the same shape"
+                f"{path} holds a net of {there}, not of {here}; start from one of the same shape"
             )
         self.network.load_state_dict(checkpoint.model)
 
@@ -264,7 +284,8 @@ class Trainer:
         for labelled in islice(loader.shuffled(self.settings.seed, 0), batches):
             if self._layers is not None:
                 weights = self.network.rows().numpy(), self.network.b1.numpy()
-                found = torch.from_numpy(self._layers.accumulators(*weights, labelled.batch))
+                clipped = self._layers.accumulators(*weights, labelled.batch)
+                found = self.network.of_clipped(torch.from_numpy(clipped))
             else:
                 found = self.network.accumulators(self._active(labelled.batch))
             total += found.double().sum(0).cpu()

@@ -37,6 +37,10 @@ def _fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [a, b, c])
 
 
+def _is_set(builder: Any, flag: Any) -> Any:
+    return builder.icmp_signed("!=", flag, I64(0))
+
+
 @intrinsic
 def masked_products(
     typing_context: Any,
@@ -48,15 +52,17 @@ def masked_products(
     target: Any,
     stride: Any,
     total: Any,
+    squared: Any,
 ) -> Any:
     """target[i] = z[i] @ weights where 0 < x[i] < 1, else 0, for TOGETHER i; total += target.
 
+    When ``squared`` isn't 0, it is the square of x that the weights take: then times 2 x[i].
     Addresses of float32: ``z`` [TOGETHER, outputs], ``weights`` [outputs, 64], ``total`` [64];
     ``x`` and ``target`` are TOGETHER rows of 64, so many bytes apart.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        z, weights, outputs, x, x_stride, target, stride, total = args
+        z, weights, outputs, x, x_stride, target, stride, total, squared = args
         zero, one = (ir.Constant(_FLOATS, [value] * COLUMNS) for value in (0.0, 1.0))
         products = [cgutils.alloca_once(builder, _FLOATS) for _ in range(TOGETHER)]
         for product in products:
@@ -67,6 +73,11 @@ def masked_products(
             for i, product in enumerate(products):
                 scalar = _scalar(builder, z, i, outputs, loop.index)
                 builder.store(_fma(builder, scalar, row, builder.load(product)), product)
+        with builder.if_then(_is_set(builder, squared), likely=False):
+            for i, product in enumerate(products):
+                value = _row_of(builder, x, x_stride, i)
+                slope = builder.fadd(value, value)
+                builder.store(builder.fmul(builder.load(product), slope), product)
         added = load(builder, total, _FLOATS, 4)
         for i, product in enumerate(products):
             value = _row_of(builder, x, x_stride, i)
@@ -79,20 +90,29 @@ def masked_products(
         store(builder, added, total, 4)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 8), generate
+    return types.void(*[types.int64] * 9), generate
 
 
 @intrinsic
-def add_outer(typing_context: Any, z: Any, x: Any, x_stride: Any, outputs: Any, target: Any) -> Any:
-    """target[o] += sum over TOGETHER i of z[i, o] x[i], for all o.
+def add_outer(
+    typing_context: Any, z: Any, x: Any, x_stride: Any, outputs: Any, target: Any, squared: Any
+) -> Any:
+    """target[o] += sum over TOGETHER i of z[i, o] x[i], or of x[i]^2 if ``squared``, for all o.
 
     Addresses of float32: ``z`` [TOGETHER, outputs], ``target`` [outputs, 64]; ``x`` are TOGETHER
     rows of 64, ``x_stride`` bytes apart.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        z, x, x_stride, outputs, target = args
-        values = [_row_of(builder, x, x_stride, i) for i in range(TOGETHER)]
+        z, x, x_stride, outputs, target, squared = args
+        places = [cgutils.alloca_once(builder, _FLOATS) for _ in range(TOGETHER)]
+        for i, place in enumerate(places):
+            builder.store(_row_of(builder, x, x_stride, i), place)
+        with builder.if_then(_is_set(builder, squared), likely=False):
+            for place in places:
+                value = builder.load(place)
+                builder.store(builder.fmul(value, value), place)
+        values = [builder.load(place) for place in places]
         with cgutils.for_range(builder, outputs) as loop:
             place = builder.add(target, builder.mul(loop.index, I64(_ROW)))
             row = load(builder, place, _FLOATS, 4)
@@ -101,4 +121,4 @@ def add_outer(typing_context: Any, z: Any, x: Any, x_stride: Any, outputs: Any, 
             store(builder, row, place, 4)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 5), generate
+    return types.void(*[types.int64] * 6), generate

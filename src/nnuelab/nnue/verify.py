@@ -50,14 +50,14 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
     Raises
     ------
     UserError
-        When the two nets have different feature sets or sizes, or there are no positions.
+        When the two nets have different feature sets or layers, or there are no positions.
     """
     net, checkpoint = netfile.read_net(net_path), checkpoints.read(checkpoint_path)
-    theirs = (net.feature_set, net.n_features, net.l1, net.l2)
-    ours = (checkpoint.feature_set, *checkpoint.sizes)
+    theirs = f"{net.feature_set}, {net.layers}"
+    ours = f"{checkpoint.feature_set}, {checkpoint.network().layers}"
     if theirs != ours:
         raise UserError(
-            f"{net_path} is {theirs}, {checkpoint_path} is {ours} (feature set, N, M, O): "
+            f"{net_path} is {theirs}, {checkpoint_path} is {ours}: "
             "give the checkpoint that the net was made from"
         )
     every = data.open(dataset).records

@@ -242,6 +242,12 @@ class Train(Section):
     """Neurons of an accumulator, one for each perspective."""
     l2: Annotated[int, Field(ge=1, le=16384)]
     """Neurons of the second layer."""
+    l3: Annotated[int, Field(ge=0, le=16384)]
+    """Neurons of a further hidden layer; 0: there is none."""
+    activation: Literal["clipped", "squared"]
+    """Of hidden layers: clipped ReLU, or its square."""
+    buckets: Annotated[int, Field(ge=1, le=32)]
+    """Nets behind the first layer, chosen by the number of pieces on the board."""
     epochs: Count
     """Passes over the training data."""
     batch_size: Count

@@ -1,0 +1,206 @@
+"""Training of nets of other shapes: against torch, differences and the integer net."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nnuelab import features
+from nnuelab.data.records import RECORD
+from nnuelab.errors import UserError
+from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue import verify
+from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads, sums
+from nnuelab.nnue.loader import Labelled
+from nnuelab.nnue.netfile import write_net
+from nnuelab.nnue.network import CENTIPAWNS, L2_BOUND, Network
+from nnuelab.nnue.quantize import quantize
+from nnuelab.nnue.trainer import Settings, Trainer
+from nnuelab.nnue.training import train
+from tests.naive import nnue as naive
+from tests.nnue_data import write_datasets
+
+SETTINGS = Settings("H+V", l1=72, l2=8, epochs=3, batch_size=256, learning_rate=1e-3, lr_decay=0.9)
+KINDS: list[dict[str, Any]] = [
+    {"l2": 16},
+    {"activation": "squared"},
+    {"buckets": 8},
+    {"l3": 12},
+    {"activation": "squared", "buckets": 5, "l3": 16},
+]
+
+
+def random_batch(n_features: int, size: int, seed: int = 0) -> Batch:
+    rng = np.random.default_rng(seed)
+    rows = np.stack([rng.permuted(np.arange(n_features)[None].repeat(size, 0), axis=1)[:, :32]] * 2)
+    rows[1] = rows[1][::-1]
+    n, pieces = rng.integers(1, 33, (2, size)), rng.integers(2, 33, size).astype(np.uint8)
+    return Batch(rows.astype(np.int32), n, pieces)
+
+
+def slow(network: Network, batch: Batch) -> torch.Tensor:
+    """Centipawns, one position after another by its own bucket's weights."""
+    assert batch.pieces is not None
+    squared = network.activation == "squared"
+
+    def activated(found: torch.Tensor) -> torch.Tensor:
+        return found.clamp(0, 1) ** (2 if squared else 1)
+
+    def of(parameter: torch.Tensor, bucket: int) -> torch.Tensor:
+        return parameter.chunk(network.buckets)[bucket]
+
+    clipped = naive.first_layer(network.w1, network.b1, batch)
+    values = []
+    for x, pieces in zip(clipped ** (2 if squared else 1), batch.pieces, strict=True):
+        k = (int(pieces) - 1) * network.buckets // 32
+        hidden = activated(of(network.w2, k) @ x + of(network.b2, k))
+        if network.l3:
+            hidden = activated(of(network.wh, k) @ hidden + of(network.bh, k))
+        values.append(CENTIPAWNS * (of(network.w3, k) @ hidden + of(network.b3, k))[0])
+    return torch.stack(values)
+
+
+def labelled(batch: Batch, target: torch.Tensor) -> Labelled:
+    return Labelled(batch, target, len(target), np.zeros(len(batch), RECORD))
+
+
+def trainer_of(kind: dict[str, Any]) -> Trainer:
+    trainer = Trainer(replace(SETTINGS, **kind), features.parse("H+V"), Threads(1))
+    with torch.no_grad():  # buckets begin alike; and off the corners of the clip
+        trainer.network.b1 += 0.1
+        for parameter in trainer.network.dense_parameters():
+            parameter += 0.05 * torch.rand(
+                parameter.shape, generator=torch.Generator().manual_seed(1)
+            )
+    return trainer
+
+
+@pytest.mark.parametrize(("m", "o", "size"), [(8, 3, 3), (64, 16, 700), (100, 8, 513)])
+def test_squares_are_those_of_embedding_bag_and_linear(m: int, o: int, size: int) -> None:
+    batch, generator = random_batch(300, size), torch.Generator().manual_seed(1)
+    weight = ((torch.rand(300, m, generator=generator) - 0.45) / 3).requires_grad_()
+    b1 = torch.rand(m, generator=generator).requires_grad_()
+    w2 = (torch.rand(o, 2 * m, generator=generator) - 0.5).requires_grad_()
+    b2 = torch.rand(o, generator=generator).requires_grad_()
+    layers = FirstLayers(300, m, o, Threads(1), squared=True)
+    ours = sums(weight.detach(), b1, w2, b2, batch, layers)
+    expected = torch.nn.functional.linear(naive.first_layer(weight, b1, batch) ** 2, w2, b2)
+    torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-4)
+    out_gradient = torch.randn(size, o, generator=generator)
+    gradients = torch.autograd.grad(ours, [b1, w2, b2], out_gradient)
+    wanted = torch.autograd.grad(expected, [b1, w2, b2, weight], out_gradient)
+    rows = layers.gradient.transpose(1, 0, 2).reshape(300, -1)[:, :m]
+    for a, b in zip([*gradients, torch.from_numpy(rows)], wanted, strict=True):
+        # A sum within rounding of 0 or 1 may be clipped on one side only.
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=4e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_is_autograd_with_adam(kind: dict[str, Any]) -> None:
+    trainer, oracle = trainer_of(kind), trainer_of(kind).network
+    adam = torch.optim.Adam(oracle.parameters(), lr=1e-3)
+    for seed in range(3):
+        batch = random_batch(192, 200, seed)
+        target = torch.rand(200, generator=torch.Generator().manual_seed(seed))
+        total = trainer.step(labelled(batch, target), 1e-3)
+        loss = trainer.settings.objective.losses(slow(oracle, batch), target).mean()
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        oracle.clip_weights()
+        assert total / 200 == pytest.approx(float(loss.detach()), rel=1e-4)
+    for (name, ours), theirs in zip(
+        trainer.network.named_parameters(), oracle.parameters(), strict=True
+    ):
+        # Adam divides by the size of the gradient, which magnifies the rounding of tiny ones.
+        close = torch.isclose(ours, theirs, rtol=1e-4, atol=2e-5)
+        assert close.float().mean() > 0.99, name
+        assert float((ours - theirs).detach().abs().max()) < 3e-3, name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_layers_behind_the_first_agree_with_finite_differences(kind: dict[str, Any]) -> None:
+    network = trainer_of(kind).network.double()
+    pieces = np.array([2, 9, 17, 32])
+    generator = torch.Generator().manual_seed(3)
+    width = network.b2.shape[0]
+    found = torch.rand(4, width, dtype=torch.float64, generator=generator).requires_grad_()
+    assert torch.autograd.gradcheck(lambda sums: network.rest(sums, pieces), (found,))
+    parameters = [
+        p for name, p in network.named_parameters() if name not in ("w1", "b1", "w2", "b2")
+    ]
+
+    def by_parameters(*_: torch.Tensor) -> torch.Tensor:
+        return network.rest(found.detach(), pieces)
+
+    assert torch.autograd.gradcheck(by_parameters, parameters)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_of_torch_operators_are_those_of_the_kernels(kind: dict[str, Any]) -> None:
+    """What a GPU does, here on the CPU."""
+    ours, theirs = trainer_of(kind), trainer_of(kind)
+    theirs._layers = None  # as on another device
+    theirs.optimizer = torch.optim.Adam(theirs.network.parameters())
+    for seed in range(3):
+        batch = random_batch(192, 300, seed)
+        target = torch.rand(300, generator=torch.Generator().manual_seed(seed))
+        losses = [t.step(labelled(batch, target), 1e-3) for t in (ours, theirs)]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_of_hidden_layers_stay_within_int8(kind: dict[str, Any]) -> None:
+    trainer = trainer_of(kind)
+    trainer.step(labelled(random_batch(192, 256), torch.rand(256)), 5.0)
+    bound = L2_BOUND * (127 / 128 if "activation" in kind else 1)
+    assert float(trainer.network.w2.detach().abs().max()) == pytest.approx(bound, rel=1e-6)
+    if trainer.network.l3:
+        assert float(trainer.network.wh.detach().abs().max()) == pytest.approx(bound, rel=1e-6)
+
+
+def test_the_plain_shape_is_described_as_it_ever_was() -> None:
+    described = SETTINGS.described()
+    assert not {"l3", "activation", "buckets"} & described.keys()
+    other = replace(SETTINGS, l3=4, activation="squared", buckets=2).described()
+    assert {key: other[key] for key in other.keys() - described.keys()} == {
+        "l3": 4,
+        "activation": "squared",
+        "buckets": 2,
+    }
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return write_datasets(tmp_path_factory.mktemp("data"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_trained_net_becomes_integers_within_bounds(
+    kind: dict[str, Any], datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, batch_size=128, learning_rate=5e-3, **kind)
+    path = tmp_path / "checkpoint.pt"
+    done = train(settings, *datasets, path, tmp_path / "history.csv", 1)
+    network = checkpoints.read(path).network()
+    assert (network.l3, network.activation, network.buckets) == (
+        settings.l3,
+        settings.activation,
+        settings.buckets,
+    )
+    assert done.history[-1]["train_loss"] < 0.7 * done.history[0]["train_loss"]
+    net = quantize(done)
+    assert net.layers == network.layers
+    write_net(tmp_path / "net.nnue", net)
+    figures = verify.verify(tmp_path / "net.nnue", path, datasets[1], 2000)
+    assert figures["saturated"] == 0
+    assert abs(figures["mean_cp"]) < 3
+    assert figures["rms_cp"] < 10
+    if kind != {"l2": 16}:
+        with pytest.raises(UserError, match=r"the study's scheme is for nets N -> M x2 -> O -> 1"):
+            quantize(done, "study")
