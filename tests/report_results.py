@@ -170,7 +170,8 @@ def _dataset(path: Path, rng: random.Random) -> None:
         writer.append(records)
     # Four times, so that the move numbers have enough positions for their quartiles.
     artifacts.write_json(
-        path.with_name("sample_report.json"), {"counts": {}, **describe(np.tile(records, 4))}
+        path.with_name("sample_report.json"),
+        {"counts": {}, **describe(np.tile(records, 4), 4 * len(records))},
     )
     artifacts.provenance(path, module="data.labels")
 

@@ -98,8 +98,8 @@ def describe(records: np.ndarray, positions: int) -> dict[str, Any]:
             "black": _distribution(measures["legal_moves"][black], 1),
         },
         "legal_moves_by_turn": {
-            "white": _by_turn(chosen["ply"][~black], measures["legal_moves"][~black]),
-            "black": _by_turn(chosen["ply"][black], measures["legal_moves"][black]),
+            "white": _by_turn(records["ply"][~black], measures["legal_moves"][~black]),
+            "black": _by_turn(records["ply"][black], measures["legal_moves"][black]),
         },
         "mobility": {
             side: {
