@@ -67,7 +67,7 @@ def completed(line: str, folder: Path, **variables: str) -> list[str]:
         ("nnuelab verify results/nets/H", NETS[1:]),
         ("nnuelab verify elsewhere/", []),  # then shells complete files
         ("nnuelab puzzles --net ", ["default", *NETS]),
-        ("nnuelab report p", ["pairwise"]),
+        ("nnuelab report p", ["pairwise", "pqr"]),
         ("nnuelab table --experiment a", ["axis"]),
         ("nnuelab bench se", ["search", "selfplay"]),
     ],
