@@ -177,7 +177,7 @@ def _dataset(path: Path, rng: random.Random) -> None:
 
 
 def _games(path: Path, players: list[str], rng: random.Random, count: int = 72) -> None:
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w") as file:
         for number in range(count):
             white, black = rng.sample(players, 2)
@@ -185,7 +185,9 @@ def _games(path: Path, players: list[str], rng: random.Random, count: int = 72) 
             game.setup(_opening(rng))
             node: chess.pgn.GameNode = game
             for ply in range(12):
-                node = node.add_variation(rng.choice(list(node.board().legal_moves)))
+                if not (moves := list(node.board().legal_moves)):
+                    break
+                node = node.add_variation(rng.choice(moves))
                 said = f"{rng.choice('+-')}{rng.random() * 3:.2f}/{ply + 1}"
                 node.comment = f"{said} {rng.uniform(0.01, 0.02):.3f}s, n=400"
             result = rng.choice(("1-0", "0-1", "1/2-1/2"))

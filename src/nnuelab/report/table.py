@@ -280,7 +280,7 @@ def _published(experiment: str, net: TrainedNet, variant: str) -> tuple[float | 
     found = [row for row in published() if (row[0], row[1]) == (experiment, net.feature_set)]
     if any(row[2] for row in found):
         found = [row for row in found if row[2] == variant]
-    elif len(found) > 1:
+    elif variant or len(found) > 1:
         found = [row for row in found if row[3:5] == (net.l1, net.l2)]
     return found[0][5:] if found else (None, None)
 

@@ -40,7 +40,7 @@ def summary(rows: Sequence[Row], anchor: str) -> list[str]:
     if entry(worst) not in (anchor, entry(best), entry(second)):
         said.append(f"The weakest is {entry(worst)} at {_elo(worst)}. {_sure(worst, anchor)}")
     losses = [row for row in rows if number(row, "val_loss_mean") is not None]
-    if losses:
+    if len(losses) > 1:
         least = min(losses, key=lambda row: float(row["val_loss_mean"]))
         also = ", the strongest one" if least is best else ""
         said.append(
