@@ -4,6 +4,8 @@ Needs params.yaml (with overlays by --configfile); makes results/EXPERIMENT_tabl
 first experiment there by default, of every one by `snakemake all_experiments`.
 """
 
+import time
+
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -38,3 +40,17 @@ rule all:
 rule all_experiments:
     input:
         expand("results/{experiment}_table.csv", experiment=settings.experiments),
+
+
+STARTED = time.time()
+
+
+onsuccess:
+    tables = [Path(table) for table in rules.all.input]
+    made = [t for t in tables if t.exists() and t.stat().st_mtime >= STARTED]
+    for table in made:
+        shell("nnuelab inspect {table}")
+    if made:
+        print(
+            "Next: ./run report makes results/report.html: plots, games and weights"
+        )

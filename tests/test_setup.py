@@ -143,7 +143,7 @@ def test_arguments_go_to_snakemake(clone):
 def test_alone_it_makes_the_table_and_prints_it(clone):
     run(clone, "--setup")
     assert run(clone)[2] == [
-        "snakemake results/axis_table.csv",
+        "snakemake --no-hooks results/axis_table.csv",
         "nnuelab inspect results/axis_table.csv",
     ]
 

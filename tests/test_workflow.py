@@ -125,7 +125,9 @@ def folder(tmp_path_factory):
     folder = Folder(path)
     folder.git("init", "--quiet")
     folder.commit()
-    assert ran(folder.run("snakemake")) == CHAIN
+    first = folder.run("snakemake")
+    assert ran(first) == CHAIN
+    assert re.search(r"^results/axis_table.csv:.*\n(.*\n)+Next: ./run report", first, re.MULTILINE)
     folder.commit()
     return folder
 
