@@ -1,7 +1,7 @@
 """From games to tables of Elo differences: one rule per stage, each a command of `nnuelab`.
 
 Needs params.yaml (with overlays by --configfile); makes results/EXPERIMENT_table.csv and .md: of the
-first experiment there by default, of every one by `snakemake all_experiments`.
+experiment axis by default, of every one by `snakemake all_experiments`.
 """
 
 import time

@@ -31,8 +31,9 @@ envvars:
     "NNUELAB_MAX_RATE",
 
 
-# What is made where no target says more, and what DVC's stages make.
-DEFAULT = next(iter(settings.experiments))
+# What is made where no target says more, and what DVC's stages make. Of others no order is sure: those
+# of an overlay come first.
+DEFAULT = "axis" if "axis" in settings.experiments else next(iter(settings.experiments))
 
 EXPRESSIONS = {
     folder_of(name): name

@@ -371,6 +371,8 @@ def test_other_experiments_train_only_what_is_new(folder, tmp_path):
     others = yaml.safe_load((folder.path / "params.yaml").read_text())["experiments"].keys()
     assert folder.would_run("all_experiments")["table"] == len(others - {"axis", "mobility", "pqr"})
     assert folder.would_run() == {}
+    overlay = ["--configfile", "config/paper.yaml"]
+    assert "results/axis_table.csv" in folder.run("snakemake", "-n", "all", *overlay)
 
     assert ran(folder.run("dvc", "repro")) == set()
     folder.commit()
