@@ -74,6 +74,7 @@ def count(features: FeatureSet, records: np.ndarray) -> tuple[np.ndarray, np.nda
     """
     counts, seen = np.zeros(2, COUNTS), np.zeros(features.size, np.bool_)
     _count(features.tables().record, np.ascontiguousarray(records), counts, seen)
+    features.tables().check()
     return counts, seen
 
 

@@ -150,4 +150,6 @@ def play(
             *(white, black, most, rules, agreement),
             *(positions, keys, first, ply, thoughts, spent, PAUSE),
         )
+    for engine in engines:
+        engine.check()
     return thoughts[: ply - first], end, spent[0] / 1e9

@@ -103,7 +103,8 @@ class Engine:
     def set_net(self, net: Net | Path | str | None) -> None:
         """Plays with another net from now on, as in a new game."""
         self.net = load_net(net)
-        self._memory = Memory(Evaluator(self.net))
+        self._evaluator = Evaluator(self.net)
+        self._memory = Memory(self._evaluator)
         self._record = self._memory.record
         deepening.compile_for(self._record)
         self._table.attach(self._record)
@@ -155,7 +156,13 @@ class Engine:
     def evaluate(self, position: np.void) -> int:
         """The net's value of a position in centipawns for the side to move, from scratch."""
         self._place_root(position, ())
-        return int(evaluate(self._record, 0))
+        value = int(evaluate(self._record, 0))
+        self.check()
+        return value
+
+    def check(self) -> None:
+        """Raises UserError when a feature block of a user's has broken its bounds meanwhile."""
+        self._evaluator.check()
 
     def search(
         self,
@@ -241,6 +248,7 @@ class Engine:
             if self._is_enough(best, len(roots), mate):
                 break
         self.ready()
+        self.check()
         return best
 
     def _place_root(self, position: np.void, history_keys: Sequence[int]) -> None:

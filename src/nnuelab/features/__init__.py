@@ -114,7 +114,14 @@ def batch(
     stm_n: np.ndarray,
     other_n: np.ndarray,
 ) -> None:
-    """Active features of packed positions; see :func:`nnuelab.features.kernels.batch`."""
+    """Active features of packed positions; see :func:`nnuelab.features.kernels.batch`.
+
+    Raises
+    ------
+    UserError
+        When a function of a user's breaks the bounds of its block.
+    """
     from nnuelab.features import kernels  # compiled code is loaded only when it is used
 
     kernels.batch(tables.record, records, stm_out, other_out, stm_n, other_n)
+    tables.check()

@@ -69,6 +69,9 @@ class Kernels:
         ``ep``, ``checkers``, ``pinned``).
     owned : tuple
         What the addresses in ``data`` point to.
+    check : function, optional
+        Raises UserError when a function of a user's has broken the bounds of its block since the
+        last time.
     """
 
     active: Callable[..., Any]
@@ -77,6 +80,7 @@ class Kernels:
     turned: np.ndarray | None = None
     state: bool = False
     owned: tuple[Any, ...] = ()
+    check: Callable[[], None] | None = None
 
 
 def _one_class(n: int) -> Callable[[], np.ndarray]:

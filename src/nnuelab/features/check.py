@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from itertools import islice
 
 import numpy as np
 
@@ -26,7 +29,6 @@ from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
 from nnuelab.features import kernels
 from nnuelab.features.algebra import FeatureSet, Product
 from nnuelab.features.block import Block, Seen
-from nnuelab.features.kinds.computed import GUARD
 from nnuelab.features.lists import unpack
 
 STARTS = (
@@ -105,6 +107,42 @@ def _random_game(rng: random.Random, fen: str) -> Game:
     return game
 
 
+@cache
+def crowded_positions() -> list[np.void]:
+    """Positions with as many pieces of a kind as a FEN can hold, in order and strewn at random."""
+    rng = random.Random(0)
+    armies = [(role * 15, role * 15) for role in "PNBRQ"]
+    armies += [(role * n, "") for role in "PNBRQ" for n in (8, 30)]
+    mixed = ["".join(rng.choices("PNBRQ", k=15)) for _ in range(20)]
+    armies += zip(mixed[::2], mixed[1::2], strict=True)
+    found = []
+    for own, enemy in armies:
+        rows = ("K" + own)[:16].ljust(16), ("K" + enemy)[:16].ljust(16)
+        ranks = range(8, 24) if "P" in own + enemy else range(16)
+        pieces = list(zip(ranks, rows[0], strict=True))
+        pieces += [
+            (square ^ 56, piece.lower()) for square, piece in zip(ranks, rows[1], strict=True)
+        ]
+        boards = [dict(pieces)]
+        for _ in range(20):
+            men = "Kk" + own + enemy.lower()
+            inner = rng.sample(range(8, 56), len(men))
+            boards.append(dict(zip(inner, men, strict=True)))
+        positions = filter(None, map(_position_of, boards))
+        found += list(islice(positions, 2))
+    return found
+
+
+def _position_of(pieces: dict[int, str]) -> np.void | None:
+    """A position with pieces by square, none where it is illegal for either side to move."""
+    ranks = ["".join(pieces.get(8 * rank + file, " ") for file in range(8)) for rank in range(8)]
+    text = re.sub(" +", lambda found: str(len(found[0])), "/".join(reversed(ranks)))
+    for turn in "wb":
+        with suppress(notation.FenError):
+            return notation.from_fen(f"{text} {turn} - - 0 1")
+    return None
+
+
 def census(games: Iterable[Game]) -> dict[str, int]:
     """How many moves of each special kind the games hold."""
     kinds = [(kind(move), move) for game in games for move in game.moves]
@@ -148,8 +186,9 @@ def seen(position: np.void, perspective: int) -> Seen:
 
 def extracted(features: FeatureSet, position: np.void, perspective: int) -> list[int]:
     """Active features by the kernel, ascending."""
-    out = np.empty(features.max_active + GUARD, np.int32)
+    out = np.empty(features.max_active, np.int32)
     n = kernels.active(features.tables().record, position, perspective, out)
+    features.tables().check()
     return sorted(out[:n].tolist())
 
 
@@ -180,8 +219,8 @@ def pack(positions: list[np.void]) -> np.ndarray:
 
 Property = Callable[[FeatureSet, list[Game]], None]
 PROPERTIES: dict[str, Property] = {}
-FOUNDATIONS = ("extraction = definition", "indices and bounds")
-"""Where one of these fails, those behind it would overwrite memory, or blame something else."""
+FOUNDATIONS = ("indices and bounds", "extraction = definition")
+"""Where one of these fails, those behind it would blame something else."""
 
 AT_ONCE = 1 << 26  # features, in lists as long as they can get: 256 MB
 
@@ -217,36 +256,41 @@ def _named(features: FeatureSet) -> Iterator[Block]:
             yield from _named(block.parts)
 
 
+@_property("indices and bounds")
+def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
+    """Indices are within the size, none that is active is dead, and the bound holds.
+
+    Also where no game gets to: on boards full of queens, of knights, of whatever one can set up.
+    """
+    alive = features.alive()
+    for game in [*games, Game(crowded_positions(), [])]:
+        for number, position in enumerate(game.positions):
+            for perspective in range(2):
+                found = game.defined(features, number, perspective)
+                place = _place(position, perspective)
+                if wrong := [f for f in found if not 0 <= f < features.size]:
+                    raise PropertyFailed(f"{place}: active though out of range: {wrong}")
+                # What is dead is so in positions of games.
+                if game.moves and (wrong := [f for f in found if not alive[f]]):
+                    raise PropertyFailed(f"{place}: active though dead: {wrong}")
+                if len(found) > features.max_active:
+                    raise PropertyFailed(
+                        f"{place}: {len(found)} features are active, "
+                        f"more than max_active {features.max_active}"
+                    )
+
+
 @_property("extraction = definition")
 def extraction_is_definition(features: FeatureSet, games: list[Game]) -> None:
     """The kernel finds what the definition says, each feature once, for both perspectives."""
     for game in games:
         for number, position in enumerate(game.positions):
             for perspective in range(2):
-                # First by Python, which stops where a kernel would write beyond the list.
                 wanted = game.defined(features, number, perspective)
                 found = extracted(features, position, perspective)
                 if found != wanted:
                     raise PropertyFailed(
                         _difference(features, position, perspective, wanted, found)
-                    )
-
-
-@_property("indices and bounds")
-def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
-    """Indices are within the size, none that is active is dead, and the bound holds."""
-    alive = features.alive()
-    for game in games:
-        for number, position in enumerate(game.positions):
-            for perspective in range(2):
-                found = game.defined(features, number, perspective)
-                if wrong := [f for f in found if not (0 <= f < features.size and alive[f])]:
-                    place = _place(position, perspective)
-                    raise PropertyFailed(f"{place}: active though dead or out of range: {wrong}")
-                if len(found) > features.max_active:
-                    raise PropertyFailed(
-                        f"{_place(position, perspective)}: {len(found)} features are active, "
-                        f"more than max_active {features.max_active}"
                     )
 
 

@@ -21,7 +21,8 @@ and 1 for Black, the lists are pointers to int32 with room for ``max_active`` fe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -120,6 +121,7 @@ class Tables:
 
     def __init__(self, features: FeatureSet) -> None:
         self._owned: list[Any] = []
+        self._checks: list[Callable[[], None]] = []
         self.record = np.zeros(1, FEATURES)[0]
         self.record["size"] = features.size
         self.record["max_active"] = features.max_active
@@ -150,12 +152,23 @@ class Tables:
             self._compile_called()
         self._write_keys(features.classes())
 
+    def check(self) -> None:
+        """Raises UserError when a function of a user's has broken its bounds since the last time.
+
+        Compiled code can't say so itself: whoever has called it asks here. No memory has been
+        overwritten, but features are missing.
+        """
+        for check in self._checks:
+            check()
+
     def _own(self, array: np.ndarray) -> int:
         self._owned.append(array)
         return address(array)
 
     def _compile(self, kernels: Kernels) -> tuple[int, int, int, int]:
         self._owned.append(kernels)
+        if kernels.check is not None:
+            self._checks.append(kernels.check)
         data, position = from_dtype(kernels.data.dtype), from_dtype(POSITION)
         active = entry(kernels.active, data, position, types.int64, _LIST)
         changes = 0
@@ -197,6 +210,7 @@ class Tables:
             data,
             state=bool(records["state"].any()),
             owned=(factors, records, strides),
+            check=partial(_check_all, factors),
         )
 
     def _write_keys(self, classes: Classes) -> None:
@@ -213,6 +227,11 @@ class Tables:
             keys[perspective, COUNT_KEYS:] = count
         self.record["n_keys"] = (int(own.max()) + 1) * enemies * counts
         self.record["keys"] = self._own(keys)
+
+
+def _check_all(factors: Iterable[Tables]) -> None:
+    for factor in factors:
+        factor.check()
 
 
 def _without_sums(features: FeatureSet, start: int) -> Iterator[tuple[Product, int]]:

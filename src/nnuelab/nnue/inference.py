@@ -150,7 +150,13 @@ class Evaluator:
         nnuelab.chess.notation.FenError
             When a FEN is not a legal position.
         """
-        return [int(evaluate(self.record, notation.from_fen(fen))) for fen in fens]
+        found = [int(evaluate(self.record, notation.from_fen(fen))) for fen in fens]
+        self.check()
+        return found
+
+    def check(self) -> None:
+        """Raises UserError when a block of a user's has broken its bounds since the last time."""
+        self._tables.check()
 
 
 def _padded(size: int, multiple: int) -> int:

@@ -15,7 +15,6 @@ import torch
 from nnuelab import data, features
 from nnuelab.data import sampler, soundness, triplets
 from nnuelab.errors import UserError
-from nnuelab.features import kernels
 from nnuelab.nnue.first_layer import Batch
 from nnuelab.nnue.losses import Objective
 
@@ -163,5 +162,5 @@ def extract(tables: features.tables.Tables, records: np.ndarray, width: int) -> 
     """
     rows = np.empty((2, len(records), width), np.int32)
     n = np.empty((2, len(records)), np.int64)
-    kernels.batch(tables.record, records, rows[0], rows[1], n[0], n[1])
+    features.batch(tables, records, rows[0], rows[1], n[0], n[1])
     return Batch(rows, n, np.bitwise_count(records["occupied"]))

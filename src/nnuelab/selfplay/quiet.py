@@ -71,5 +71,7 @@ def quiet(records: np.ndarray, net: Path | None = None) -> np.ndarray:
         When the net can't be read.
     """
     found = np.zeros(len(records), bool)
-    _mark(_engine(net).record, np.ascontiguousarray(records, RECORD), found)
+    engine = _engine(net)
+    _mark(engine.record, np.ascontiguousarray(records, RECORD), found)
+    engine.check()
     return found

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -19,7 +20,7 @@ from nnuelab.features.block import Block, Kernels, Seen, check_definition, defin
 from nnuelab.features.concepts import Concept
 from nnuelab.features.fingerprint import used_by
 
-GUARD = 64  # features more than announced that the checks still see, before memory is overwritten
+GUARD = 64  # features more than announced that the checks still see
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +43,7 @@ class Computed(Block):
 
     @property
     def max_active(self) -> int:
-        return self.at_most
+        return min(self.at_most, self.size)
 
     def feature_name(self, index: int) -> str:
         values = zip(self.concepts, self.values(index), strict=True)
@@ -67,7 +68,13 @@ class Computed(Block):
         from nnuelab.features.kinds import computed_kernels
 
         data, changes = computed_kernels.compiled(self)
-        return Kernels(computed_kernels.active, changes, data, state=True)
+        return Kernels(
+            computed_kernels.active,
+            changes,
+            data,
+            state=True,
+            check=partial(computed_kernels.check, self, data),
+        )
 
 
 def field_meant(message: str) -> str:
@@ -135,7 +142,8 @@ def computed(
     Parameters
     ----------
     at_most : int
-        Features that are active at once, at most.
+        Features that are active at once, at most. What the function writes beyond them is lost, and
+        whoever asked for the features is told.
     changed : function, optional
         Takes two positions and returns False where the active features are surely the same; it
         spares the engine the comparison. ``nnuelab features check`` finds where it is wrong.

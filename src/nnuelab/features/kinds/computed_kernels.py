@@ -6,12 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import from_dtype, types
+from numba import from_dtype
 from numba.core.errors import NumbaError
 
 from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
 from nnuelab.errors import UserError
 from nnuelab.features.kinds.computed import field_meant
+from nnuelab.features.kinds.guarded import Guarded
 from nnuelab.features.lists import pack
 from nnuelab.features.tables import FROM_SCRATCH
 from nnuelab.jit import (
@@ -30,7 +31,17 @@ from nnuelab.jit import (
 if TYPE_CHECKING:
     from nnuelab.features.kinds.computed import Computed
 
-COMPUTED = np.dtype([("active", "u8"), ("changed", "u8")])  # addresses of functions
+COMPUTED = np.dtype(
+    [
+        ("active", "u8"),  # function
+        ("changed", "u8"),  # function, or 0
+        ("bound", "i8"),  # of the features that are active at once
+        ("size", "i8"),
+        # What the function has done against the rules, 0 where it hasn't:
+        ("beyond", "i8"),  # a number of features that is no 0..bound
+        ("stray", "i8"),  # a feature that is no 0..size - 1
+    ]
+)
 
 IN_PYTHON = {
     popcount: lambda bits: int(bits).bit_count(),
@@ -53,7 +64,8 @@ def compiled(block: Computed) -> tuple[np.ndarray, Any]:
     """
     data = np.zeros(1, COMPUTED)
     position = from_dtype(POSITION)
-    data["active"] = _entry(block, block.function, position, types.CPointer(types.int32))
+    data["bound"], data["size"] = block.max_active, block.size
+    data["active"] = _entry(block, block.function, position, Guarded(block.max_active))
     if block.changed is None:
         return data, None
     data["changed"] = _entry(block, block.changed, position, position)
@@ -73,6 +85,21 @@ def _entry(block: Computed, function: Any, *arguments: Any) -> int:
             f"{place}: block {block.name}: numba can't compile {function.__name__}: "
             f"{what}{field_meant(what)}"
         ) from error
+
+
+def check(block: Computed, data: np.ndarray) -> None:
+    """Raises UserError when the block's function has broken its bounds since the last time."""
+    beyond, stray = int(data["beyond"][0]), int(data["stray"][0])
+    data["beyond"] = data["stray"] = 0
+    where = f"{block.file}: block {block.name}: {block.function.__name__}"
+    remedy = f"`nnuelab features check {block.name}` looks for the position"
+    if beyond:
+        raise UserError(
+            f"{where} returned {beyond} active features, not 0..{block.max_active}: mend it, or "
+            f"its at_most; {remedy}"
+        )
+    if stray:
+        raise UserError(f"{where} wrote feature {stray}, not one of 0..{block.size - 1}; {remedy}")
 
 
 @jit
@@ -105,7 +132,15 @@ def _seen(position, perspective, place):
 
 
 def active(data, position, perspective, out):
-    return call(data.active, _seen(position, perspective, _position()), out)
+    n = call(data.active, _seen(position, perspective, _position()), out)
+    if n < 0 or n > data.bound:
+        data.beyond = n
+        n = max(np.int64(0), min(n, data.bound))
+    for i in range(n):
+        if out[i] < 0 or out[i] >= data.size:
+            data.stray = out[i]
+            out[i] = 0
+    return n
 
 
 def changes(data, old, new, perspective, added, removed):

@@ -80,6 +80,7 @@ class Phase(Block):
             data,
             state=bool(tables.record["state"]),
             owned=(tables, starts),
+            check=tables.check,
         )
 
     def alive(self) -> np.ndarray:
