@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 
 import chess
 import numpy as np
@@ -11,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab.chess import notation
-from nnuelab.data.records import RECORD, from_fen
+from nnuelab.data import pgn
+from nnuelab.data.records import RECORD, from_fen, to_fen
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import write_net
@@ -100,3 +104,32 @@ def test_positions_have_no_say_in_each_other(material) -> None:
 def test_a_net_that_is_none_is_told(tmp_path) -> None:
     with pytest.raises(UserError, match=r"no\.nnue"):
         quiet(records([chess.STARTING_FEN]), tmp_path / "no.nnue")
+
+
+def test_sample_leaves_out_what_is_not_quiet_and_counts_it(shared, tmp_path) -> None:
+    """By the command: what is kept is what the filter keeps of all positions, in their order."""
+    texts = list(pgn.texts(shared / "data/games/fixture_evals_200.pgn"))[:25]
+    (tmp_path / "games.pgn").write_bytes(b"\n".join(texts))
+    every = ["--min-ply", "0", "--no-skip-check", "--no-skip-captures", "--no-skip-promotions"]
+
+    def sampled(name: str, *options: str) -> np.ndarray:
+        command = [
+            *(sys.executable, "-m", "nnuelab.cli", "sample", "games.pgn", "--output", name),
+            *(*every, "--report", "report.json", *options),
+        ]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        return np.load(tmp_path / name)
+
+    everything = sampled("all.npy")
+    counts = json.loads((tmp_path / "report.json").read_text())["counts"]
+    assert "filtered: not quiet" not in counts
+    kept = sampled("one.npy", "--quiet-only", "--workers", "1")
+    assert np.array_equal(kept, everything[quiet(everything)])
+    boards = [chess.Board(to_fen(record)) for record in everything]
+    assert 0 < len(kept) < len(everything) - sum(board.is_check() for board in boards)
+    counts = json.loads((tmp_path / "report.json").read_text())["counts"]
+    assert counts["filtered: not quiet"] == len(everything) - len(kept)
+    assert counts["sampled"] == len(kept)
+    parameters = json.loads((tmp_path / "one.npy.json").read_text())["parameters"]
+    assert parameters["quiet_only"] is True
+    assert np.array_equal(sampled("two.npy", "--quiet-only", "--workers", "2"), kept)
