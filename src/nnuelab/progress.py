@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from datetime import timedelta
-from types import TracebackType
 from typing import Self
 
 LOG_INTERVAL = 10.0  # seconds between two lines of a log
@@ -85,12 +84,7 @@ class Progress:
         else:
             print(line, file=sys.stderr, flush=True)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._print(time.monotonic())
         if self._terminal and not self._quiet:
             print(file=sys.stderr)
