@@ -10,8 +10,8 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.tournament import Depth, Movetime, Nodes, limit_of_moves
 
-NODES = 1000  # per move, where no limit is given
 EMBEDDED = Path("resources/embedded/puzzles.csv.gz")
 THEMES_SHOWN = 12
 
@@ -28,12 +28,9 @@ def puzzles(
             autocompletion=completion.players,
         ),
     ] = "default",
-    nodes: Annotated[
-        int | None,
-        typer.Option(help="Nodes per move.", show_default="1000, without another limit", min=1),
-    ] = None,
-    depth: Annotated[int | None, typer.Option(help="Plies per move.", min=1)] = None,
-    movetime: Annotated[float | None, typer.Option(help="Time per move, ms.")] = None,
+    nodes: Nodes = None,
+    depth: Depth = None,
+    movetime: Movetime = None,
     output: Annotated[
         Path | None, typer.Option(help="JSON: the whole, all groups, wrong answers.")
     ] = None,
@@ -59,9 +56,7 @@ def puzzles(
     from nnuelab.tournament import puzzles as asked
     from nnuelab.tournament.roster import Defaults, read_players
 
-    limit = {"nodes": nodes, "depth": depth, "movetime": movetime}
-    if all(value is None for value in limit.values()):
-        limit["nodes"] = NODES
+    limit = limit_of_moves(nodes=nodes, depth=depth, movetime=movetime)
     outputs = [path for path in (output, csv) if path is not None]
     artifacts.check_apart([file, net, *(blocks or [])], outputs)
     entrant = read_players(None, [f"player={net}"], Defaults(limit, hash))["player"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,19 @@ from nnuelab.cli.app import Blocks, app
 from nnuelab.tournament.words import Format, Model, Runner
 
 NODES = 1000  # per move, where no limit is given
+Nodes = Annotated[
+    int | None,
+    typer.Option(help="Nodes per move.", show_default=f"{NODES}, without another limit", min=1),
+]
+Depth = Annotated[int | None, typer.Option(help="Plies per move.", min=1)]
+Movetime = Annotated[float | None, typer.Option(help="Time per move, ms.")]
+
+
+def limit_of_moves(**limit: Any) -> dict[str, Any]:
+    """Limits of a move by name; nodes where none is given."""
+    if all(value is None for value in limit.values()):
+        limit["nodes"] = NODES
+    return limit
 
 
 @app.command()
@@ -35,12 +48,9 @@ def tournament(
     format: Annotated[
         Format, typer.Option(help="Each with each, the first with the others, or two players.")
     ] = Format.ROUND_ROBIN,
-    nodes: Annotated[
-        int | None,
-        typer.Option(help="Nodes per move.", show_default="1000, without another limit", min=1),
-    ] = None,
-    depth: Annotated[int | None, typer.Option(help="Plies per move.", min=1)] = None,
-    movetime: Annotated[float | None, typer.Option(help="Time per move, ms.")] = None,
+    nodes: Nodes = None,
+    depth: Depth = None,
+    movetime: Movetime = None,
     clock: Annotated[
         str | None, typer.Option(help="Time for the game + for each move, ms: 100+20.")
     ] = None,
@@ -86,9 +96,7 @@ def tournament(
     from nnuelab.tournament.schedule import Settings
     from nnuelab.tournament.sprt import read_test
 
-    limit = {"nodes": nodes, "depth": depth, "movetime": movetime, "clock": clock}
-    if all(value is None for value in limit.values()):
-        limit["nodes"] = NODES
+    limit = limit_of_moves(nodes=nodes, depth=depth, movetime=movetime, clock=clock)
     if players is None and any("=" not in name for name in names or ["?"]):
         raise typer.BadParameter("give players as NAME=NET or NAME=ENGINE, or --players FILE")
     given = [Path(word.partition("=")[2]) for word in names or [] if "=" in word]
