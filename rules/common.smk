@@ -82,6 +82,20 @@ def pinned(name):
     return f"--sha256 {known[name]}" if name in known else ""
 
 
+# What learns from the moves played has to see captures and checks, too: where no Q follows a capture and
+# some R do, counting pieces tells them apart.
+ALL_MOVES = settings.sample.model_copy(
+    update=dict.fromkeys(
+        ["skip_check", "skip_captures", "skip_promotions", "quiet_only"], False
+    )
+)
+
+
+def data_for(train):
+    """The folder of the positions that a net learns from."""
+    return "results/data" if train.method == "scores" else "results/data/moves"
+
+
 def start_of(entry, seed):
     """The checkpoint that training begins with, nothing where it begins anew."""
     return entry.start.replace("{seed}", seed) if entry.start else []

@@ -2,6 +2,8 @@
 
 Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the user's; makes
 results/data/train.npy and results/data/validation.npy, with a share of the games for it test.npy, too.
+Nets that learn from the moves played have the same with every position, whatever its move, in
+results/data/moves.
 
 `snakemake embedded` (hours, with stockfish on PATH) plays the games and finds the openings, the puzzles
 and the pairs of pieces that come with the project, as results/embedded. Nothing else depends on them: the
@@ -227,3 +229,52 @@ rule label:
     shell:
         "nnuelab label {input.sampled} --train {output.train} --validation {output.validation}"
         " {params.test} {params.options} --workers {threads} 2> {log}; rm -f {params.stale}"
+
+
+use rule sample as sample_moves with:
+    output:
+        sampled="results/data/moves/sampled.npy",
+        report="results/data/moves/sample_report.json",
+        figure="results/data/moves/sample_report.svg",
+    log:
+        "logs/moves/sample.log",
+    benchmark:
+        "benchmarks/moves/sample.tsv"
+    params:
+        code=code("report.sample"),
+        filter="",
+        options=options(ALL_MOVES),
+    message:
+        "Positions before any move out of games; progress in {log}"
+
+
+use rule label as label_moves with:
+    input:
+        sampled="results/data/moves/sampled.npy",
+        net=branch(
+            settings.label.labeller == "engine" and settings.label.net is not None,
+            then=settings.label.net,
+        ),
+        files=option_files(),
+    output:
+        **{"test": "results/data/moves/test.npy" for _ in TEST},
+        train="results/data/moves/train.npy",
+        validation="results/data/moves/validation.npy",
+    log:
+        "logs/moves/label.log",
+    benchmark:
+        "benchmarks/moves/label.tsv"
+    params:
+        code=code(LABELS_OF.get(settings.label.labeller, "data.labels")),
+        options=options(
+            settings.label.model_copy(update={"skip_captures": False}),
+            without=of_other_labellers(settings.label.labeller),
+        ),
+        test=lambda w, output: f"--test {output.test}" if TEST else "",
+        stale=(
+            []
+            if TEST
+            else ["results/data/moves/test.npy", "results/data/moves/test.npy.json"]
+        ),
+    message:
+        "Scores for positions before any move; progress in {log}"

@@ -12,8 +12,8 @@ rule nets:
 
 rule train:
     input:
-        train="results/data/train.npy",
-        validation="results/data/validation.npy",
+        train=lambda w: f"{data_for(NETS[w.name].train)}/train.npy",
+        validation=lambda w: f"{data_for(NETS[w.name].train)}/validation.npy",
         start=lambda w: start_of(NETS[w.name], w.seed),
     output:
         checkpoint="results/nets/{name}/{seed}/checkpoint.pt",

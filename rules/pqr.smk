@@ -1,14 +1,14 @@
 """From nets and held-out positions to what the nets have learnt of the moves played.
 
 Needs the nets of an experiment; makes results/pqr/{experiment}.json, .csv and .svg, which the report
-shows. Positions before captures have to be among those of results/data: see docs/training.md.
+shows.
 """
 
 
 rule pqr:
     input:
         nets=lambda w: of_nets(w.experiment, "net.nnue"),
-        positions="results/data/validation.npy",
+        positions="results/data/moves/validation.npy",
     output:
         triplets="results/pqr/{experiment}.json",
         table="results/pqr/{experiment}.csv",

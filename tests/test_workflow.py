@@ -351,7 +351,8 @@ def test_other_experiments_train_only_what_is_new(folder, tmp_path):
     """DVC records them, too, so that a clone that has pulled has nothing to do."""
     tables = ["results/mobility_table.csv", "results/pqr_table.csv"]
     told = folder.run("snakemake", *tables)
-    assert ran(told) == {*NETS, *GAMES}
+    # What learns from moves has positions of its own.
+    assert ran(told) == {*NETS, *GAMES, "sample_moves", "label_moves"}
     trained = re.findall(r"Training (\S+), seed", told)
     assert sorted(trained) == ["ALL+MC", "ALL,tuned"]
     found = []
@@ -365,8 +366,9 @@ def test_other_experiments_train_only_what_is_new(folder, tmp_path):
     assert pqr[1]["val_loss_mean"] == ""
     assert all(row["elo"] and row["elo_time"] for row in pqr)
     record = folder.path / "results/nets/ALL,tuned/1/checkpoint.pt.json"
-    begun = json.loads(record.read_text())["inputs"]["from"]["path"]
-    assert begun == "results/nets/ALL/1/checkpoint.pt"
+    inputs = json.loads(record.read_text())["inputs"]
+    assert inputs["from"]["path"] == "results/nets/ALL/1/checkpoint.pt"
+    assert inputs["train"]["path"] == "results/data/moves/train.npy"
 
     others = yaml.safe_load((folder.path / "params.yaml").read_text())["experiments"].keys()
     assert folder.would_run("all_experiments")["table"] == len(others - {"axis", "mobility", "pqr"})
