@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -290,3 +292,31 @@ def test_the_games_of_the_project_are_what_their_record_says(tmp_path) -> None:
     download.embedded(tmp_path / "games.pgn.zst")
     assert download.EMBEDDED.stat().st_size < 6_000_000
     assert json.loads((tmp_path / "games.pgn.zst.json").read_text())["inputs"]["embedded"]
+
+
+@pytest.mark.parametrize(
+    "mirror",
+    ["nonsense", "file:///etc", "ftp://localhost", "http://[::1", "http://a b/", "http://"],
+)
+def test_a_mirror_that_is_no_address_is_told_at_once(mirror: str, tmp_path) -> None:
+    told = refused(tmp_path, "--mirror", mirror)
+    assert "write an address, as https://HOST/FOLDER" in told
+
+
+def test_a_checksum_that_is_none_is_told_at_once(server, tmp_path) -> None:
+    mirror, kind = server
+    told = refused(tmp_path, "--mirror", mirror, "--sha256", CHECKSUM[1:])
+    assert "write 64 hexadecimal digits" in told
+    assert kind.asked == []
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """What `nnuelab download` says of a wrong call, which writes nothing."""
+    command = ["download", "--source", "lichess", "--part", "2013-01", "--output", "m.pgn.zst"]
+    done = subprocess.run(
+        [sys.executable, "-m", "nnuelab.cli", *command, *arguments],
+        **{"cwd": folder, "capture_output": True, "text": True},
+    )
+    assert done.returncode == 2
+    assert list(folder.iterdir()) == []
+    return " ".join(done.stderr.replace("│", " ").split())

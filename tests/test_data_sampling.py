@@ -261,3 +261,19 @@ def test_the_output_tells_what_was_left_out(tmp_path) -> None:
     _, counts = take(path, tmp_path, Sampling(min_ply=2))
     assert counts["filtered: too early"] == 2
     assert "sampled" in sampling.summary(counts)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (replace(ANY, min_ply=10**20), "min_ply 100000000000000000000 is too large"),
+        (replace(ANY, terminations=("Normal",) * 17), "17 are named, and 16 can be"),
+    ],
+)
+def test_options_beyond_what_they_can_be_are_one_line(
+    tmp_path, options: Sampling, told: str
+) -> None:
+    (tmp_path / "games.pgn").write_bytes(GAME)
+    with pytest.raises(UserError, match=told):
+        take(tmp_path / "games.pgn", tmp_path, options)
+    assert not (tmp_path / "sampled.npy").exists()

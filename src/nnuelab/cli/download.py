@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import urllib.parse
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -54,6 +56,10 @@ def download(
     from nnuelab.params.models import months
 
     checksum = sha256.lower() or None
+    if checksum and not re.fullmatch("[0-9a-f]{64}", checksum):
+        raise typer.BadParameter(f"--sha256 {sha256}: write 64 hexadecimal digits")
+    if mirror:
+        _check_address(mirror)
     lichess = mirror or downloads.LICHESS
     outputs = [output]
     if source is Source.embedded:
@@ -79,3 +85,13 @@ def download(
         downloads.lichess(part, output, lichess, checksum, max_rate)
     for path in outputs:
         typer.echo(f"{path}: {path.stat().st_size:,} bytes", err=True)
+
+
+def _check_address(mirror: str) -> None:
+    try:
+        found = urllib.parse.urlsplit(mirror)
+        usable = found.scheme in ("http", "https") and found.hostname and found.port != 0
+    except ValueError:  # brackets or a port that are none
+        usable = False
+    if not usable or not mirror.isprintable() or " " in mirror:
+        raise typer.BadParameter(f"--mirror {mirror}: write an address, as https://HOST/FOLDER")

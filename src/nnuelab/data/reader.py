@@ -15,6 +15,7 @@ from nnuelab.chess.position import POSITION
 from nnuelab.data import pgn_kernels, pgn_state
 from nnuelab.data.pgn_bytes import name_hash
 from nnuelab.data.records import RECORD
+from nnuelab.errors import UserError
 
 RATING_STEP = 100  # Elo
 RATINGS = 64  # steps that are told apart
@@ -64,13 +65,24 @@ class Games:
 
 
 def kernel_options(chosen: Mapping[str, object]) -> np.ndarray:
-    """OPTIONS [1] from values by name; ``terminations`` are names, in any case."""
+    """OPTIONS [1] from values by name; ``terminations`` are names, in any case.
+
+    Raises
+    ------
+    UserError
+        When there are too many names, or a number is too large.
+    """
     options = np.zeros(1, pgn_state.OPTIONS)
     for name, value in chosen.items():
         if name != "terminations":
-            options[name] = value
+            try:
+                options[name] = value
+            except OverflowError:
+                raise UserError(f"{name} {value} is too large; write a smaller number") from None
     names = chosen.get("terminations", ())
     assert isinstance(names, list | tuple)
+    if len(names) > (most := options["termination"].shape[1]):
+        raise UserError(f"terminations: {len(names)} are named, and {most} can be; name fewer")
     for i, name in enumerate(names):
         options["termination"][0, i] = name_hash(str(name).strip().lower().encode())
     options["terminations"] = len(names)

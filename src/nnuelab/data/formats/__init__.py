@@ -123,9 +123,9 @@ def convert(
             left_out = +left_out
             written = count - left_out.total()
             if not written:
-                told = "; ".join(
-                    [unusable.told(), *(f"{n:,} {what}" for what, n in left_out.items())]
-                )
+                reasons = [unusable.told()] if unusable.count else []
+                reasons += [f"{n:,} {what}" for what, n in left_out.items()]
+                told = "; ".join(reasons) or "it is empty"
                 raise UserError(f"{source} has no position that {output} can hold: {told}")
     artifacts.provenance(
         output,
