@@ -193,6 +193,8 @@ def test_an_output_is_neither_an_input_nor_another_output(tmp_path: Path) -> Non
     with pytest.raises(UserError, match=r"c\.json would overwrite"):  # provenance
         artifacts.check_apart([tmp_path / "c.json"], [tmp_path / "c"])
     artifacts.check_apart([there, there], [tmp_path / "c", tmp_path / "d"])
+    with pytest.raises(UserError, match="it is a folder; name a file in it"):
+        artifacts.check_apart([there], [tmp_path / "b"])
 
 
 def test_the_code_hash_covers_what_a_file_of_blocks_imports(monkeypatch):

@@ -91,7 +91,7 @@ def make_parent(path: Path | str) -> None:
 
 
 def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> None:
-    """Checks that no output, nor the provenance beside it, is an input or another output.
+    """Checks that no output, nor the provenance beside it, is an input, another output or a folder.
 
     Raises
     ------
@@ -100,6 +100,8 @@ def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> 
     """
     taken = [(_identity(path), path) for path in inputs]
     for output in map(Path, outputs):
+        if os.path.isdir(output):
+            raise UserError(f"can't write {output}: it is a folder; name a file in it")
         for path in (output, output.with_name(output.name + ".json")):
             for identity, other in taken:
                 if identity == _identity(path):

@@ -21,7 +21,7 @@ from nnuelab.chess import notation
 from nnuelab.chess.san import replay, sans
 from nnuelab.data.engines import find_engine
 from nnuelab.data.journal import Journal
-from nnuelab.data.parallel import ordered
+from nnuelab.data.parallel import cores, ordered
 from nnuelab.engine.search import DEFAULT_NET, load_net
 from nnuelab.engine.state import INFINITE
 from nnuelab.errors import UserError
@@ -234,6 +234,7 @@ def _play_on(
         last = entry["number"]
     arguments = (source, name, parameters)
     numbers = itertools.count(last + 1)
+    workers = min(workers or cores(), games)  # more would start for nothing
     with (
         Progress(games, "games", "datagen", done=len(journal)) as progress,
         closing(ordered(_play_number, numbers, workers, _start_worker, arguments)) as results,
