@@ -223,12 +223,12 @@ rule label:
         ),
         test=lambda w, output: f"--test {output.test}" if TEST else "",
         # A test set of earlier settings: now its games train.
-        stale=[] if TEST else ["results/data/test.npy", "results/data/test.npy.json"],
+        stale="" if TEST else "rm -f results/data/test.npy results/data/test.npy.json;",
     message:
         "Scores for positions; progress in {log}"
     shell:
-        "nnuelab label {input.sampled} --train {output.train} --validation {output.validation}"
-        " {params.test} {params.options} --workers {threads} 2> {log}; rm -f {params.stale}"
+        "{params.stale} nnuelab label {input.sampled} --train {output.train}"
+        " --validation {output.validation} {params.test} {params.options} --workers {threads} 2> {log}"
 
 
 use rule sample as sample_moves with:
@@ -272,9 +272,9 @@ use rule label as label_moves with:
         ),
         test=lambda w, output: f"--test {output.test}" if TEST else "",
         stale=(
-            []
+            ""
             if TEST
-            else ["results/data/moves/test.npy", "results/data/moves/test.npy.json"]
+            else "rm -f results/data/moves/test.npy results/data/moves/test.npy.json;"
         ),
     message:
         "Scores for positions before any move; progress in {log}"

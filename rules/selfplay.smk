@@ -72,7 +72,7 @@ use rule label as generation_label with:
             without=of_other_labellers("pgn"),
         ),
         test="",
-        stale=[],
+        stale="",
 
 
 use rule train as generation_train with:
