@@ -98,11 +98,13 @@ def test_twenty_kills_change_nothing(datasets: Data, tmp_path: Path) -> None:
     check_kills([float(wait) for wait in rng.uniform(0, 0.4, 20)], datasets, tmp_path, "scores")
 
 
+@pytest.mark.parametrize("more", [{}, {"fake_quantize_epochs": 2, "buckets": 3}])
 def test_a_run_continues_within_an_epoch(
-    datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    more: dict[str, int], datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped after each of its checkpoints in turn."""
-    expected = run(SETTINGS, datasets, tmp_path / "whole")
+    settings = replace(SETTINGS, **more)  # type: ignore[arg-type]
+    expected = run(settings, datasets, tmp_path / "whole")
     folder, written = tmp_path / "stopped", 0
     write = checkpoints.Checkpoint.write
 
@@ -114,7 +116,7 @@ def test_a_run_continues_within_an_epoch(
     while not (folder / "checkpoint.pt").exists():
         monkeypatch.setattr(checkpoints.Checkpoint, "write", write_and_stop)
         try:
-            assert run(SETTINGS, datasets, folder, save_seconds=0.0) == expected
+            assert run(settings, datasets, folder, save_seconds=0.0) == expected
         except KeyboardInterrupt:
             written += 1
             within += checkpoints.read(folder / "checkpoint.pt.partial").running.batches > 0

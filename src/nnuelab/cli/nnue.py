@@ -99,6 +99,9 @@ def train(
         int, typer.Option(min=1, max=32, help="Nets behind the first layer, by number of pieces.")
     ] = 1,
     epochs: Annotated[int, typer.Option(min=1)] = 6,
+    fake_quantize_epochs: Annotated[
+        int, typer.Option(min=0, help="Last epochs that see the integer net's rounding.")
+    ] = 0,
     batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
     optimizer: Annotated[
         Optimizer, typer.Option(help="rowwise-adam: another one, faster for king-piece sets.")
@@ -171,6 +174,7 @@ def train(
         activation=activation.value,
         buckets=buckets,
         epochs=epochs,
+        fake_quantize_epochs=fake_quantize_epochs,
         batch_size=batch_size,
         optimizer=optimizer.value,
         learning_rate=learning_rate,

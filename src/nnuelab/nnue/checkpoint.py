@@ -65,6 +65,8 @@ class Checkpoint:
         Fingerprint of each block's definition, by name.
     running : Running
         What is done of the next epoch.
+    shifts : dict
+        Those of the integer net whose rounding the net was trained with; empty: none.
     """
 
     feature_set: str
@@ -78,6 +80,7 @@ class Checkpoint:
     files: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
     running: Running = field(default_factory=Running)
+    shifts: dict[str, int] = field(default_factory=dict)
 
     @property
     def features(self) -> FeatureSet:
@@ -96,7 +99,7 @@ class Checkpoint:
         return self.model["b3"].shape[0]
 
     def network(self) -> Network:
-        """The float net."""
+        """The float net; one that was trained to round rounds here, too."""
         virtual = self.features.virtual() if "shared" in self.model else None
         network = Network(
             *self.sizes,
@@ -107,6 +110,7 @@ class Checkpoint:
             buckets=self.buckets,
         )
         network.load_state_dict(self.model)
+        network.shifts = self.shifts
         return network
 
     def digest(self) -> str:

@@ -24,6 +24,7 @@ import torch
 
 from nnuelab.jit import at, inline, jit
 from nnuelab.nnue import simd, training_simd
+from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT
 from nnuelab.nnue.simd import COLUMNS
 from nnuelab.nnue.training_simd import TOGETHER
 
@@ -334,6 +335,8 @@ class FirstLayers:
         Features of the last batch; all, where the table is small.
     gradient : float32[panels, D, 64]
         Of their rows of weights, 64 columns at once; what is beyond column M is 0.
+    shift : int or None
+        When it is given, the second layer gets what it would in integers: see `quantized`.
     """
 
     def __init__(
@@ -346,6 +349,7 @@ class FirstLayers:
         squared: bool = False,
     ) -> None:
         self.sizes, self.threads, self.squared = (n_features, l1, l2), threads, squared
+        self.shift: int | None = None
         self._whole = whole or n_features <= SMALL
         self._panels = -(-l1 // COLUMNS)
         self._table = np.empty(self._panels * n_features * COLUMNS, np.float32)
@@ -434,6 +438,20 @@ class FirstLayers:
             pass
 
 
+def quantized(clipped: torch.Tensor, shift: int, squared: bool) -> torch.Tensor:
+    """Clipped sums such that their activation is one that the integer net can have.
+
+    The formulas of :class:`nnuelab.nnue.netfile.Net` in floats: sums are multiples of
+    1 / (127 * 2^shift), the activation is one of 127, rounded to nearest.
+    """
+    sums = torch.round(clipped * float(LEVELS << shift))
+    if not squared:
+        half = (1 << shift) // 2
+        return torch.floor((sums + half) * 2.0**-shift).clamp_(max=LEVELS) / LEVELS
+    activations = torch.floor(sums.square() * 2.0 ** -(SQUARED_SHIFT + 2 * shift) + 0.5)
+    return torch.sqrt(activations * 2.0**SQUARED_SHIFT) / LEVELS
+
+
 class _Sums(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -454,6 +472,8 @@ class _Sums(torch.autograd.Function):
             part = slice(start, start + CHUNK)
             # The pool's threads don't inherit that no gradient is recorded.
             with torch.no_grad():
+                if layers.shift is not None:  # in place: the backward pass takes them, too
+                    out[part] = quantized(out[part], layers.shift, layers.squared)
                 inputs = out[part].square() if layers.squared else out[part]
                 torch.addmm(b2, inputs, w2.T, out=sums[part])
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads, sums
+from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads, quantized, sums
 from nnuelab.nnue.netfile import LEVELS, MAX_PIECES, layers, unit
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
@@ -44,6 +44,12 @@ class Network(nn.Module):
         P, neurons of a further hidden layer; 0: there is none.
     activation : {"clipped", "squared"}
     buckets : int
+
+    Attributes
+    ----------
+    shifts : dict of str to int
+        Those of an integer net whose rounding this one has ("fake quantization"), by the names of
+        ``quantize.shifts_of``; empty: it doesn't round. Gradients pass as if nothing were rounded.
     """
 
     def __init__(
@@ -61,6 +67,7 @@ class Network(nn.Module):
     ) -> None:
         super().__init__()
         self.activation, self.buckets = activation, buckets
+        self.shifts: dict[str, int] = {}
         self._virtual = None if virtual is None else torch.from_numpy(virtual)
         if virtual is not None:
             self.shared = nn.Parameter(torch.zeros(int(virtual.max()) + 1, l1))
@@ -113,7 +120,10 @@ class Network(nn.Module):
 
     def valued(self, batch: Batch, kernels: FirstLayers) -> torch.Tensor:
         """The same by kernels that hold their memory; see ``first_layer.sums`` for gradients."""
-        found = sums(self.rows().detach(), self.b1, self.w2, self.b2, batch, kernels)
+        kernels.shift = self.shifts.get("l1_shift")
+        w2 = self._dense(self.w2, "l2_shift")
+        b1, b2 = self._biases(self.b1, "l1_shift"), self._biases(self.b2, "l2_shift")
+        found = sums(self.rows().detach(), b1, w2, b2, batch, kernels)
         return self.rest(found, batch.pieces)
 
     def accumulators(self, active: torch.Tensor) -> torch.Tensor:
@@ -127,14 +137,21 @@ class Network(nn.Module):
         rows = self.rows()
         padded = torch.cat([rows, torch.zeros_like(rows[:1])])
         sides = [
-            nn.functional.embedding_bag(side, padded, mode="sum", padding_idx=len(rows)) + self.b1
+            nn.functional.embedding_bag(side, padded, mode="sum", padding_idx=len(rows))
+            + self._biases(self.b1, "l1_shift")
             for side in active
         ]
-        return self.activated(torch.cat(sides, 1))
+        return self.activated(torch.cat(sides, 1), "l1_shift")
 
-    def activated(self, sums: torch.Tensor) -> torch.Tensor:
-        """The activation of the sums of a layer."""
-        return self.of_clipped(sums.clamp(0, 1))
+    def activated(self, sums: torch.Tensor, layer: str) -> torch.Tensor:
+        """The activation of the sums of a layer, which is named by its shift."""
+        clipped = sums.clamp(0, 1)
+        if self.shifts:
+            rounded = quantized(clipped.detach(), self.shifts[layer], self.activation == "squared")
+            # As in the kernels, what is rounded to a corner of the clip has no gradient.
+            inside = (rounded > 0) & (rounded < 1)
+            clipped = torch.where(inside, _through(clipped, rounded), rounded)
+        return self.of_clipped(clipped)
 
     def of_clipped(self, clipped: torch.Tensor) -> torch.Tensor:
         """The same of sums that are clipped already."""
@@ -142,9 +159,21 @@ class Network(nn.Module):
 
     def rows(self) -> torch.Tensor:
         """What each feature adds to an accumulator, float32[N, M]."""
-        if self._virtual is None:
-            return self.w1
-        return merged(self.w1, self.shared, self._virtual)
+        virtual = self._virtual
+        rows = self.w1 if virtual is None else merged(self.w1, self.shared, virtual)
+        return rows if not self.shifts else _rounded(rows, LEVELS * 2.0 ** self.shifts["l1_shift"])
+
+    def _biases(self, values: torch.Tensor, layer: str) -> torch.Tensor:
+        """Those of a hidden layer, which is named by its shift."""
+        return _rounded(values, LEVELS * 2.0 ** self.shifts[layer]) if self.shifts else values
+
+    def _dense(self, weights: torch.Tensor, layer: str) -> torch.Tensor:
+        """The weights of a hidden layer."""
+        return _rounded(weights, self.scale(self.shifts[layer])) if self.shifts else weights
+
+    def scale(self, shift: int) -> float:
+        """What 1.0 of a hidden layer's weights is as an integer."""
+        return 2.0**shift * LEVELS / unit(self.activation)
 
     @torch.no_grad()
     def share_gradient(self, kernels: FirstLayers) -> None:
@@ -160,7 +189,8 @@ class Network(nn.Module):
 
     def head(self, inputs: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
         """From what the second layer gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""
-        return self.rest(torch.addmm(self.b2, inputs, self.w2.T), pieces)
+        w2, b2 = self._dense(self.w2, "l2_shift"), self._biases(self.b2, "l2_shift")
+        return self.rest(torch.addmm(b2, inputs, w2.T), pieces)
 
     def rest(self, sums: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
         """From the sums of the second layer to centipawns [B].
@@ -172,9 +202,9 @@ class Network(nn.Module):
             On the board; what buckets are chosen by.
         """
         if self.buckets == 1:
-            hidden = self.activated(sums)
+            hidden = self.activated(sums, "l2_shift")
             if self.l3:
-                hidden = self.activated(torch.addmm(self.bh, hidden, self.wh.T))
+                hidden = self.activated(self._third(hidden), "l3_shift")
             return CENTIPAWNS * (hidden @ self.w3 + self.b3)
         assert pieces is not None
         bucket = torch.from_numpy((pieces.astype(np.int64) - 1) * self.buckets // MAX_PIECES)
@@ -185,11 +215,16 @@ class Network(nn.Module):
             return parts.gather(1, bucket[:, None, None].expand(-1, 1, parts.shape[2])).squeeze(1)
 
         # All buckets are computed, and one is taken: few large products beat many small ones.
-        hidden = self.activated(chosen(sums))
+        hidden = self.activated(chosen(sums), "l2_shift")
         if self.l3:
-            hidden = self.activated(chosen(torch.addmm(self.bh, hidden, self.wh.T)))
+            hidden = self.activated(chosen(self._third(hidden)), "l3_shift")
         values = torch.addmm(self.b3, hidden, self.w3.view(self.buckets, -1).T)
         return CENTIPAWNS * chosen(values).squeeze(1)
+
+    def _third(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Sums of the further hidden layer, that of all buckets."""
+        biases = self._biases(self.bh, "l3_shift")
+        return torch.addmm(biases, hidden, self._dense(self.wh, "l3_shift").T)
 
     def dense_parameters(self) -> list[nn.Parameter]:
         """All parameters but the rows of the first layer."""
@@ -198,6 +233,19 @@ class Network(nn.Module):
     @torch.no_grad()
     def clip_weights(self) -> None:
         """Keeps the weights of hidden layers within what int8 holds; after each optimizer step."""
-        bound = L2_BOUND * unit(self.activation) / LEVELS
-        for weights in (self.w2, self.wh) if self.l3 else (self.w2,):
+        layers = {"l2_shift": self.w2} | ({"l3_shift": self.wh} if self.l3 else {})
+        for layer, weights in layers.items():
+            bound = L2_BOUND * unit(self.activation) / LEVELS
+            if self.shifts:
+                bound = min(bound, 127 / self.scale(self.shifts[layer]))
             weights.clamp_(-bound, bound)
+
+
+def _through(weights: torch.Tensor, rounded: torch.Tensor) -> torch.Tensor:
+    """``rounded``, with the gradient of ``weights`` (a straight-through estimator)."""
+    return weights + (rounded - weights).detach()
+
+
+def _rounded(weights: torch.Tensor, scale: float) -> torch.Tensor:
+    """Weights that are integers when multiplied by ``scale``; gradients pass."""
+    return _through(weights, torch.round(weights.detach() * scale) / scale)

@@ -20,6 +20,9 @@ before shifts  nothing: they round down              half a unit in the biases: 
 Squared activations of 1.0 are 127^2 / 128 instead of 127, so w2, wh and w3 are 128 / 127 as large,
 and their sums round when they are squared. The study's scheme is for its own layers alone.
 
+A net that was trained to round (fake quantization) keeps the shifts that it was trained with, and
+its biases know already what rounding adds.
+
 The neurons of the first layer are sorted by their mean activations, so that those that are often
 zero stand together: the second layer skips four zeros at a time.
 
@@ -29,6 +32,7 @@ first-layer scales.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +41,7 @@ from nnuelab import features
 from nnuelab.errors import UserError
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.netfile import LEVELS, STUDY_SHIFTS, Net, unit
-from nnuelab.nnue.network import CENTIPAWNS
+from nnuelab.nnue.network import CENTIPAWNS, Network
 
 INT16 = np.iinfo(np.int16)
 FINE_L1_SHIFTS = (3, 2, 1, 0)
@@ -76,15 +80,15 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     w["w1"], w["b1"] = w["w1"][:, order], w["b1"][order]
     w["w2"] = w["w2"].reshape(-1, *activations.shape)[:, :, order].reshape(w["w2"].shape)
     feature_set = checkpoint.features
-    l3_shift = 0
     if fine:
-        l1_shift = _largest_l1_shift(w["w1"], w["b1"], feature_set, squared)
-        l2_shift = _largest(FINE_L2_SHIFTS, w["w2"], LEVELS / one, np.int8)
+        safest = _safe_l1_shift(w["w1"], w["b1"], feature_set, squared)
+        shifts = checkpoint.shifts or _shifts(w, network, safest)
+        l1_shift, l2_shift = min(shifts["l1_shift"], safest), shifts["l2_shift"]
+        l3_shift = shifts.get("l3_shift", 0)
         out_shift = _largest(FINE_OUT_SHIFTS, w["w3"], CENTIPAWNS / one, np.int16)
-        if network.l3:
-            l3_shift = _largest(FINE_L2_SHIFTS, w["wh"], LEVELS / one, np.int8)
     else:
         l1_shift, l2_shift, out_shift = STUDY_SHIFTS.values()
+        l3_shift = 0
 
     def half(shift: int, before_square: bool = squared) -> float:
         """Turns a shift, which rounds down, into one that rounds to nearest."""
@@ -92,10 +96,10 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
 
     def dense(layer: str, weights: str, biases: str, shift: int, means: np.ndarray | None) -> None:
         """Adds a layer of int8 weights to ``arrays``; ``means`` are those of its inputs."""
-        scale = 2.0**shift * LEVELS / one
+        scale = network.scale(shift)
         rounded = _fit(f"{layer}-layer weights", np.rint(w[weights] * scale), np.int8)
         totals = w[biases] * 2.0**shift
-        if fine and means is not None:
+        if fine and means is not None and not checkpoint.shifts:
             totals -= (rounded - w[weights] * scale) @ means * (one / LEVELS)
         totals = np.rint(totals * LEVELS + half(shift))
         arrays[weights] = rounded
@@ -142,6 +146,25 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         files=checkpoint.files,
         blocks=checkpoint.blocks,
     )
+
+
+def shifts_of(network: Network, feature_set: features.FeatureSet) -> dict[str, int]:
+    """The shifts of the hidden layers that `quantize` would choose now: l1_shift, l2_shift...
+
+    What is rounded by them is what fake quantization rounds.
+    """
+    w = {name: tensor.double().numpy() for name, tensor in network.state_dict().items()}
+    rows = network.rows().detach().double().numpy()
+    squared = network.activation == "squared"
+    return _shifts(w, network, _safe_l1_shift(rows, w["b1"], feature_set, squared))
+
+
+def _shifts(w: Mapping[str, np.ndarray], network: Network, l1_shift: int) -> dict[str, int]:
+    scale = network.scale(0)
+    found = {"l1_shift": l1_shift, "l2_shift": _largest(FINE_L2_SHIFTS, w["w2"], scale, np.int8)}
+    if network.l3:
+        found["l3_shift"] = _largest(FINE_L2_SHIFTS, w["wh"], scale, np.int8)
+    return found
 
 
 @dataclass(frozen=True)
@@ -195,7 +218,7 @@ def accumulator_range(
     return AccumulatorRange(int(low.min()), int(high.max()), outside)
 
 
-def _largest_l1_shift(
+def _safe_l1_shift(
     w1: np.ndarray, b1: np.ndarray, feature_set: features.FeatureSet, squared: bool
 ) -> int:
     """The largest shift with which no accumulator can overflow; 0 when none is safe."""

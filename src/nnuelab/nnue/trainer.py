@@ -21,11 +21,13 @@ from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.losses import Objective, Scores
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.optimizers import BETAS, EPS, RowAdam
+from nnuelab.nnue.quantize import shifts_of
 
 CALIBRATION = 65536  # positions over which activations are averaged
 
 
-LATER = ("l3", "activation", "buckets")  # settings that older checkpoints don't have
+# Settings that older checkpoints don't have
+LATER = ("l3", "activation", "buckets", "fake_quantize_epochs")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,8 @@ class Settings:
     activation : {"clipped", "squared"}
     buckets : int
         Nets behind the first layer, chosen by the number of pieces.
+    fake_quantize_epochs : int
+        So many of the last epochs see the rounding of the integer net.
     epochs, batch_size : int
     optimizer : str
         Of the first layer's rows: adam, or rowwise-adam (see ``optimizers.RowAdam``).
@@ -82,6 +86,7 @@ class Settings:
     l3: int = 0
     activation: str = "clipped"
     buckets: int = 1
+    fake_quantize_epochs: int = 0
 
     def described(self) -> dict[str, Any]:
         """All of it as flat JSON types.
@@ -98,7 +103,7 @@ class Settings:
     @property
     def extendable(self) -> bool:
         """Whether a run of more epochs begins as this one does."""
-        return self.schedule == "step" and not self.patience
+        return self.schedule == "step" and not self.patience and not self.fake_quantize_epochs
 
 
 class Trainer:
@@ -159,6 +164,11 @@ class Trainer:
         return s.learning_rate * schedules.factor(
             s.schedule, done, per_epoch, s.epochs, s.lr_decay, s.warmup
         )
+
+    def fake_quantize(self) -> None:
+        """From now on the net rounds as the integer net does that it would become now."""
+        self.network.shifts = shifts_of(self.network, self.feature_set)
+        self.network.clip_weights()
 
     def step(self, labelled: Labelled, rate: float) -> float:
         """One step of the optimizer; returns the sum of the losses before it."""
@@ -250,11 +260,13 @@ class Trainer:
             history=history,
             files=self.feature_set.contents,
             blocks=fingerprint.of_blocks(self.feature_set),
+            shifts=dict(self.network.shifts),
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Continues where a checkpoint stopped."""
         self.network.load_state_dict(checkpoint.model)
+        self.network.shifts = dict(checkpoint.shifts)
         if self._layers is not None:
             self.rows_optimizer.load_state_dict(checkpoint.optimizer["rows"])
         self.optimizer.load_state_dict(checkpoint.optimizer["dense"])

@@ -170,6 +170,9 @@ class _Run:
     def _epoch(self, progress: Progress, save_seconds: float) -> dict[str, float]:
         """Trains what is left of an epoch; returns its row of the history."""
         trainer, running = self.trainer, self.running
+        rounding = self.epoch >= self.settings.epochs - self.settings.fake_quantize_epochs
+        if rounding and not trainer.network.shifts:  # else the run goes on within these epochs
+            trainer.fake_quantize()
         before, start = running.seconds, time.perf_counter()
         saved, rate = start, 0.0
         for labelled in self.loader.shuffled(self.settings.seed, self.epoch, running.batches):

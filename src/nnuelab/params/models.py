@@ -250,6 +250,8 @@ class Train(Section):
     """Nets behind the first layer, chosen by the number of pieces on the board."""
     epochs: Count
     """Passes over the training data."""
+    fake_quantize_epochs: CountOrZero
+    """The last so many of them see the rounding of the integer net."""
     batch_size: Count
     """Positions per step."""
     optimizer: Literal["adam", "rowwise-adam"]
