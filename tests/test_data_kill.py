@@ -1,4 +1,4 @@
-"""A stage that is killed at any moment and run again gives the same bytes, and leaves nothing."""
+"""A download that is killed at any moment and run again gives the same bytes and leaves nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import time
 
 import pytest
 
-from nnuelab.data import pgn
 from tests.test_data_download import CHECKSUM, server  # noqa: F401 (a fixture)
 
 KILLS = 10
@@ -27,26 +26,6 @@ def _run_killed(arguments: list[str], seconds: float) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-
-
-def _duration(arguments: list[str]) -> float:
-    start = time.monotonic()
-    subprocess.run([sys.executable, "-m", "nnuelab.cli", *arguments], check=True)
-    return time.monotonic() - start
-
-
-@pytest.mark.slow
-def test_a_killed_sample_is_made_again(shared, tmp_path) -> None:
-    games = tmp_path / "games.pgn"
-    texts = list(pgn.texts(shared / "data/games/fixture_evals_200.pgn"))
-    games.write_bytes(b"\n".join(texts) * 40)
-    whole, killed = tmp_path / "whole/s.npy", tmp_path / "killed/s.npy"
-    options = ["--report", str(killed.with_name("r.json"))]
-    seconds = _duration(["sample", str(games), "--output", str(whole)])
-    _run_killed(["sample", str(games), "--output", str(killed), *options], seconds)
-    assert killed.read_bytes() == whole.read_bytes()
-    found = sorted(path.name for path in killed.parent.iterdir())
-    assert found == ["r.json", "s.npy", "s.npy.json"]
 
 
 @pytest.mark.slow
