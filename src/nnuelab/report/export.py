@@ -37,13 +37,14 @@ def figures(drawn: Mapping[str, Figure], folder: Path) -> dict[str, str]:
 def metrics(experiments: Iterable[Experiment], folder: Path) -> dict[str, str]:
     """Writes each row of a table as ``folder/EXPERIMENT/SET.json``; returns their SHA-256 by path.
 
-    Numbers are those of the CSV; what was not measured is left out. In the name of a set all but
-    letters, digits, and ``+ , . - _`` is written as in addresses (``KING%2AALL``).
+    Of a variant it is ``SET,VARIANT.json``. Numbers are those of the CSV; what was not measured is
+    left out. In names all but letters, digits, and ``+ , . - _`` is written as in addresses
+    (``KING%2AALL``).
     """
     found = {}
     for experiment in experiments:
         for row in experiment.rows:
-            path = folder / experiment.name / f"{quote(row['feature_set'], safe='+,')}.json"
+            path = folder / experiment.name / f"{quote(table.entry(row), safe='+,')}.json"
             values = {name: float(row[name]) for name in METRICS if row[name]}
             artifacts.write_json(path, values)
             found[path.as_posix()] = artifacts.sha256(path)
