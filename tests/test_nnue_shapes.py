@@ -55,7 +55,7 @@ shapes = st.fixed_dictionaries(
         "l1": st.sampled_from([1, 8, 32, 64, 100]),
         "l2": st.sampled_from([1, 7, 8, 16, 24, 32, 40]),
         "l1_shift": st.integers(0, 4),
-        "l2_shift": st.integers(5, 9),
+        "l2_shift": st.integers(5, 8),
         "out_shift": st.integers(0, 12),
         "l3": st.sampled_from([0, 0, 1, 8, 20, 32]),
         "buckets": st.sampled_from([1, 2, 5, 8, 32]),
@@ -159,6 +159,7 @@ def test_what_a_net_cannot_be_is_named() -> None:
         ({"buckets": 3}, "should be int8"),
         ({"bh": None}, "of wh and bh it has one"),
         ({"l1_shift": 5}, "l1_shift is 5, should be 0 to 4"),
+        ({"l2_shift": 9}, "l2_shift is 9, should be 0 to 8"),
     ):
         with pytest.raises(ValueError, match=told):
             net(**changed)

@@ -225,9 +225,11 @@ def _dense(sums, biases, weights, width, inputs, listed, n):
 def _activated(total, shift, squared):
     if not squared:
         return min(max(total >> np.int32(shift), np.int32(0)), np.int32(LEVELS))
-    value = min(max(np.int64(total), np.int64(0)), np.int64(LEVELS) << shift)
-    half = np.int64(1) << (SQUARED_SHIFT - 1 + 2 * shift)
-    return np.int32((value * value + half) >> (SQUARED_SHIFT + 2 * shift))
+    shift = np.int32(shift)
+    value = min(max(total, np.int32(0)), np.int32(np.int32(LEVELS) << shift))
+    half = np.int32(np.int32(1) << np.int32(np.int32(SQUARED_SHIFT - 1) + np.int32(2) * shift))
+    places = np.int32(np.int32(SQUARED_SHIFT) + np.int32(2) * shift)
+    return np.int32(np.int32(np.int32(value * value) + half) >> places)
 
 
 @cache

@@ -64,7 +64,8 @@ _SHIFT_LIMITS = {
     "l3_shift": (0, 16),
     "out_shift": (0, 24),
 }
-_MAX_SQUARED_L1_SHIFT = 4  # a square of 16 bits by 16 bits, rounded at bit 15
+# Of squared sums: accumulators by 16 bits, rounded at bit 15; the others within 32 bits
+_SQUARED_SHIFT_LIMITS = {"l1_shift": (0, 4), "l2_shift": (0, 8), "l3_shift": (0, 8)}
 _MAX_NAME = 1024  # bytes of a feature-set name in a .nn file
 _MAX_WIDTH = 1 << 14  # neurons of a layer; keeps every sum of a layer within int32
 
@@ -176,7 +177,7 @@ class Net:
                 raise ValueError(f"a bias of {name} is 2^30 or more, sums could overflow int32")
         limits = dict(_SHIFT_LIMITS)
         if self.activation == "squared":
-            limits["l1_shift"] = (0, _MAX_SQUARED_L1_SHIFT)
+            limits |= _SQUARED_SHIFT_LIMITS
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, should be {low} to {high}")

@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from nnuelab.jit import SIMD, symbol, table
-from nnuelab.vectors import I8, I16, I32, I64, declared, element, load, splat, store
+from nnuelab.vectors import I8, I16, I32, I64, declared, element, load, shuffled, splat, store
 
 LANES = 64  # accumulators are a multiple of it; what a pass over one takes at once
 BLOCK = 4  # inputs that the byte dot product takes together
@@ -161,12 +161,28 @@ def _numbers_by_compress(builder: Any, nonzero: Any, first: Any, place: Any, cou
 
 
 def _rounded_product(builder: Any, a: Any, b: Any) -> Any:
-    """(a * b + 2^14) >> 15 of int16 as LLVM finds pmulhrsw, the instruction for it."""
-    wide = ir.VectorType(I32, LANES)
-    product = builder.mul(builder.sext(a, wide), builder.sext(b, wide))
-    product = builder.lshr(product, ir.Constant(wide, [14] * LANES))
-    one = ir.Constant(wide, [1] * LANES)
-    return builder.trunc(builder.lshr(builder.add(product, one), one), a.type)
+    """(a * b + 2^14) >> 15 of <LANES x i16>; neither may be -2^15."""
+    if SIMD == "portable":
+        wide = ir.VectorType(I32, LANES)
+        product = builder.mul(builder.sext(a, wide), builder.sext(b, wide))
+        half = ir.Constant(wide, [1 << 14] * LANES)
+        product = builder.lshr(builder.add(product, half), ir.Constant(wide, [15] * LANES))
+        return builder.trunc(product, a.type)
+    # LLVM doesn't find this instruction by itself.
+    name, lanes = ("avx512.pmul.hr.sw.512", 32) if SIMD == "avx512" else ("avx2.pmul.hr.sw", 16)
+    kind = ir.VectorType(I16, lanes)
+    multiply = declared(builder, f"llvm.x86.{name}", kind, kind, kind)
+    parts = []
+    for start in range(0, LANES, lanes):
+        here = list(range(start, start + lanes))
+        sides = [shuffled(builder, vector, here) for vector in (a, b)]
+        parts.append(builder.call(multiply, sides))
+    while len(parts) > 1:
+        both = range(2 * parts[0].type.count)
+        order = ir.Constant(ir.VectorType(I32, len(both)), list(both))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [builder.shuffle_vector(one, other, order) for one, other in pairs]
+    return parts[0]
 
 
 def _activation(squared: bool) -> Any:
