@@ -46,7 +46,7 @@ STARTED = time.time()
 
 
 onsuccess:
-    tables = [Path(table) for table in rules.all.input]
+    tables = [Path(table) for table in rules.all_experiments.input]
     made = [t for t in tables if t.exists() and t.stat().st_mtime >= STARTED]
     for table in made:
         shell("nnuelab inspect {table}")
