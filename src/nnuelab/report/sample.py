@@ -39,6 +39,7 @@ def check_plot(path: Path) -> None:
 
 def plot(path: Path, found: dict[str, Any]) -> None:
     """Draws a report."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     check_plot(path)
@@ -80,9 +81,10 @@ def plot(path: Path, found: dict[str, Any]) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     kind = path.suffix[1:]
     out = io.BytesIO()
-    # Without date and versions inside, the same figures give the same bytes.
+    # Without date, versions and random names inside, the same figures give the same bytes.
     metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    figure.savefig(out, format=kind, dpi=120, metadata=metadata)
+    with rc_context({"svg.hashsalt": "nnuelab"}):
+        figure.savefig(out, format=kind, dpi=120, metadata=metadata)
     with artifacts.atomic(path) as temporary:
         temporary.write_bytes(out.getvalue())
 
