@@ -10,7 +10,12 @@ MADE = [
     for name in settings.experiments
     if Path(f"results/tournament/{name}_ratings.csv").exists()
 ] or [DEFAULT]
-JUDGED = [name for name in MADE if Path(f"results/pqr/{name}.json").exists()]
+JUDGED = [
+    name
+    for name in MADE
+    if any(entry.train.method != "scores" for entry in plan_of[name].entries)
+    or Path(f"results/pqr/{name}.json").exists()
+]
 REPORTED = sorted({name for e in MADE for name in settings.experiments[e].feature_sets})
 
 

@@ -386,16 +386,18 @@ def test_other_experiments_train_only_what_is_new(folder, tmp_path):
 
 
 def test_the_report_shows_what_nets_know_of_the_moves_played(folder):
-    """Once it was asked for; the nets are there, so nothing is trained for it."""
-    told = folder.run("snakemake", "results/pqr/axis.json")
-    assert ran(told) == {"pqr"}
-    with open(folder.path / "results/pqr/axis.csv", newline="") as file:
+    """Of an experiment whose nets learn from them; they are there, so nothing is trained for it."""
+    told = folder.run("snakemake", "report")
+    assert "pqr" in ran(told)
+    assert not ran(told) & {*NETS, *GAMES}
+    with open(folder.path / "results/pqr/pqr.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["net"] for row in rows][:2] == ["ALL#1", "ALL#2"]
+    assert [row["net"] for row in rows][:2] == ["ALL,scores#1", "ALL,tuned#1"]
     assert rows[-1]["net"] == "material"
-    assert (folder.path / "results/pqr/axis.svg").read_text().startswith("<svg")
-    folder.run("snakemake", "report")
-    assert "axis-pqr" in (folder.path / "results/report.html").read_text()
+    assert (folder.path / "results/pqr/pqr.svg").read_text().startswith("<svg")
+    page = (folder.path / "results/report.html").read_text()
+    assert "pqr-pqr" in page
+    assert "axis-pqr" not in page
 
 
 def test_one_yardstick_is_enough(folder):
