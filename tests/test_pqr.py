@@ -7,6 +7,7 @@ import csv
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import chess
 import numpy as np
@@ -38,6 +39,7 @@ from tests.nnue_nets import random_games
 SETTINGS = Settings(
     "ALL", l1=32, l2=8, epochs=2, batch_size=256, learning_rate=5e-3, objective=PQR()
 )
+UNTRAINED = "untrained ALL, 768 -> 32 x2 -> 8 -> 1"
 
 
 @pytest.fixture(scope="module")
@@ -109,19 +111,34 @@ def test_there_is_one_untrained_net_of_each_shape(folder: Path) -> None:
     asked = pqr.held_out(folder / "validation.npy", 100)
     nets = {"a": folder / "checkpoint.pt", "b": folder / "net.nnue"}
     said = pqr.values(nets, asked)
-    assert list(said) == ["a", "b", "untrained ALL 32/8", "material"]
+    assert list(said) == ["a", "b", UNTRAINED, "material"]
     another = pqr.values(nets, asked, untrained_seed=2)
-    assert (said["untrained ALL 32/8"] != another["untrained ALL 32/8"]).any()
+    assert (said[UNTRAINED] != another[UNTRAINED]).any()
 
 
+@pytest.mark.parametrize("shape", [{}, {"l3": 4, "activation": "squared", "buckets": 2}])
 def test_the_untrained_net_is_the_one_that_training_begins_with(
-    folder: Path, tmp_path: Path
+    shape: dict[str, Any], folder: Path, tmp_path: Path
 ) -> None:
-    settings = Settings("ALL", 32, 8, 1, 256, learning_rate=1e-12, seed=pqr.UNTRAINED_SEED)
+    settings = Settings(
+        "ALL",
+        32,
+        8,
+        **shape,
+        epochs=1,
+        batch_size=256,
+        learning_rate=1e-12,
+        seed=pqr.UNTRAINED_SEED,
+    )
     data = folder / "train.npy", folder / "validation.npy"
     train(settings, *data, tmp_path / "start.pt", tmp_path / "history.csv", 1)
-    said = pqr.values({"start": tmp_path / "start.pt"}, pqr.held_out(data[1], 100))
-    np.testing.assert_allclose(said["start"], said["untrained ALL 32/8"], atol=1e-3)
+    start = checkpoints.read(tmp_path / "start.pt")
+    netfile.write_net(tmp_path / "net.nnue", quantize(start, "fine"))
+    asked = pqr.held_out(data[1], 100)
+    said = pqr.values({"start": tmp_path / "start.pt", "net": tmp_path / "net.nnue"}, asked)
+    assert len(said) == 4
+    (untrained,) = (said[name] for name in said if name.startswith("untrained"))
+    np.testing.assert_allclose(said["start"], untrained, atol=1e-3)
 
 
 def test_training_beats_no_training(folder: Path) -> None:
@@ -212,7 +229,7 @@ def test_the_command_writes_what_it_says(folder: Path, tmp_path: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    names = ["trained", str(folder / "net.nnue"), "untrained ALL 32/8", "material"]
+    names = ["trained", str(folder / "net.nnue"), UNTRAINED, "material"]
     assert [net["net"] for net in told["nets"]] == names
     assert told["triplets"] == 300
     kept = json.loads(outputs["json"].read_text())

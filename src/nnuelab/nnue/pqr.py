@@ -164,22 +164,23 @@ def values(
         When a file is no net, is damaged, or says of a position what is no number.
     """
     found: dict[str, np.ndarray] = {}
-    shapes: dict[str, tuple[FeatureSet, int, int]] = {}
+    shapes: dict[str, tuple[FeatureSet, Network | netfile.Net]] = {}
     for name, path in nets.items():
+        net: Network | netfile.Net
         if _is_checkpoint(path):
             trained = checkpoints.read(path)
-            features, sizes = trained.features, trained.sizes[1:]
-            said = verify.float_outputs(features, trained.network(), asked.records)
+            features, net = trained.features, trained.network()
+            said = verify.float_outputs(features, net, asked.records)
         else:
             net = netfile.read_net(path)
-            features, sizes = net.features, (net.l1, net.l2)
+            features = net.features
             said = verify.integer_outputs(net, asked.records)
         if not np.isfinite(said).all():
             raise UserError(f"{path} values a position as what is no number; train it again")
         found[name] = said
-        shapes[f"untrained {features.name} {sizes[0]}/{sizes[1]}"] = (features, *sizes)
-    for name, (features, l1, l2) in shapes.items():
-        network = _untrained(features, l1, l2, untrained_seed)
+        shapes[f"untrained {features.name}, {net.layers}"] = features, net
+    for name, (features, net) in shapes.items():
+        network = _untrained(features, net, untrained_seed)
         found[name] = verify.float_outputs(features, network, asked.records)
     found[MATERIAL] = material(asked.records)
     return {name: said.astype(np.float64).reshape(-1, 3) for name, said in found.items()}
@@ -195,11 +196,20 @@ def _is_checkpoint(path: Path) -> bool:
         ) from error
 
 
-def _untrained(features: FeatureSet, l1: int, l2: int, seed: int) -> Network:
-    """The net that training begins with."""
-    active = min(features.max_active, features.size)
-    generator = torch.Generator().manual_seed(seed)
-    return Network(features.size, l1, l2, generator, active, features.virtual())
+def _untrained(features: FeatureSet, net: Network | netfile.Net, seed: int) -> Network:
+    """What training of a net of this shape begins with."""
+    l1, l2 = net.sizes[1:] if isinstance(net, Network) else (net.l1, net.l2)
+    return Network(
+        features.size,
+        l1,
+        l2,
+        torch.Generator().manual_seed(seed),
+        min(features.max_active, features.size),
+        features.virtual(),
+        l3=net.l3,
+        activation=net.activation,
+        buckets=net.buckets,
+    )
 
 
 def judge(name: str, said: np.ndarray, games: np.ndarray) -> Judgement:
