@@ -146,6 +146,7 @@ use rule tournament as generation_tournament with:
             f"{generation}={of_generation(generation) or 'default'}"
             for generation in [0, *GENERATIONS]
         ],
+        options=at_nodes(settings.tournament),
     message:
         "Games between the generations; progress in {log}"
 
