@@ -153,8 +153,8 @@ def shifts_of(network: Network, feature_set: features.FeatureSet) -> dict[str, i
 
     What is rounded by them is what fake quantization rounds.
     """
-    w = {name: tensor.double().numpy() for name, tensor in network.state_dict().items()}
-    rows = network.rows().detach().double().numpy()
+    w = {name: tensor.cpu().double().numpy() for name, tensor in network.state_dict().items()}
+    rows = network.rows().detach().cpu().double().numpy()
     squared = network.activation == "squared"
     return _shifts(w, network, _safe_l1_shift(rows, w["b1"], feature_set, squared))
 
