@@ -79,7 +79,10 @@ use rule train as generation_train with:
     input:
         train="results/selfplay/{generation}/train.npy",
         validation="results/selfplay/{generation}/validation.npy",
-        start=settings.train.from_ or [],
+        start=(settings.train.from_ or "").replace(
+            "{name}", folder_of(settings.selfplay.feature_set)
+        )
+        or [],
     output:
         checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
         history="results/selfplay/{generation}/{seed}/history.csv",
