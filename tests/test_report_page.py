@@ -416,6 +416,10 @@ def test_the_same_results_give_the_same_page(folder, report, tmp_path):
         (lambda f: (f / "data/validation.npy").unlink(), "there is no dataset"),
         (lambda f: shutil.rmtree(f / "statistics"), "were not counted yet"),
         (lambda f: (f / "nets/ALL/1/net.nnue.json").write_text("["), "net.nnue.json is damaged"),
+        (
+            lambda f: (f / "nets/ALL/1/history.csv.json").write_text("["),
+            "history.csv.json is damaged",
+        ),
         (lambda f: shutil.rmtree(f / "nets"), "There is no net here yet"),
         (lambda f: (f / "nets/ALL/1/puzzles.csv").unlink(), "ALL/1/puzzles.csv"),
         (lambda f: (f / "nets/ALL/1/puzzles.csv").write_text("kind\nall\n"), "puzzles.csv of ALL"),

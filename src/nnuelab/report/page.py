@@ -180,7 +180,8 @@ class _Builder:
         sets = [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
         drawn += [*heat_maps(rows), plots.loss_and_elo(rows)]
-        drawn += plots.losses(_sound(nets, "history", section.problems), sets)
+        trained = _sound(nets, "history", section.problems)
+        drawn += plots.losses(_sound(trained, "objective", section.problems), sets)
         drawn.append(plots.errors(_sound(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
         if scores := puzzles.gather(nets, section.problems):
