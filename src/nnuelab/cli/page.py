@@ -81,7 +81,6 @@ def serve(
     from nnuelab.report.serve import HOST, Answers, Server
 
     gathered = found.gather(results, [])
-    nets = {net.path: net for experiment in gathered.experiments for net in experiment.nets}
-    with Server(Answers(list(nets.values()), results / "report.html"), port) as server:
+    with Server(Answers(gathered.nets, results / "report.html"), port) as server:
         typer.echo(f"http://{HOST}:{server.server_port}/ (stop with Ctrl-C)", err=True)
         server.serve_forever()

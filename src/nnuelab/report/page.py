@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -115,12 +115,6 @@ class _Builder:
         self.found = found
         self.blobs: dict[str, Any] = {"games": {}}
         self.problems = list(found.problems)
-
-    @cached_property
-    def nets(self) -> list[NetFiles]:
-        """The nets of all experiments, each once."""
-        by_path = {net.path: net for e in self.found.experiments for net in e.nets}
-        return list(by_path.values())
 
     def page(self) -> Page:
         """The page; the parts that others rely on come first."""
@@ -292,7 +286,7 @@ class _Builder:
 
     def _nets(self) -> Section:
         section = Section("nets")
-        if not self.nets:
+        if not self.found.nets:
             section.problems.append("There is no net here yet; train some: snakemake nets")
             return section
         path = self.found.folder / "data" / "validation.npy"
@@ -305,14 +299,14 @@ class _Builder:
             return section
         places = np.unique(np.linspace(0, len(records) - 1, POSITIONS).astype(int))
         sample = np.array(records[places])
-        measured = [(net, activity(net.net, sample)) for net in self.nets]
+        measured = [(net, activity(net.net, sample)) for net in self.found.nets]
         section.grids.append(grids.nets(self.found, measured))
-        sets = list(dict.fromkeys(net.entry for net in self.nets))
+        sets = list(dict.fromkeys(net.entry for net in self.found.nets))
         shares = {net.player: found.active.tolist() for net, found in measured}
         figure = plots.neurons(shares, sets)
         section.figures = [figure] if figure else []
         self.blobs["weights"] = _weights(measured)
-        self.blobs["explorer"] = explorer.Explorer(self.nets).look(self._positions(sample))
+        self.blobs["explorer"] = explorer.Explorer(self.found.nets).look(self._positions(sample))
         return section
 
     def _positions(self, sample: np.ndarray) -> dict[str, str]:
@@ -324,7 +318,7 @@ class _Builder:
             found[f"game {record['game']} of the validation set, ply {record['ply']}"] = to_fen(
                 record
             )
-        for net in self.nets[:1]:
+        for net in self.found.nets[:1]:
             with _told([]):
                 for worst in net.verification.get("worst", [])[:1]:
                     found[f"the largest error of the integers of {net.player}"] = worst["fen"]

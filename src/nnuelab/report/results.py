@@ -129,6 +129,15 @@ class Results:
         return self.folder / "pqr" / f"{experiment.name}.json"
 
     @property
+    def nets(self) -> list[NetFiles]:
+        """The nets of all experiments, each once, by the name that the first one gives it."""
+        by_path: dict[Path, NetFiles] = {}
+        for experiment in self.experiments:
+            for net in experiment.nets:
+                by_path.setdefault(net.path, net)
+        return list(by_path.values())
+
+    @property
     def files(self) -> list[Path]:
         """All that the report is made of."""
         found = {self.folder / f"{e.name}_table.csv" for e in self.experiments if e.rows}
