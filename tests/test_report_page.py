@@ -8,6 +8,7 @@ import shutil
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -414,12 +415,13 @@ def test_the_same_results_give_the_same_page(folder, report, tmp_path):
         (lambda f: (f / "nets/ALL/1/history.csv").unlink(), "history.csv"),
         (lambda f: (f / "nets/ALL/1/verify.json").write_text("{"), "verify.json is damaged"),
         (lambda f: (f / "data/validation.npy").unlink(), "there is no dataset"),
+        (
+            lambda f: np.load(f / "data/validation.npy", "r+")["occupied"].fill(2**64 - 1),
+            "its pieces are no position",
+        ),
         (lambda f: shutil.rmtree(f / "statistics"), "were not counted yet"),
         (lambda f: (f / "nets/ALL/1/net.nnue.json").write_text("["), "net.nnue.json is damaged"),
-        (
-            lambda f: (f / "nets/ALL/1/history.csv.json").write_text("["),
-            "history.csv.json is damaged",
-        ),
+        (lambda f: (f / "nets/ALL/1/history.csv.json").write_text("["), "csv.json is damaged"),
         (lambda f: shutil.rmtree(f / "nets"), "There is no net here yet"),
         (lambda f: (f / "nets/ALL/1/puzzles.csv").unlink(), "ALL/1/puzzles.csv"),
         (lambda f: (f / "nets/ALL/1/puzzles.csv").write_text("kind\nall\n"), "puzzles.csv of ALL"),

@@ -11,7 +11,7 @@ import torch
 
 from nnuelab import artifacts, data
 from nnuelab.chess.position import POSITION
-from nnuelab.data import records
+from nnuelab.data import records, soundness
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.jit import jit
@@ -50,7 +50,8 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
     Raises
     ------
     UserError
-        When the two nets have different feature sets or layers, or there are no positions.
+        When the two nets have different feature sets or layers, or positions are missing or
+        damaged.
     """
     net, checkpoint = netfile.read_net(net_path), checkpoints.read(checkpoint_path)
     theirs = f"{net.feature_set}, {net.layers}"
@@ -65,6 +66,7 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
         raise UserError(f"{dataset} has no positions; give a dataset of nnuelab label")
     places = np.unique(np.linspace(0, len(every) - 1, min(count, len(every))).astype(np.int64))
     chosen = np.ascontiguousarray(every[places])
+    soundness.check(chosen, dataset)
     floats = float_outputs(checkpoint.features, checkpoint.network(), chosen)
     integers = integer_outputs(net, chosen)
     difference = integers - floats
@@ -104,6 +106,7 @@ def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> np.ndarray:
     evaluator = inference.Evaluator(net)
     values = np.empty(len(chosen), np.int64)
     _evaluate(evaluator.record, chosen, values)
+    evaluator.check()
     return values
 
 

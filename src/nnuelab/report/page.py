@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab import __version__, data
+from nnuelab.data import soundness
 from nnuelab.errors import UserError
 from nnuelab.report import (
     explorer,
@@ -30,6 +31,7 @@ from nnuelab.report import (
     weights,
     words,
 )
+from nnuelab.report.details import evenly
 from nnuelab.report.grids import Grid
 from nnuelab.report.heat_maps import heat_maps
 from nnuelab.report.neurons import POSITIONS, Activity, activity
@@ -294,11 +296,11 @@ class _Builder:
             records = data.open(path).records
             if not len(records):
                 raise UserError(f"{path} has no positions; label again")
+            sample = evenly(records, POSITIONS)
+            soundness.check(sample, path)
         except UserError as error:
             section.problems.append(str(error))
             return section
-        places = np.unique(np.linspace(0, len(records) - 1, POSITIONS).astype(int))
-        sample = np.array(records[places])
         measured = [(net, activity(net.net, sample)) for net in self.found.nets]
         section.grids.append(grids.nets(self.found, measured))
         sets = list(dict.fromkeys(net.entry for net in self.found.nets))
