@@ -241,7 +241,6 @@ use rule sample as sample_moves with:
     benchmark:
         "benchmarks/moves/sample.tsv"
     params:
-        code=code("report.sample"),
         filter="",
         options=options(ALL_MOVES),
     message:
@@ -265,12 +264,10 @@ use rule label as label_moves with:
     benchmark:
         "benchmarks/moves/label.tsv"
     params:
-        code=code(LABELS_OF.get(settings.label.labeller, "data.labels")),
         options=options(
             settings.label.model_copy(update={"skip_captures": False}),
             without=of_other_labellers(settings.label.labeller),
         ),
-        test=lambda w, output: f"--test {output.test}" if TEST else "",
         stale=(
             ""
             if TEST
