@@ -18,7 +18,8 @@ from nnuelab.nnue.checkpoint import Checkpoint, Running
 from nnuelab.nnue.first_layer import Threads, quantized
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.network import Network
-from nnuelab.nnue.quantize import quantize, shifts_of
+from nnuelab.nnue.quantize import quantize
+from nnuelab.nnue.scales import shifts_of
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.nnue_data import games, write_datasets
@@ -88,9 +89,10 @@ def test_a_net_that_rounds_is_the_integer_net(kind: dict[str, Any]) -> None:
         net = quantize(checkpoint)
         if rounding:
             assert checkpoint.shifts.items() <= net.shifts.items()
-        integers, saturated = verify.integer_outputs(net, positions)
-        difference = integers - verify.float_outputs(checkpoint, positions)
-        assert saturated == 0
+        integers = verify.integer_outputs(net, positions)
+        floats = verify.float_outputs(checkpoint.features, checkpoint.network(), positions)
+        difference = integers - floats
+        assert verify.saturated(net, positions) == 0
         if rounding:  # what is left is the rounding to centipawns
             assert np.abs(difference).max() <= 0.51
         rms.append(float(np.sqrt(np.mean(difference**2))))
@@ -139,7 +141,7 @@ def integer_loss(path: Path, validation: Path) -> float:
     checkpoint = checkpoints.read(path)
     loader = Loader(validation, checkpoint.features, SETTINGS.objective, 1 << 20)
     (labelled,) = loader.in_order()
-    values, _ = verify.integer_outputs(quantize(checkpoint), labelled.records)
+    values = verify.integer_outputs(quantize(checkpoint), labelled.records)
     outputs = torch.from_numpy(values.astype(np.float32))
     return float(SETTINGS.objective.losses(outputs, labelled.target).double().mean())
 

@@ -21,7 +21,8 @@ from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.loader import extract
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
 from nnuelab.nnue.network import Network
-from nnuelab.nnue.quantize import accumulator_range, quantize
+from nnuelab.nnue.quantize import quantize
+from nnuelab.nnue.scales import accumulator_range
 from tests.naive import nnue as naive
 from tests.nnue_nets import random_games
 

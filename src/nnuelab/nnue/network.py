@@ -49,7 +49,7 @@ class Network(nn.Module):
     ----------
     shifts : dict of str to int
         Those of an integer net whose rounding this one has ("fake quantization"), by the names of
-        ``quantize.shifts_of``; empty: it doesn't round. Gradients pass as if nothing were rounded.
+        ``scales.shifts_of``; empty: it doesn't round. Gradients pass as if nothing were rounded.
     """
 
     def __init__(

@@ -32,21 +32,19 @@ first-layer scales.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 
-from nnuelab import features
 from nnuelab.errors import UserError
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.netfile import LEVELS, STUDY_SHIFTS, Net, unit
-from nnuelab.nnue.network import CENTIPAWNS, Network
-
-INT16 = np.iinfo(np.int16)
-FINE_L1_SHIFTS = (3, 2, 1, 0)
-FINE_L2_SHIFTS = (8, 7, 6)
-FINE_OUT_SHIFTS = tuple(range(12, 3, -1))
+from nnuelab.nnue.network import CENTIPAWNS
+from nnuelab.nnue.scales import (
+    OUT_SHIFTS,
+    accumulator_range,
+    hidden_shifts,
+    largest,
+    safe_l1_shift,
+)
 
 
 def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
@@ -81,11 +79,11 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     w["w2"] = w["w2"].reshape(-1, *activations.shape)[:, :, order].reshape(w["w2"].shape)
     feature_set = checkpoint.features
     if fine:
-        safest = _safe_l1_shift(w["w1"], w["b1"], feature_set, squared)
-        shifts = checkpoint.shifts or _shifts(w, network, safest)
+        safest = safe_l1_shift(w["w1"], w["b1"], feature_set, squared)
+        shifts = checkpoint.shifts or hidden_shifts(w, network, safest)
         l1_shift, l2_shift = min(shifts["l1_shift"], safest), shifts["l2_shift"]
         l3_shift = shifts.get("l3_shift", 0)
-        out_shift = _largest(FINE_OUT_SHIFTS, w["w3"], CENTIPAWNS / one, np.int16)
+        out_shift = largest(OUT_SHIFTS, w["w3"], CENTIPAWNS / one, np.int16)
     else:
         l1_shift, l2_shift, out_shift = STUDY_SHIFTS.values()
         l3_shift = 0
@@ -146,100 +144,6 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         files=checkpoint.files,
         blocks=checkpoint.blocks,
     )
-
-
-def shifts_of(network: Network, feature_set: features.FeatureSet) -> dict[str, int]:
-    """The shifts of the hidden layers that `quantize` would choose now: l1_shift, l2_shift...
-
-    What is rounded by them is what fake quantization rounds.
-    """
-    w = {name: tensor.cpu().double().numpy() for name, tensor in network.state_dict().items()}
-    rows = network.rows().detach().cpu().double().numpy()
-    squared = network.activation == "squared"
-    return _shifts(w, network, _safe_l1_shift(rows, w["b1"], feature_set, squared))
-
-
-def _shifts(w: Mapping[str, np.ndarray], network: Network, l1_shift: int) -> dict[str, int]:
-    scale = network.scale(0)
-    found = {"l1_shift": l1_shift, "l2_shift": _largest(FINE_L2_SHIFTS, w["w2"], scale, np.int8)}
-    if network.l3:
-        found["l3_shift"] = _largest(FINE_L2_SHIFTS, w["wh"], scale, np.int8)
-    return found
-
-
-@dataclass(frozen=True)
-class AccumulatorRange:
-    """Bounds of all accumulators over every position that the rules allow.
-
-    Attributes
-    ----------
-    low, high : int
-        The least and the largest value of any neuron.
-    outside : int
-        Neurons that could leave int16.
-    """
-
-    low: int
-    high: int
-    outside: int
-
-    @property
-    def fits(self) -> bool:
-        return self.outside == 0
-
-
-def accumulator_range(
-    w1: np.ndarray, b1: np.ndarray, feature_set: features.FeatureSet
-) -> AccumulatorRange:
-    """How far the accumulators of a quantized first layer can go.
-
-    For each neuron and each term of the feature set, as many rows as can be active at once with the
-    largest (or least) weights; dead features don't count. The bound is safe, not tight.
-
-    Parameters
-    ----------
-    w1 : int16 [N, M]
-    b1 : int16 [M]
-    """
-    alive = np.ones(feature_set.size, bool)
-    alive[feature_set.dead] = False
-    high, low = b1.astype(np.int64), b1.astype(np.int64)
-    for offset, term in zip(feature_set.offsets, feature_set.terms, strict=True):
-        rows = w1[offset : offset + term.size][alive[offset : offset + term.size]]
-        k = min(term.max_active, len(rows))
-        if k == 0:
-            continue
-        most = np.partition(rows, len(rows) - k, axis=0)[len(rows) - k :].astype(np.int64)
-        least = np.partition(rows, k - 1, axis=0)[:k].astype(np.int64)
-        # At most k rows are active, so a row of the wrong sign need not be.
-        high += np.maximum(most, 0).sum(axis=0)
-        low += np.minimum(least, 0).sum(axis=0)
-    outside = int(np.count_nonzero((high > INT16.max) | (low < INT16.min)))
-    return AccumulatorRange(int(low.min()), int(high.max()), outside)
-
-
-def _safe_l1_shift(
-    w1: np.ndarray, b1: np.ndarray, feature_set: features.FeatureSet, squared: bool
-) -> int:
-    """The largest shift with which no accumulator can overflow; 0 when none is safe."""
-    for shift in FINE_L1_SHIFTS:
-        scale = LEVELS * 2.0**shift
-        half = 0 if squared else 2.0**shift / 2
-        rows, bias = np.rint(w1 * scale), np.rint(b1 * scale + half)
-        if max(np.abs(rows).max(), np.abs(bias).max()) > INT16.max:
-            continue
-        if accumulator_range(rows.astype(np.int16), bias.astype(np.int16), feature_set).fits:
-            return shift
-    return 0
-
-
-def _largest(shifts: tuple[int, ...], weights: np.ndarray, scale: float, dtype: type) -> int:
-    """The first of the shifts, in descending order, with which all weights fit; else the last."""
-    limit = np.iinfo(dtype).max
-    for shift in shifts:
-        if np.abs(np.rint(weights * scale * 2.0**shift)).max() <= limit:
-            return shift
-    return shifts[-1]
 
 
 def _fit(layer: str, values: np.ndarray, dtype: type) -> np.ndarray:

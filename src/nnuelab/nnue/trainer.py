@@ -21,7 +21,7 @@ from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.losses import Objective, Scores
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.optimizers import BETAS, EPS, RowAdam
-from nnuelab.nnue.quantize import shifts_of
+from nnuelab.nnue.scales import shifts_of
 
 CALIBRATION = 65536  # positions over which activations are averaged
 
