@@ -376,20 +376,18 @@ def test_other_experiments_train_only_what_is_new(folder, tmp_path):
     overlay = ["--configfile", "config/paper.yaml"]
     assert "results/axis_table.csv" in folder.run("snakemake", "-n", "all", *overlay)
 
-    assert ran(folder.run("dvc", "repro")) == set()
+    # Nothing is trained again, and the report has what is new.
+    assert ran(folder.run("dvc", "repro")) == {"count", "pqr", "report"}
     folder.commit()
     folder.run("dvc", "push")
     folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
     clone = Folder(tmp_path / "clone")
     clone.run("dvc", "pull")
-    assert clone.would_run(*tables) == {}
+    assert clone.would_run(*tables, "report") == {}
 
 
 def test_the_report_shows_what_nets_know_of_the_moves_played(folder):
-    """Of an experiment whose nets learn from them; they are there, so nothing is trained for it."""
-    told = folder.run("snakemake", "report")
-    assert "pqr" in ran(told)
-    assert not ran(told) & {*NETS, *GAMES}
+    """Of an experiment whose nets learn from them."""
     with open(folder.path / "results/pqr/pqr.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["net"] for row in rows][:2] == ["ALL,scores#1", "ALL,tuned#1"]
