@@ -107,13 +107,17 @@ def test_an_integer_net_says_what_the_engine_says(folder: Path) -> None:
     assert found.ravel().tolist() == evaluator.evaluate_fens(fens)
 
 
-def test_there_is_one_untrained_net_of_each_shape(folder: Path) -> None:
+def test_there_is_one_untrained_net_of_each_shape(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = pqr.held_out(folder / "validation.npy", 100)
     nets = {"a": folder / "checkpoint.pt", "b": folder / "net.nnue"}
     said = pqr.values(nets, asked)
     assert list(said) == ["a", "b", UNTRAINED, "material"]
-    another = pqr.values(nets, asked, untrained_seed=2)
-    assert (said[UNTRAINED] != another[UNTRAINED]).any()
+    monkeypatch.setattr(pqr, "UNTRAINED_SEED", 2)
+    assert (said[UNTRAINED] != pqr.values(nets, asked)[UNTRAINED]).any()
+    with pytest.raises(UserError, match="give that net another name"):
+        pqr.values({"material": nets["a"]}, asked)
 
 
 @pytest.mark.parametrize("shape", [{}, {"l3": 4, "activation": "squared", "buckets": 2}])

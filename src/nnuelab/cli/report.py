@@ -42,7 +42,7 @@ def table(
 ) -> None:
     """Make the table of an experiment: one row per feature set and variant.
 
-    Example: nnuelab table results/nets/*/*/net.nnue --experiment axis
+    Example: nnuelab table results/nets/ALL/*/net.nnue results/nets/H+V/*/net.nnue --experiment axis
     --pgn results/tournament/axis.pgn --csv axis.csv --markdown axis.md
     """
     from nnuelab import artifacts

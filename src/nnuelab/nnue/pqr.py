@@ -140,9 +140,7 @@ def material(records: np.ndarray) -> np.ndarray:
     return np.where(records["flags"] & 1, -white, white)
 
 
-def values(
-    nets: Mapping[str, Path], asked: Triplets, untrained_seed: int = UNTRAINED_SEED
-) -> dict[str, np.ndarray]:
+def values(nets: Mapping[str, Path], asked: Triplets) -> dict[str, np.ndarray]:
     """What each net says, then an untrained net of each of their shapes, then a count of material.
 
     Parameters
@@ -150,8 +148,6 @@ def values(
     nets : mapping of str to Path
         Nets (``.nnue``, ``.nn``: by integers) and checkpoints (by floats), by name.
     asked : Triplets
-    untrained_seed : int
-        Of the untrained nets' weights.
 
     Returns
     -------
@@ -161,8 +157,11 @@ def values(
     Raises
     ------
     UserError
-        When a file is no net, is damaged, or says of a position what is no number.
+        When a file is no net, is damaged, or says of a position what is no number; or a net is
+        called as the count of material is.
     """
+    if MATERIAL in nets:
+        raise UserError(f"{MATERIAL} is the count of pieces here; give that net another name")
     found: dict[str, np.ndarray] = {}
     shapes: dict[str, tuple[FeatureSet, Network | netfile.Net]] = {}
     for name, path in nets.items():
@@ -180,7 +179,7 @@ def values(
         found[name] = said
         shapes[f"untrained {features.name}, {net.layers}"] = features, net
     for name, (features, net) in shapes.items():
-        network = _untrained(features, net, untrained_seed)
+        network = _untrained(features, net)
         found[name] = verify.float_outputs(features, network, asked.records)
     found[MATERIAL] = material(asked.records)
     return {name: said.astype(np.float64).reshape(-1, 3) for name, said in found.items()}
@@ -196,14 +195,14 @@ def _is_checkpoint(path: Path) -> bool:
         ) from error
 
 
-def _untrained(features: FeatureSet, net: Network | netfile.Net, seed: int) -> Network:
+def _untrained(features: FeatureSet, net: Network | netfile.Net) -> Network:
     """What training of a net of this shape begins with."""
     l1, l2 = net.sizes[1:] if isinstance(net, Network) else (net.l1, net.l2)
     return Network(
         features.size,
         l1,
         l2,
-        torch.Generator().manual_seed(seed),
+        torch.Generator().manual_seed(UNTRAINED_SEED),
         min(features.max_active, features.size),
         features.virtual(),
         l3=net.l3,

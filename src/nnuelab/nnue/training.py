@@ -75,6 +75,11 @@ def train(
         When there is too little memory or data, data is damaged, a checkpoint doesn't fit, the loss
         is no number any more, or a file can't be written.
     """
+    if settings.patience and settings.fake_quantize_epochs:
+        raise UserError(
+            "patience may end a run before its last epochs, which --fake-quantize-epochs asks for; "
+            "give one of them"
+        )
     device = device_of(device_name)
     group = Group(device)
     threads = Threads(n_threads)

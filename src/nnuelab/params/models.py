@@ -290,6 +290,14 @@ class Train(Section):
     threads: Count
     """Cores for one net; fewer than the machine has let several nets train side by side."""
 
+    @model_validator(mode="after")
+    def _ends_with_what_it_learnt_last(self) -> Train:
+        if self.patience and self.fake_quantize_epochs:
+            raise ValueError(
+                "patience may end a run before its fake_quantize_epochs: set one of them to 0"
+            )
+        return self
+
 
 class Quantize(Section):
     """How float nets become integers."""

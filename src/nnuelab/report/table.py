@@ -207,6 +207,12 @@ def build(
     for player, path in named:
         net = read_trained(path)
         trained.setdefault(set_of(player) or net.feature_set, []).append(net)
+    for name, group in trained.items():
+        if len({(net.l1, net.l2, repr(net.objective)) for net in group}) > 1:
+            raise UserError(
+                f"the nets of {name} differ by more than their seeds; give them by the names that "
+                f"they play under: '{name}#1=NET' ..."
+            )
     ratings = feature_sets(pgn, anchor)
     timed = {} if time_pgn is None else feature_sets(time_pgn, anchor)
     for played, found in ((pgn, ratings), (time_pgn, timed)):
