@@ -12,6 +12,7 @@ import torch
 
 from nnuelab import features
 from nnuelab.data.records import RECORD
+from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint, Running
@@ -156,3 +157,12 @@ def test_what_training_says_is_the_loss_of_the_integer_net(
     told = done.history[-1]["validation_loss"]
     assert integer_loss(path, datasets[1]) == pytest.approx(told, rel=5e-3)
     assert not settings.extendable
+
+
+def test_a_run_that_may_end_early_has_no_last_epochs(
+    datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, fake_quantize_epochs=1, patience=1)
+    with pytest.raises(UserError, match="give one of them"):
+        train(settings, *datasets, tmp_path / "checkpoint.pt", tmp_path / "history.csv", 1)
+    assert not list(tmp_path.iterdir())

@@ -92,6 +92,7 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("label", {"movetime": 5}, "one limit, not depth and movetime"),
         ("label", {"depth": None, "movetime": 5000, "patience": 5}, "longer than patience"),
         ("label", {"options": {"Hash": "1\nquit"}}, "label.options.Hash"),
+        ("train", {"patience": 2, "fake_quantize_epochs": 1}, "set one of them to 0"),
         ("label", {"validation_share": 1.5}, "label.validation_share"),
         ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game to train with"),
     ],

@@ -99,6 +99,15 @@ def test_table_has_the_columns_of_the_contract(results, nets):
         assert record["parameters"] == {"experiment": "axis", "anchor": "ALL"}
 
 
+def test_nets_of_one_row_differ_by_their_seeds_alone(results, nets):
+    """Those of another size beside them, as variants have it, are no further seed."""
+    for net, method in zip(nets, ("scores", "pqr"), strict=False):
+        record = net.with_name("history.csv.json")
+        record.write_text(json.dumps({"parameters": {"objective": {"method": method}}}))
+    with pytest.raises(UserError, match="nets of ALL differ by more than their seeds"):
+        table.build("axis", nets, results / "axis.pgn", "ALL")
+
+
 def write_timed(results):
     """Games at fixed time: those at fixed nodes, with comments; H+V searches half as fast."""
 

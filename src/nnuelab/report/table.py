@@ -208,7 +208,9 @@ def build(
         net = read_trained(path)
         trained.setdefault(set_of(player) or net.feature_set, []).append(net)
     for name, group in trained.items():
-        if len({(net.l1, net.l2, repr(net.objective)) for net in group}) > 1:
+        sizes = {(net.l1, net.l2) for net in group}
+        objectives = {repr(net.objective) for net in group if net.objective is not None}
+        if len(sizes) > 1 or len(objectives) > 1:
             raise UserError(
                 f"the nets of {name} differ by more than their seeds; give them by the names that "
                 f"they play under: '{name}#1=NET' ..."
