@@ -1,5 +1,10 @@
 """The one kind of error that a user sees as a single line instead of a traceback."""
 
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
 
 class UserError(Exception):
     """Bad input or a missing piece: the message says what is wrong, where, and what to do.
@@ -11,3 +16,9 @@ class UserError(Exception):
 def one_line(error: object) -> str:
     """What an error of others says, in one line."""
     return " ".join(str(error).split())
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known one that is most like it, if one is."""
+    near = difflib.get_close_matches(name, list(names), 1)
+    return f"; did you mean {near[0]}?" if near else ""

@@ -141,3 +141,24 @@ Blocks = Annotated[
     ),
 ]
 """The option of every command that reads an expression or a net; the files are read by then."""
+
+
+def named_files(words: list[str]) -> dict[str, Path]:
+    """Files by their names: NAME=FILE, or a path, which is its own name.
+
+    A file that exists is meant as a path, whatever stands in its name.
+    """
+    found: dict[str, Path] = {}
+    for word in words:
+        name, mark, path = word.partition("=")
+        if not mark or Path(word).is_file():
+            name = path = word
+        if not (name and path):
+            raise UserError(f"{word!r} is no file; give a path, or NAME=PATH")
+        if name in found:
+            raise UserError(
+                f"{name} stands there twice: two nets have one name; "
+                "give the second a name of its own: NAME=PATH"
+            )
+        found[name] = Path(path)
+    return found

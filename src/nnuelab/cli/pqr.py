@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.app import Blocks, app, named_files
 from nnuelab.cli.nnue import need_torch
-from nnuelab.errors import UserError
 
 
 @app.command()
@@ -50,7 +49,7 @@ def pqr(
     from nnuelab.report import inspect, inspect_plots, render
     from nnuelab.report import pqr as figures
 
-    files = _named(nets)
+    files = named_files(nets)
     outputs = [path for path in (output, csv, plot) if path is not None]
     artifacts.check_apart([*files.values(), positions, *(blocks or [])], outputs)
     if plot is not None:
@@ -77,16 +76,3 @@ def pqr(
         print(encoder.dumps({"triplets": len(asked), "nets": told["nets"]}, indent=2))
     else:
         render.show(inspect.of_triplets(output or positions, told), Console())
-
-
-def _named(nets: list[str]) -> dict[str, Path]:
-    """The files by their names: NAME=NET, or the path itself."""
-    found: dict[str, Path] = {}
-    for text in nets:
-        name, is_named, path = text.partition("=")
-        if is_named and not (name and path):
-            raise UserError(f"{text!r} is no net; give a path, or NAME=PATH")
-        if name in found:
-            raise UserError(f"{name} stands there twice; give the second a name: NAME=PATH")
-        found[name] = Path(path if is_named else name)
-    return found

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, Commands, app
-from nnuelab.errors import UserError
+from nnuelab.cli.app import Blocks, Commands, app, named_files
 
 params = typer.Typer(
     cls=Commands, help="Check params.yaml, or print its schema.", no_args_is_help=True
@@ -48,12 +47,8 @@ def table(
     from nnuelab import artifacts
     from nnuelab.report import table as tables
 
-    words = [(word, *word.partition("=")) for word in nets]
-    have_names = all(mark and not Path(word).is_file() for word, _, mark, _ in words)
-    paths = {name if have_names else word: Path(net if have_names else word)
-             for word, name, _, net in words}  # fmt: skip
-    if len(paths) < len(nets):
-        raise UserError("two nets have one name; each plays under a name of its own")
+    paths = named_files(nets)
+    have_names = all(name != str(path) for name, path in paths.items())
     names = ("history.csv", "verify.json", "puzzles.json")
     beside = [net.with_name(name) for net in paths.values() for name in names]
     played = [path for path in (pgn, time_pgn) if path is not None]

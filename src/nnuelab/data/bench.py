@@ -22,12 +22,12 @@ from typing import Any
 import chess.pgn
 import zstandard
 
+from nnuelab.bench_rows import row
 from nnuelab.data import download, pgn
 from nnuelab.data.dataset_bench import dataset_rows
 from nnuelab.data.sampling import Sampling, Worker, sample
 from nnuelab.data.streams import blocks
 from nnuelab.errors import UserError
-from nnuelab.figures import row
 
 ROUNDS = 5
 PYTHON_GAMES = 20  # that python-chess reads in a round

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab.bench_rows import row
 from nnuelab.chess import moves, notation
 from nnuelab.chess.position import POSITION
 from nnuelab.data import dataset, engines, labels, records, sampler
@@ -27,7 +28,6 @@ from nnuelab.data.cache import Cache
 from nnuelab.data.formats import binpack, rows
 from nnuelab.data.searching import BATCH
 from nnuelab.data.unusable import Unusable
-from nnuelab.figures import row
 
 ROUNDS = 7  # of each side, in turn; the median counts
 LABELLED = 200  # positions of a round

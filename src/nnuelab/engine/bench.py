@@ -14,13 +14,13 @@ from typing import Any
 import chess
 import numpy as np
 
+from nnuelab.bench_rows import row
 from nnuelab.chess import notation
 from nnuelab.chess.perft import perft
 from nnuelab.data.engines import find_engine
 from nnuelab.engine.conversation import Conversation
 from nnuelab.engine.search import Engine, load_net
 from nnuelab.errors import UserError
-from nnuelab.figures import row
 from nnuelab.jit import aligned
 from nnuelab.nnue.netfile import Net
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab import features
+from nnuelab.bench_rows import row
 from nnuelab.chess import notation
 from nnuelab.data import records
 from nnuelab.engine.bench import POSITIONS, widened
@@ -19,7 +20,6 @@ from nnuelab.engine.replay import Cost, Moves, Replay, any_net, in_turn
 from nnuelab.engine.search import Engine, load_net
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, kernels
-from nnuelab.figures import row
 from nnuelab.jit import address, aligned
 from nnuelab.nnue.netfile import Net
 

@@ -9,8 +9,8 @@ import tempfile
 import time
 from typing import Any
 
+from nnuelab.bench_rows import row
 from nnuelab.engine.conversation import Conversation
-from nnuelab.figures import row
 
 ROUNDS = 5
 # Seconds: at most, and the aim

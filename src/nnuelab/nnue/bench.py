@@ -20,8 +20,8 @@ import numpy as np
 import torch
 
 from nnuelab import features
+from nnuelab.bench_rows import row
 from nnuelab.data.dataset_bench import random_games
-from nnuelab.figures import row
 from nnuelab.nnue.first_layer import Threads
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.network import Network

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab.bench_rows import row
 from nnuelab.chess.position import POSITION
-from nnuelab.figures import row
 from nnuelab.jit import SIMD, address, aligned, at, jit
 from nnuelab.nnue import inference, simd
 from nnuelab.nnue.inference import Evaluator

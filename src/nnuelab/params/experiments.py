@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from nnuelab.errors import nearest
 from nnuelab.params.models import (
     Experiment,
     Params,
@@ -141,7 +141,7 @@ def _variants(
         if named and named not in experiment.variants:
             mistakes.append(
                 f"{place}.from: {named} is no variant of this experiment and no file of a "
-                f"checkpoint{_nearest(named, experiment.variants)}"
+                f"checkpoint{nearest(named, experiment.variants)}"
             )
         try:
             train = _overridden(params.train, changed)
@@ -188,8 +188,3 @@ def _overridden(section: Kind, changed: Mapping[str, Any]) -> Kind:
 def _lines(path: str, error: ValidationError) -> list[str]:
     """Settings that are right alone and wrong together."""
     return [f"{path}: {mistake['msg'].removeprefix('Value error, ')}" for mistake in error.errors()]
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {near[0]}?" if near else ""

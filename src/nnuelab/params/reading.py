@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from nnuelab import yaml_text
 from nnuelab.errors import UserError
 from nnuelab.params import experiments
 from nnuelab.params.models import Params, Section, repeated
@@ -45,19 +46,6 @@ def read(path: Path | str = FILE, overlays: Iterable[Path | str] = ()) -> Params
     return validate(merged, " + ".join(str(place) for place in (path, *overlays)))
 
 
-class _Once(yaml.SafeLoader):
-    """YAML whose mappings name nothing twice: the last would win, and the first be lost."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                text = f"{key.value} stands there twice; give each a name of its own"
-                raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
 def check_names(paths: Iterable[Path | str]) -> None:
     """Checks that files of settings name nothing twice, for readers that don't look.
 
@@ -72,13 +60,12 @@ def check_names(paths: Iterable[Path | str]) -> None:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        value = yaml.load(path.read_text(), _Once)
+        value = yaml_text.load(path.read_text())
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}") from error
     except yaml.YAMLError as error:
-        place = getattr(error, "problem_mark", None)
-        where = f", line {place.line + 1}" if place else ""
-        raise UserError(f"{path}{where}: {getattr(error, 'problem', error)}") from error
+        place, problem = yaml_text.told(error)
+        raise UserError(f"{path}{', ' if place else ''}{place}: {problem}") from error
     if not isinstance(value, dict):
         raise UserError(f"{path}: expected sections (data: ..., train: ...), found none")
     return value

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab.bench_rows import row
 from nnuelab.chess import notation
 from nnuelab.data.journal import Journal
 from nnuelab.data.records import RECORD, pack
-from nnuelab.figures import row
 from nnuelab.selfplay import datagen, openings
 from nnuelab.selfplay.quiet import quiet
 from nnuelab.tournament.limits import Limit

@@ -10,17 +10,16 @@ A file is YAML or TOML with one mapping, ``players``, of names to settings::
 
 from __future__ import annotations
 
-import difflib
 import os
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nnuelab.data.engines import find_engine
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, nearest, one_line
 from nnuelab.tournament.limits import KINDS, Limit
 from nnuelab.tournament.players import (
     DEFAULT,
@@ -85,7 +84,7 @@ def read_players(
         if name in chosen:
             raise UserError(f'two players are called "{name}"; give each a name of its own')
         if not mark and name not in known:
-            where = f"in {file}{_nearest(name, known)}" if file else "without --players FILE"
+            where = f"in {file}{nearest(name, known)}" if file else "without --players FILE"
             raise UserError(f"there is no player {name} {where}; or give it as NAME=NET")
         chosen[name] = _meant(name, what) if mark else known[name]
     players = {}
@@ -97,41 +96,22 @@ def read_players(
     return players
 
 
-def _parse(text: str) -> Any:
-    """YAML whose mappings name nothing twice: the library would take the last and drop the first.
-
-    TOML's own reader refuses that.
-    """
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            seen = set()
-            for key, _ in node.value:
-                if key.value in seen:
-                    line = key.start_mark.line + 1
-                    raise yaml.YAMLError(
-                        f"line {line}: {key.value} stands there twice; give each player a name of "
-                        "its own"
-                    )
-                seen.add(key.value)
-            return super().construct_mapping(node, deep)
-
-    return yaml.load(text, Loader)
-
-
 def _load(file: Path) -> dict[str, Any]:
     import yaml
 
+    from nnuelab import yaml_text
+
     try:
         text = file.read_text()
-        read = tomllib.loads(text) if file.suffix == ".toml" else _parse(text)
+        read = tomllib.loads(text) if file.suffix == ".toml" else yaml_text.load(text)
     except OSError as error:
         raise UserError(f"can't read {file}: {error.strerror}") from error
-    except (yaml.YAMLError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        reason = " ".join(str(error).split())
+    except yaml.YAMLError as error:
+        reason = ": ".join(filter(None, yaml_text.told(error)))
+        raise UserError(f"{file} is no YAML: {reason}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         kind = "TOML" if file.suffix == ".toml" else "YAML"
-        raise UserError(f"{file} is no {kind}: {reason}") from error
+        raise UserError(f"{file} is no {kind}: {one_line(error)}") from error
     players = read.get("players") if isinstance(read, dict) else None
     if not isinstance(players, dict) or not players:
         raise UserError(f"{file}: it needs a mapping `players:` of names to settings")
@@ -157,7 +137,7 @@ def _entrant(settings: Any, defaults: Defaults) -> Entrant:
         raise UserError("its settings must be a mapping, such as {net: default}")
     for key in settings:
         if key not in SETTINGS:
-            near = _nearest(str(key), SETTINGS) or f"; known are {', '.join(SETTINGS)}"
+            near = nearest(str(key), SETTINGS) or f"; known are {', '.join(SETTINGS)}"
             raise UserError(f"unknown setting {key}{near}")
     if ("net" in settings) == ("engine" in settings):
         raise UserError("it needs a net or an engine, one of them")
@@ -209,8 +189,3 @@ def _net(
     if net is not None and not net.is_file():
         raise UserError(f"there is no net {net}")
     return NetEntrant(net, limit, int(size), float(known["move overhead"]))
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {near[0]}?" if near else ""
