@@ -19,7 +19,17 @@ from nnuelab.features import registry
 from nnuelab.features.block import Block
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.netfile import Net, read_net, write_net
-from nnuelab.report import diff, explorer, games, inspect_plots, neurons, table, weights, words
+from nnuelab.report import (
+    details,
+    diff,
+    explorer,
+    games,
+    inspect_plots,
+    neurons,
+    table,
+    weights,
+    words,
+)
 from nnuelab.report import inspect as summaries
 from nnuelab.report.geometry import pictures
 from nnuelab.tournament.headers import read_results
@@ -328,6 +338,15 @@ def test_diff_of_nets_tells_the_weights_and_what_they_do(folder, tmp_path):
     (feature,) = found.tables["features whose weights differ most"]
     assert feature["feature"] == net.features.feature_name(700)
     assert found.facts["positions"] == 60
+    damaged = np.load(folder / "data/validation.npy")
+    damaged["occupied"][30] = 0
+    np.save(tmp_path / "damaged.npy", damaged)
+    for look in (
+        lambda file: diff.diff(path, other, file),
+        lambda file: details.neurons(net, file),
+    ):
+        with pytest.raises(UserError, match=r"damaged\.npy: the position after ply .* is damaged"):
+            look(tmp_path / "damaged.npy")
 
 
 def test_diff_of_datasets_finds_the_positions_of_both(folder, records, tmp_path):

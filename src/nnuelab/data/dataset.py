@@ -27,6 +27,12 @@ INDEX = ".shards"
 HASHED = 1 << 16  # records at once
 
 
+def evenly(n: int, most: int) -> np.ndarray:
+    """int64: at most so many places of n, evenly spaced from the first to the last."""
+    count = min(n, most)
+    return np.arange(count) * (n - 1) // max(count - 1, 1)
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Positions of one file, or of the shards that an index names.
@@ -62,7 +68,7 @@ class Dataset:
         They are read one by one: all pages of a mapped file that are touched count as memory of
         this process, and of a large file that would be most of it.
         """
-        wanted = np.linspace(0, len(self) - 1, min(len(self), most)).astype(np.int64)
+        wanted = evenly(len(self), most)
         found, start, stop = np.empty(len(wanted), RECORD), 0, 0
         for shard in self.shards:
             assert isinstance(shard, np.memmap)

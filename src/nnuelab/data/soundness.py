@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nnuelab.data import dataset
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
 from nnuelab.errors import UserError
 from nnuelab.jit import jit, lsb, popcount
@@ -70,6 +71,21 @@ def first_fault(records):
         if abs(np.int64(records[i].score)) > _HIGHEST and records[i].score != NO_SCORE:
             return np.int64(i), np.int64(_SCORE)
     return np.int64(-1), np.int64(0)
+
+
+def spaced(path: Path, most: int) -> np.ndarray:
+    """RECORD: at most so many positions of a dataset, evenly spaced, each of them sound.
+
+    Raises
+    ------
+    UserError
+        When there is none, or one is damaged.
+    """
+    records = dataset.open(path).spaced(most)
+    if not len(records):
+        raise UserError(f"{path} has no positions; give another dataset, or label again")
+    check(records, path)
+    return records
 
 
 def check(records: np.ndarray, path: Path) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads, quantized, sums
-from nnuelab.nnue.netfile import LEVELS, MAX_PIECES, layers, unit
+from nnuelab.nnue.netfile import LEVELS, bucket_of, layers, unit
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
@@ -207,7 +207,7 @@ class Network(nn.Module):
                 hidden = self.activated(self._third(hidden), "l3_shift")
             return CENTIPAWNS * (hidden @ self.w3 + self.b3)
         assert pieces is not None
-        bucket = torch.from_numpy((pieces.astype(np.int64) - 1) * self.buckets // MAX_PIECES)
+        bucket = torch.from_numpy(bucket_of(pieces, self.buckets))
         bucket = bucket.to(sums.device)
 
         def chosen(of_all: torch.Tensor) -> torch.Tensor:

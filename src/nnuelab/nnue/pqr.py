@@ -17,6 +17,7 @@ import torch
 
 from nnuelab import data, intervals
 from nnuelab.data import sampler, soundness, triplets
+from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.nnue import checkpoint as checkpoints
@@ -114,8 +115,7 @@ def held_out(path: Path, count: int) -> Triplets:
             f"{path} has no position with its move and another legal one; sample it from games"
         )
     usable = np.concatenate(kept)
-    places = np.linspace(0, len(usable) - 1, min(count or len(usable), len(usable)))
-    chosen = usable[np.unique(places.astype(np.int64))]
+    chosen = usable[evenly(len(usable), count or len(usable))]
     return Triplets(triplets.make_triplets(chosen, HELD_OUT, 0))
 
 

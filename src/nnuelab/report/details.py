@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import data
+from nnuelab.data import soundness
+from nnuelab.data.dataset import evenly
 from nnuelab.nnue.netfile import Net
 from nnuelab.report.games import cross_table
 from nnuelab.report.neurons import POSITIONS, activity, strongest
@@ -20,19 +21,13 @@ NEURONS, FEATURES = 5, 8
 MOST_PLAYERS = 30  # of a cross table for a terminal
 
 
-def evenly(records: np.ndarray, count: int) -> np.ndarray:
-    """So many records of a dataset, from its first to its last."""
-    places = np.unique(np.linspace(0, len(records) - 1, count).astype(int))
-    return np.array(records[places])
-
-
 def boards(records: np.ndarray) -> Table:
     """Some positions to look at: FEN, and the board as lines of letters."""
     from nnuelab.chess import notation
     from nnuelab.data.records import NO_SCORE, to_fen
 
     found = []
-    for record in evenly(records, BOARDS):
+    for record in records[evenly(len(records), BOARDS)]:
         fen = to_fen(record)
         score = int(record["score"])
         found.append(
@@ -57,7 +52,7 @@ def board(fen: str) -> str:
 
 def neurons(net: Net, positions: Path) -> tuple[dict[str, Any], Table]:
     """Facts about the first layer on positions of a dataset, and its most influential neurons."""
-    found = activity(net, evenly(data.open(positions).records, POSITIONS))
+    found = activity(net, soundness.spaced(positions, POSITIONS))
     facts = {
         "dead_neurons": f"{int(found.dead.sum())} of {net.l1}, on {positions.name}",
         "neurons_always_at_the_limit": int(found.constant.sum()),

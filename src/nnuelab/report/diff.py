@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from nnuelab import data
+from nnuelab.data import soundness
 from nnuelab.data.records import NO_SCORE, from_fen, to_fen
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import inspect as summaries
 from nnuelab.report import neurons, results, table
-from nnuelab.report.details import evenly
 from nnuelab.report.explorer import KNOWN
 from nnuelab.report.inspect import Summary, Table
 from nnuelab.report.words import number
@@ -140,7 +140,7 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
     if positions is None:
         records = np.array([from_fen(fen) for fen in KNOWN.values()])
     else:
-        records = evenly(data.open(positions).records, COMPARED)
+        records = soundness.spaced(positions, COMPARED)
     said = [neurons.evaluations(net, neurons.inputs(net, records), records) for net in (one, other)]
     change = said[1] - said[0]
     found.facts |= {

@@ -19,6 +19,7 @@ import numpy as np
 from nnuelab import artifacts, data, features
 from nnuelab.chess.position import POSITION
 from nnuelab.data import feature_counts
+from nnuelab.data.dataset import evenly
 from nnuelab.data.records import unpack
 from nnuelab.data.sampling import Sampling, sample
 from nnuelab.engine import replay
@@ -109,8 +110,9 @@ def load(path: Path, limit: int) -> Positions:
         records = data.open(path).records
         if not len(records):
             raise UserError(f"{path} has no positions; give games or another dataset")
-        places = np.unique(np.linspace(0, len(records) - 1, min(limit, len(records))).astype(int))
-        return Positions(np.array(records[places]), records, _whole_games(records))
+        return Positions(
+            np.array(records[evenly(len(records), limit)]), records, _whole_games(records)
+        )
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "positions.npy"
         options = Sampling(min_ply=0, skip_check=False, skip_captures=False, skip_promotions=False)
@@ -140,7 +142,7 @@ def rows(feature_set: features.FeatureSet, positions: Positions, l1: int) -> lis
 
 
 def _timed(records: np.ndarray) -> list[np.void]:
-    places = np.unique(np.linspace(0, len(records) - 1, TIMED_POSITIONS).astype(int))
+    places = evenly(len(records), TIMED_POSITIONS)
     found = np.zeros(len(places), POSITION)
     for place, position in zip(places, found, strict=True):
         unpack(records[place], position)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab import features
-from nnuelab.nnue.netfile import MAX_PIECES, Net, unit
+from nnuelab.nnue.netfile import Net, bucket_of, unit
 
 POSITIONS = 1000  # evenly spaced in the dataset
 _CHUNK = 256  # positions at once; a sum of rows takes 2 * chunk * active * M * 4 bytes
@@ -73,8 +73,7 @@ def evaluations(net: Net, x: np.ndarray, records: np.ndarray) -> np.ndarray:
 
 def _buckets(net: Net, records: np.ndarray) -> np.ndarray:
     """int64[P]: which of the nets behind the first layer a position has."""
-    pieces = np.bitwise_count(records["occupied"]).astype(np.int64)
-    return (pieces - 1) * net.buckets // MAX_PIECES
+    return bucket_of(np.bitwise_count(records["occupied"]), net.buckets)
 
 
 def _output(net: Net, sums: np.ndarray, buckets: np.ndarray) -> np.ndarray:

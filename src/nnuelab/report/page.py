@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import __version__, data
+from nnuelab import __version__
 from nnuelab.data import soundness
+from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.report import (
     explorer,
@@ -31,7 +32,6 @@ from nnuelab.report import (
     weights,
     words,
 )
-from nnuelab.report.details import evenly
 from nnuelab.report.grids import Grid
 from nnuelab.report.heat_maps import heat_maps
 from nnuelab.report.neurons import POSITIONS, Activity, activity
@@ -293,11 +293,7 @@ class _Builder:
             return section
         path = self.found.folder / "data" / "validation.npy"
         try:
-            records = data.open(path).records
-            if not len(records):
-                raise UserError(f"{path} has no positions; label again")
-            sample = evenly(records, POSITIONS)
-            soundness.check(sample, path)
+            sample = soundness.spaced(path, POSITIONS)
         except UserError as error:
             section.problems.append(str(error))
             return section
@@ -315,7 +311,7 @@ class _Builder:
         from nnuelab.data.records import to_fen
 
         found = dict(explorer.KNOWN)
-        for place in np.linspace(0, len(sample) - 1, EXPLORED).astype(int):
+        for place in evenly(len(sample), EXPLORED):
             record = sample[place]
             found[f"game {record['game']} of the validation set, ply {record['ply']}"] = to_fen(
                 record

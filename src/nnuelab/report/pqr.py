@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
+from nnuelab.data.dataset import evenly
 from nnuelab.report.plots import Figure
 
 if TYPE_CHECKING:  # it brings torch, which no figure needs
@@ -33,8 +34,7 @@ def content(found: Sequence[Judgement], said: Mapping[str, np.ndarray]) -> dict[
     """
     drawn = {}
     for name, values in said.items():
-        places = np.linspace(0, len(values) - 1, min(DRAWN, len(values))).astype(np.int64)
-        drawn[name] = np.rint(values[np.unique(places)]).astype(np.int64).tolist()
+        drawn[name] = np.rint(values[evenly(len(values), DRAWN)]).astype(np.int64).tolist()
     return {"nets": [asdict(each) for each in found], "pqr_centipawns": drawn}
 
 
