@@ -96,6 +96,12 @@ def data_for(train):
     return "results/data" if train.method == "scores" else "results/data/moves"
 
 
+def centring(quantize, folder):
+    """The positions whose mean error is taken out of a net, nothing where it stays."""
+    fine = quantize.scheme == "fine" and quantize.count
+    return f"{folder}/train.npy" if fine else []
+
+
 def start_of(entry, seed):
     """The checkpoint that training begins with, nothing where it begins anew."""
     return entry.start.replace("{seed}", seed) if entry.start else []

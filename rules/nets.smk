@@ -42,6 +42,9 @@ rule train:
 rule quantize:
     input:
         checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
+        positions=lambda w: centring(
+            NETS[w.name].quantize, data_for(NETS[w.name].train)
+        ),
     output:
         net="results/nets/{name}/{seed}/net.nnue",
     log:
@@ -51,10 +54,14 @@ rule quantize:
     params:
         code=lambda w: code("nnue.quantize", sets=[NETS[w.name].feature_set]),
         options=lambda w: options(NETS[w.name].quantize),
+        positions=lambda w, input: (
+            f"--positions {input.positions}" if input.positions else ""
+        ),
     message:
         "Integer net of {wildcards.name}, seed {wildcards.seed}"
     shell:
-        "nnuelab quantize {input.checkpoint} --output {output.net} {params.options} 2> {log}"
+        "nnuelab quantize {input.checkpoint} --output {output.net} {params.options}"
+        " {params.positions} 2> {log}"
 
 
 rule verify:

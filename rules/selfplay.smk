@@ -102,6 +102,7 @@ use rule train as generation_train with:
 use rule quantize as generation_quantize with:
     input:
         checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
+        positions=centring(settings.quantize, "results/selfplay/{generation}"),
     output:
         net="results/selfplay/{generation}/{seed}/net.nnue",
     log:
@@ -109,6 +110,9 @@ use rule quantize as generation_quantize with:
     params:
         code=code("nnue.quantize", sets=[settings.selfplay.feature_set]),
         options=options(settings.quantize),
+        positions=lambda w, input: (
+            f"--positions {input.positions}" if input.positions else ""
+        ),
     message:
         "Integer net of generation {wildcards.generation}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.loader import extract
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
 from nnuelab.nnue.network import Network
-from nnuelab.nnue.quantize import quantize
+from nnuelab.nnue.quantize import centred, quantize
 from nnuelab.nnue.scales import accumulator_range
 from tests.naive import nnue as naive
 from tests.nnue_nets import random_games
@@ -76,6 +77,43 @@ def test_fine_is_close_to_float_and_centred(
     assert fine["rms_cp"] < 0.65 * study["rms_cp"]
     assert fine["saturated"] == study["saturated"] == 0
     assert study["share_within_50"] > 0.97
+
+
+def test_the_mean_error_on_other_positions_is_taken_out(dataset: Path, tmp_path: Path) -> None:
+    checkpoint = a_checkpoint()
+    net = quantize(checkpoint)
+    off = replace(net, b3=net.b3 + (40 << net.out_shift))
+    records = np.load(dataset)
+    even, odd = records[::2], records[1::2]
+    found = centred(off, checkpoint, even)
+
+    def error(net: Net, chosen: np.ndarray) -> np.ndarray:
+        floats = verify.float_outputs(checkpoint.features, checkpoint.network(), chosen)
+        return verify.integer_outputs(net, chosen) - floats
+
+    assert error(off, even).mean() > 30
+    assert abs(error(found, even).mean()) < 0.1
+    assert abs(error(found, odd).mean()) < 4 * error(net, odd).std() / len(odd) ** 0.5
+    assert found.provenance["centred"]["positions"] == len(even)
+    few = centred(off, checkpoint, even[:10])
+    assert np.array_equal(few.b3, off.b3)
+
+
+def test_the_command_centres_by_a_dataset(dataset: Path, tmp_path: Path) -> None:
+    checkpoint, net = tmp_path / "c.pt", tmp_path / "net.nnue"
+    trained = a_checkpoint()
+    trained.write(checkpoint)
+    command = ["quantize", str(checkpoint), "--output", str(net), "--positions", str(dataset)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    expected = centred(quantize(trained), trained, np.load(dataset))
+    assert read_net(net).b3.tolist() == expected.b3.tolist()
+    provenance = json.loads(Path(f"{net}.json").read_text())
+    assert set(provenance["inputs"]) == {"checkpoint", "positions"}
+    assert CliRunner().invoke(app, [*command, "--count", "0"]).exit_code == 0
+    assert read_net(net).b3.tolist() == quantize(trained).b3.tolist()
+    refused = CliRunner().invoke(app, [*command, "--scheme", "study"])
+    assert refused.exit_code == 1
+    assert "leave out --positions" in refused.output
 
 
 def test_neurons_that_are_often_zero_stand_together(dataset: Path) -> None:

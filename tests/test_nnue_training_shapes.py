@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from nnuelab import features
+from nnuelab.data import soundness
 from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
@@ -19,7 +20,7 @@ from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads, sums
 from nnuelab.nnue.loader import Labelled
 from nnuelab.nnue.netfile import write_net
 from nnuelab.nnue.network import CENTIPAWNS, L2_BOUND, Network
-from nnuelab.nnue.quantize import quantize
+from nnuelab.nnue.quantize import centred, quantize
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.naive import nnue as naive
@@ -196,8 +197,15 @@ def test_a_trained_net_becomes_integers_within_bounds(
     assert done.history[-1]["train_loss"] < 0.7 * done.history[0]["train_loss"]
     net = quantize(done)
     assert net.layers == network.layers
-    write_net(tmp_path / "net.nnue", net)
-    figures = verify.verify(tmp_path / "net.nnue", path, datasets[1], 2000)
+    figures = {}
+    for name, one in (
+        ("net", net),
+        ("centred", centred(net, done, soundness.spaced(datasets[1], 2000))),
+    ):
+        write_net(tmp_path / f"{name}.nnue", one)
+        figures[name] = verify.verify(tmp_path / f"{name}.nnue", path, datasets[1], 2000)
+    assert abs(figures["centred"]["mean_cp"]) <= max(abs(figures["net"]["mean_cp"]), 0.1)
+    figures = figures["net"]
     assert figures["saturated"] == 0
     assert abs(figures["mean_cp"]) < 3
     assert figures["rms_cp"] < 10

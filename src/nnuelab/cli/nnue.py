@@ -214,26 +214,44 @@ def quantize(
     scheme: Annotated[
         Scheme | None, typer.Option(help="Integers; by default study for nn, else fine.")
     ] = None,
+    positions: Annotated[
+        Path | None,
+        typer.Option(help="Dataset, .npy: the mean error on it is taken out of the net."),
+    ] = None,
+    count: Annotated[
+        int, typer.Option(min=0, help="Of its positions, evenly spaced; 0: none.")
+    ] = 50_000,
     blocks: Blocks = None,
 ) -> None:
     """Turn a trained net into integers.
 
-    Example: nnuelab quantize checkpoint.pt --output net.nnue
+    Example: nnuelab quantize checkpoint.pt --output net.nnue --positions train.npy
     """
-    artifacts.check_apart([checkpoint, *(blocks or [])], [output])
+    inputs = {"checkpoint": checkpoint, **({"positions": positions} if positions else {})}
+    artifacts.check_apart([*inputs.values(), *(blocks or [])], [output])
+    chosen = scheme or (Scheme.study if format is Format.nn else Scheme.fine)
+    if positions and chosen is Scheme.study:
+        raise UserError(
+            "the study's scheme leaves the error where it is: leave out --positions, "
+            "or quantize with --scheme fine"
+        )
     need_torch()
+    from nnuelab.data import soundness
     from nnuelab.nnue import checkpoint as checkpoints
     from nnuelab.nnue import netfile
+    from nnuelab.nnue.quantize import centred
     from nnuelab.nnue.quantize import quantize as to_integers
 
-    chosen = scheme or (Scheme.study if format is Format.nn else Scheme.fine)
-    net = to_integers(checkpoints.read(checkpoint), chosen.value)
+    trained = checkpoints.read(checkpoint)
+    net = to_integers(trained, chosen.value)
+    if positions and count:
+        net = centred(net, trained, soundness.spaced(positions, count))
     write = netfile.write_nn if format is Format.nn else netfile.write_net
     write(output, net)
     artifacts.provenance(
         output,
-        inputs={"checkpoint": checkpoint},
-        parameters={"scheme": chosen.value, "format": format.value},
+        inputs=inputs,
+        parameters={"scheme": chosen.value, "format": format.value, "count": count},
         module="nnue.quantize",
     )
     typer.echo(

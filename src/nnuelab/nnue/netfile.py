@@ -91,8 +91,8 @@ class Net:
     nearest has half a unit of each shift folded into its biases.
 
     Behind the first layer there may be several nets, of which the number of pieces on the board
-    (both kings and pawns included) chooses one: bucket ``(pieces - 1) * buckets // 32``. Their
-    neurons stand one after another, those of bucket 0 first.
+    (both kings and pawns included) chooses one, see `bucket_of`. Their neurons stand one after
+    another, those of bucket 0 first.
 
     Attributes
     ----------
@@ -242,6 +242,11 @@ class Net:
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name, in the order of the file."""
         return {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
+
+
+def bucket_of(pieces: np.ndarray, buckets: int) -> np.ndarray:
+    """int64: which of the nets behind the first layer positions with so many pieces go through."""
+    return (pieces.astype(np.int64) - 1) * buckets // MAX_PIECES
 
 
 def layers(n: int, l1: int, l2: int, l3: int, activation: str, buckets: int) -> str:

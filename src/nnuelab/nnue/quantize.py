@@ -26,17 +26,22 @@ its biases know already what rounding adds.
 The neurons of the first layer are sorted by their mean activations, so that those that are often
 zero stand together: the second layer skips four zeros at a time.
 
+What is left of a mean error, from clipping what was rounded, `centred` takes out of b3 by the data:
+the correction of biases that post-training quantization knows (Nagel et al. 2019).
+
 Rounding is to nearest even. Sources: the study's `.nn` format; bullet and nnue-pytorch for larger
 first-layer scales.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.netfile import LEVELS, STUDY_SHIFTS, Net, unit
+from nnuelab.nnue.netfile import LEVELS, STUDY_SHIFTS, Net, bucket_of, unit
 from nnuelab.nnue.network import CENTIPAWNS
 from nnuelab.nnue.scales import (
     OUT_SHIFTS,
@@ -45,6 +50,9 @@ from nnuelab.nnue.scales import (
     largest,
     safe_l1_shift,
 )
+from nnuelab.nnue.verify import float_outputs, integer_outputs
+
+FEW = 100  # positions: a mean of fewer is noise
 
 
 def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
@@ -144,6 +152,28 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         files=checkpoint.files,
         blocks=checkpoint.blocks,
     )
+
+
+def centred(net: Net, checkpoint: Checkpoint, chosen: np.ndarray) -> Net:
+    """The net without the mean of its integer error over some positions, in each bucket.
+
+    Parameters
+    ----------
+    net : Net
+        What `quantize` made of the checkpoint.
+    checkpoint : Checkpoint
+    chosen : ndarray of RECORD
+        Others than the net is verified by. Buckets with less than `FEW` stay as they are.
+    """
+    error = integer_outputs(net, chosen) - float_outputs(
+        checkpoint.features, checkpoint.network(), chosen
+    )
+    bucket = bucket_of(np.bitwise_count(chosen["occupied"]), net.buckets)
+    n = np.bincount(bucket, minlength=net.buckets)
+    mean = np.where(n < FEW, 0, np.bincount(bucket, error, net.buckets) / np.maximum(n, 1))
+    b3 = _fit("output bias", net.b3 - np.rint(mean * 2.0**net.out_shift), np.int32)
+    told = {"positions": len(chosen), "mean_cp": mean.round(3).tolist()}
+    return replace(net, b3=b3, provenance={**net.provenance, "centred": told})
 
 
 def _fit(layer: str, values: np.ndarray, dtype: type) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from nnuelab import artifacts, data
+from nnuelab import artifacts
 from nnuelab.chess.position import POSITION
 from nnuelab.data import records, soundness
 from nnuelab.errors import UserError
@@ -61,12 +61,7 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
             f"{net_path} is {theirs}, {checkpoint_path} is {ours}: "
             "give the checkpoint that the net was made from"
         )
-    every = data.open(dataset).records
-    if not len(every):
-        raise UserError(f"{dataset} has no positions; give a dataset of nnuelab label")
-    places = np.unique(np.linspace(0, len(every) - 1, min(count, len(every))).astype(np.int64))
-    chosen = np.ascontiguousarray(every[places])
-    soundness.check(chosen, dataset)
+    chosen = soundness.spaced(dataset, count)
     floats = float_outputs(checkpoint.features, checkpoint.network(), chosen)
     integers = integer_outputs(net, chosen)
     difference = integers - floats

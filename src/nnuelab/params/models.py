@@ -304,6 +304,8 @@ class Quantize(Section):
 
     scheme: Literal["fine", "study"]
     """fine: as much resolution as the integers hold, rounding centred; study: that of .nn files."""
+    count: Annotated[int, Field(ge=0)]
+    """fine: positions of the training set whose mean error is taken out; 0: it stays."""
 
 
 class Verify(Section):
