@@ -1,6 +1,7 @@
 """Settings, code hashes and names of files that the rules share; what is imported here is light."""
 
 import os
+import re
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -42,6 +43,12 @@ EXPRESSIONS = {
 }
 
 NETS = {entry.folder: entry for plan in plan_of.values() for entry in plan.entries}
+
+
+# No other names make a target: so a misspelt one is told as such.
+wildcard_constraints:
+    experiment="|".join(map(re.escape, settings.experiments)),
+    name="|".join(map(re.escape, NETS | EXPRESSIONS)),
 
 
 TEST = ["results/data/test.npy"] if settings.label.test_share else []

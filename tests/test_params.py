@@ -156,6 +156,17 @@ def test_experiments_that_make_no_sense(settings, change, told):
             "experiments.pqr.variants.pqr: means other settings than in experiments.mobility; give "
             "it another name",
         ),
+        (
+            "pqr",
+            {"variants": {"longest": {"from": "scores", "epochs": 1, "learning_rate": 1e-5}}},
+            "pqr.variants.longest: means the same settings as longer, and its nets would play",
+        ),
+        (
+            "pqr",
+            {"variants": {"scores": {"scheme": "study", "buckets": 8, "fake_quantize_epochs": 1}}},
+            "quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs buckets: 1, "
+            "fake_quantize_epochs: 0",
+        ),
         ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: variants and grid are two ways"),
         ("baseline", {"grid": {"l9": [3]}}, "experiments.baseline.grid.l9: unknown; known are l1,"),
         ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 stands there twice"),

@@ -22,6 +22,8 @@ from nnuelab.params.models import (
 
 Kind = TypeVar("Kind", bound=Section)
 
+STUDY_LAYERS = {"l3": 0, "activation": "clipped", "buckets": 1, "fake_quantize_epochs": 0}
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -94,6 +96,7 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
             told += _lines(f"{path}.tournament", error)
         found[name] = Plan(entries, experiment.seeds, experiment.anchor, tournament)
         told += _nonsense(path, experiment, found[name])
+    told += _beyond_the_study(found.values())
     return found
 
 
@@ -145,11 +148,35 @@ def _variants(
             )
         try:
             train = _overridden(params.train, changed)
-            found[name] = _Variant(train, _overridden(params.quantize, changed), named)
+            meant = _Variant(train, _overridden(params.quantize, changed), named)
         except ValidationError as error:
             mistakes += _lines(place, error)
+            continue
+        if same := [other for other, known in found.items() if known == meant]:
+            mistakes.append(
+                f"{place}: means the same settings as {same[0]}, and its nets would play against "
+                "themselves; leave one out"
+            )
+        found[name] = meant
     mistakes += _circles(path, found)
     return found
+
+
+def _beyond_the_study(plans: Iterable[Plan]) -> Iterable[str]:
+    """Nets that the study's scheme has no integers for."""
+    wrong = {
+        setting
+        for plan in plans
+        for entry in plan.entries
+        if entry.quantize.scheme == "study"
+        for setting, plain in STUDY_LAYERS.items()
+        if getattr(entry.train, setting) != plain
+    }
+    if wrong:
+        asked = ", ".join(
+            f"{name}: {plain}" for name, plain in STUDY_LAYERS.items() if name in wrong
+        )
+        yield f"quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs {asked}"
 
 
 def _circles(path: str, variants: Mapping[str, _Variant]) -> Iterable[str]:
