@@ -16,11 +16,12 @@ from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint, Running
-from nnuelab.nnue.first_layer import Threads, quantized
+from nnuelab.nnue.first_layer import quantized
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import quantize
 from nnuelab.nnue.scales import shifts_of
+from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.nnue_data import games, write_datasets

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from nnuelab.nnue.first_layer import FirstLayers, Threads
+from nnuelab.nnue.first_layer import FirstLayers
 from nnuelab.nnue.optimizers import BETAS, EPS, RowAdam
 from nnuelab.nnue.simd import COLUMNS
+from nnuelab.nnue.threads import Threads
 
 N, M = 1300, 100
 

@@ -7,10 +7,11 @@ import torch
 
 from nnuelab.features import parse
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.first_layer import FirstLayers, Threads
+from nnuelab.nnue.first_layer import FirstLayers
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import quantize
 from nnuelab.nnue.simd import COLUMNS
+from nnuelab.nnue.threads import Threads
 
 SET = "H+KB(4)"
 

@@ -16,10 +16,11 @@ from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import memory
-from nnuelab.nnue.first_layer import SMALL, Batch, FirstLayers, Threads, sums
+from nnuelab.nnue.first_layer import SMALL, Batch, FirstLayers, sums
 from nnuelab.nnue.loader import Labelled
 from nnuelab.nnue.losses import Scores
 from nnuelab.nnue.network import L2_BOUND, Network
+from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.naive import nnue as naive

@@ -22,9 +22,9 @@ import torch
 from nnuelab import features
 from nnuelab.bench_rows import row
 from nnuelab.data.dataset_bench import random_games
-from nnuelab.nnue.first_layer import Threads
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.network import Network
+from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer
 
 ROUNDS = 3  # measurements of each side; the median counts

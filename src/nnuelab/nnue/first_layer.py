@@ -13,11 +13,9 @@ results are the same bit for bit.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,39 +24,12 @@ from nnuelab.jit import at, inline, jit
 from nnuelab.nnue import simd, training_simd
 from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT
 from nnuelab.nnue.simd import COLUMNS
+from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.training_simd import TOGETHER
 
 BLOCK = 256  # positions whose gradients are scattered together: 128 KB of a panel
 CHUNK = 512  # positions of one task of the forward pass
 SMALL = 4096  # rows of a table that is taken as a whole, whatever a batch needs of it
-
-T = TypeVar("T")
-R = TypeVar("R")
-
-
-class Threads:
-    """A pool of threads for kernels that release the GIL; results come in the order of the tasks.
-
-    Parameters
-    ----------
-    n : int
-        Threads; 0 for as many as the process may use. 1 works in the calling thread.
-    """
-
-    def __init__(self, n: int = 0) -> None:
-        self.n = n or len(os.sched_getaffinity(0))
-        self._pool = ThreadPoolExecutor(self.n, initializer=_one_torch_thread)
-
-    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """``map`` on the pool, or here when one thread is all there is."""
-        return map(function, tasks) if self.n == 1 else self._pool.map(function, tasks)
-
-    def close(self) -> None:
-        self._pool.shutdown()
-
-
-def _one_torch_thread() -> None:
-    torch.set_num_threads(1)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ NET = np.dtype(
         ("l2_shift", "i8"),
         ("l3_shift", "i8"),
         ("out_shift", "i8"),
-        ("forward", "u8"),  # function: forward_of
+        ("forward", "u8"),  # function: compiled_forward
         ("w1", "u8"),  # address of int16[N, width]
         ("b1", "u8"),  # int16[width]
         ("w2", "u8"),  # int8[buckets, 2 * width / 4 + 1, l2_padded, 4]: by blocks of four inputs
@@ -85,7 +85,7 @@ class Evaluator:
         feature_set = net.features
         self._tables, max_active = feature_set.tables(), feature_set.max_active
         k, m, o, p = net.buckets, net.l1, net.l2, net.l3
-        width = -(-m // simd.LANES) * simd.LANES
+        width = _padded(m, simd.LANES)
         outputs, last = _padded(o, simd.OUTPUTS), _padded(p or o, simd.OUTPUTS)
         hidden = _padded(o, simd.BLOCK * simd.UNROLLED) if p else 0
         blocks = 2 * width // simd.BLOCK

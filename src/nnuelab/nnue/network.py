@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
 
-from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads, quantized, sums
+from nnuelab.features import FeatureSet
+from nnuelab.nnue.first_layer import Batch, FirstLayers, quantized, sums
 from nnuelab.nnue.netfile import LEVELS, bucket_of, layers, unit
+from nnuelab.nnue.threads import Threads
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
@@ -51,6 +55,14 @@ class Network(nn.Module):
         Those of an integer net whose rounding this one has ("fake quantization"), by the names of
         ``scales.shifts_of``; empty: it doesn't round. Gradients pass as if nothing were rounded.
     """
+
+    @classmethod
+    def untrained(
+        cls, features: FeatureSet, l1: int, l2: int, generator: torch.Generator, **shape: Any
+    ) -> Network:
+        """What training begins with; ``shape`` are l3, activation and buckets."""
+        active = min(features.max_active, features.size)
+        return cls(features.size, l1, l2, generator, active, features.virtual(), **shape)
 
     def __init__(
         self,

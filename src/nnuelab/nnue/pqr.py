@@ -198,13 +198,11 @@ def _is_checkpoint(path: Path) -> bool:
 def _untrained(features: FeatureSet, net: Network | netfile.Net) -> Network:
     """What training of a net of this shape begins with."""
     l1, l2 = net.sizes[1:] if isinstance(net, Network) else (net.l1, net.l2)
-    return Network(
-        features.size,
+    return Network.untrained(
+        features,
         l1,
         l2,
         torch.Generator().manual_seed(UNTRAINED_SEED),
-        min(features.max_active, features.size),
-        features.virtual(),
         l3=net.l3,
         activation=net.activation,
         buckets=net.buckets,

@@ -15,13 +15,14 @@ from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.nnue import schedules
 from nnuelab.nnue.checkpoint import Checkpoint, Running
-from nnuelab.nnue.first_layer import Batch, FirstLayers, Threads
+from nnuelab.nnue.first_layer import Batch, FirstLayers
 from nnuelab.nnue.group import Group
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.losses import Objective, Scores
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.optimizers import BETAS, EPS, RowAdam
 from nnuelab.nnue.scales import shifts_of
+from nnuelab.nnue.threads import Threads
 
 CALIBRATION = 65536  # positions over which activations are averaged
 
@@ -134,13 +135,11 @@ class Trainer:
         self.device = device or torch.device("cpu")
         self.group = group or Group(self.device)
         self.generator = torch.Generator().manual_seed(settings.seed)
-        self.network = Network(
-            feature_set.size,
+        self.network = Network.untrained(
+            feature_set,
             settings.l1,
             settings.l2,
             self.generator,
-            min(feature_set.max_active, feature_set.size),
-            feature_set.virtual(),
             l3=settings.l3,
             activation=settings.activation,
             buckets=settings.buckets,

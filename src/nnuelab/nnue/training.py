@@ -29,9 +29,9 @@ from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import memory
 from nnuelab.nnue.checkpoint import Checkpoint, Running
-from nnuelab.nnue.first_layer import Threads
 from nnuelab.nnue.group import Group
 from nnuelab.nnue.loader import Loader
+from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer, device_of
 from nnuelab.progress import Progress
 

@@ -17,9 +17,10 @@ from nnuelab.features import FeatureSet
 from nnuelab.jit import jit
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import inference, memory, netfile
-from nnuelab.nnue.first_layer import Batch, Threads
+from nnuelab.nnue.first_layer import Batch
 from nnuelab.nnue.loader import extract
 from nnuelab.nnue.network import Network
+from nnuelab.nnue.threads import Threads
 
 CLOSE = 50  # centipawns; the study asks that most differences be within this
 WORST = 10  # positions listed
