@@ -72,6 +72,19 @@ def test_every_scored_position_comes_once(n, size, block, blocks, cuts, missing)
         assert np.array_equal(in_order["occupied"], scored)
 
 
+def test_a_share_of_the_games_is_whole_games_and_holds_the_smaller_shares() -> None:
+    records = np.zeros(200_000, RECORD)
+    records["game"] = np.repeat(np.arange(20_000), 10)
+    before: set[int] = set()
+    for share in (0.0, 0.1, 0.25, 0.5, 1.0):
+        kept = sampler.of_games(records, share)
+        games = set(records["game"][kept].tolist())
+        assert kept.sum() == 10 * len(games)
+        assert len(games) == pytest.approx(20_000 * share, rel=0.01)
+        assert before <= games
+        before = games
+
+
 def test_other_seeds_and_epochs_are_other_orders() -> None:
     positions = cut(numbered(5000), [])
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from nnuelab import artifacts, features
+from nnuelab.data import sampler
 from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
@@ -230,6 +231,17 @@ def test_too_little_data_is_an_error(datasets: tuple[Path, Path], tmp_path: Path
     np.save(tmp_path / "none.npy", unscored)
     with pytest.raises(UserError, match="no position with a score"):
         run(SETTINGS, (tmp_path / "none.npy", datasets[1]), tmp_path)
+
+
+def test_a_share_of_the_games_is_a_dataset_of_them(
+    datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    records = np.load(datasets[0])
+    few = records[sampler.of_games(records, 0.4)]
+    assert 0.2 * len(records) < len(few) < 0.6 * len(records)
+    np.save(tmp_path / "few.npy", few)
+    of_file = run(SETTINGS, (tmp_path / "few.npy", datasets[1]), tmp_path / "a")
+    assert run(replace(SETTINGS, games_share=0.4), datasets, tmp_path / "b") == of_file
 
 
 def test_the_network_learns(datasets: tuple[Path, Path], tmp_path: Path) -> None:

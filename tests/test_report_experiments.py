@@ -12,7 +12,7 @@ from nnuelab.cli import page as _page  # noqa: F401 (registers them)
 from nnuelab.cli import report as _commands  # noqa: F401
 from nnuelab.cli.app import app
 from nnuelab.report import plots, results, table
-from nnuelab.report.heat_maps import MEASURED, heat_maps
+from nnuelab.report.grid_plots import MEASURED, grid_plots
 from tests import report_results
 
 METHODS = {"scores": (16, 8), "pqr": (16, 8)}
@@ -79,7 +79,7 @@ def test_the_command_takes_the_players_of_the_tournament(methods, tmp_path):
 
 def test_heat_maps_hold_the_numbers_of_the_table(grid):
     found = rows(grid, "baseline")
-    drawn = {figure.name: figure.spec for figure in heat_maps(found)}
+    drawn = {figure.name: figure.spec for figure in grid_plots(found)}
     assert list(drawn) == ["grid-0-elo", "grid-0-val_loss_mean"]  # no games at fixed time
     for name, spec in drawn.items():
         column = name.removeprefix("grid-0-")
@@ -89,12 +89,24 @@ def test_heat_maps_hold_the_numbers_of_the_table(grid):
         assert cells == {(int(r["l1"]), int(r["l2"])): float(r[column]) for r in found}
 
 
-def test_what_is_no_grid_of_two_settings_has_no_heat_map(methods, grid):
-    assert heat_maps(rows(methods, "pqr")) == []
+def test_one_setting_of_a_grid_is_a_line(grid):
+    of_grid = rows(grid, "baseline")
+    one = [
+        {**row, "variant": f"l1-{row['l1']}"} for row in of_grid if row["l2"] == of_grid[0]["l2"]
+    ]
+    assert len(one) > 1
+    drawn = {figure.name: figure.spec for figure in grid_plots(one)}
+    assert list(drawn) == ["grid-0-elo", "grid-0-val_loss_mean"]
+    spec = drawn["grid-0-val_loss_mean"]
+    (values,) = spec["datasets"].values() if "datasets" in spec else [spec["data"]["values"]]
+    points = {value["l1"]: value["value"] for value in values}
+    assert points == {int(r["l1"]): float(r["val_loss_mean"]) for r in one}
+
+
+def test_what_is_no_grid_has_no_plot_of_one(methods, grid):
+    assert grid_plots(rows(methods, "pqr")) == []
     plain = [{**row, "variant": ""} for row in rows(grid, "baseline")]
-    assert heat_maps(plain) == []
-    one = [{**row, "variant": row["variant"].partition(",")[0]} for row in rows(grid, "baseline")]
-    assert heat_maps(one) == []
+    assert grid_plots(plain) == []
 
 
 def test_losses_of_two_kinds_are_two_plots(methods, grid):

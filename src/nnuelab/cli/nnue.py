@@ -102,6 +102,9 @@ def train(
     fake_quantize_epochs: Annotated[
         int, typer.Option(min=0, help="Last epochs that see the integer net's rounding.")
     ] = 0,
+    games_share: Annotated[
+        float, typer.Option(min=0, max=1, help="Learns from so large a share of the games.")
+    ] = 1,
     batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
     optimizer: Annotated[
         Optimizer, typer.Option(help="rowwise-adam: another one, faster for king-piece sets.")
@@ -175,6 +178,7 @@ def train(
         buckets=buckets,
         epochs=epochs,
         fake_quantize_epochs=fake_quantize_epochs,
+        games_share=games_share,
         batch_size=batch_size,
         optimizer=optimizer.value,
         learning_rate=learning_rate,

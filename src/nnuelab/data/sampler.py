@@ -28,6 +28,17 @@ def scored(records: np.ndarray) -> np.ndarray:
     return found
 
 
+def of_games(records: np.ndarray, share: float) -> np.ndarray:
+    """Which positions are of so large a share of the games, bool [n].
+
+    A game is drawn by a hash of its number (Knuth's multiplicative one), so that the games of a
+    smaller share are among those of a larger one.
+    """
+    mixed = records["game"].astype(np.uint32) * np.uint32(2654435769)
+    drawn: np.ndarray = mixed < share * 2.0**32
+    return drawn
+
+
 def shuffled(
     dataset: Dataset,
     size: int,

@@ -61,6 +61,8 @@ class Loader:
         Samples.
     moves_quantile : float
         For triplets: see ``triplets.usable``.
+    games_share : float
+        Of the games, so many: see ``sampler.of_games``.
     part, parts : int
         Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on.
 
@@ -79,6 +81,7 @@ class Loader:
         moves_quantile: float = 0.0,
         part: int = 0,
         parts: int = 1,
+        games_share: float = 1.0,
     ) -> None:
         self._path, self._dataset = path, data.open(path)
         self._tables = feature_set.tables()
@@ -91,6 +94,9 @@ class Loader:
         if objective.positions == 3:
             self._keep = self._triplets(moves_quantile)
             missing = "no position with its move and another legal one; sample it from games"
+        if games_share < 1:
+            samples = self._keep
+            self._keep = lambda records: samples(records) & sampler.of_games(records, games_share)
         self._samples = sampler.count(self._dataset, self._keep)
         if not self._samples:
             raise UserError(f"{path} has {missing}")

@@ -28,7 +28,7 @@ CALIBRATION = 65536  # positions over which activations are averaged
 
 
 # Settings that older checkpoints don't have
-LATER = ("l3", "activation", "buckets", "fake_quantize_epochs")
+LATER = ("l3", "activation", "buckets", "fake_quantize_epochs", "games_share")
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,8 @@ class Settings:
     fake_quantize_epochs : int
         So many of the last epochs see the rounding of the integer net.
     epochs, batch_size : int
+    games_share : float
+        Of the games to learn from, so many.
     optimizer : str
         Of the first layer's rows: adam, or rowwise-adam (see ``optimizers.RowAdam``).
     learning_rate : float
@@ -88,6 +90,7 @@ class Settings:
     activation: str = "clipped"
     buckets: int = 1
     fake_quantize_epochs: int = 0
+    games_share: float = 1.0
 
     def described(self) -> dict[str, Any]:
         """All of it as flat JSON types.

@@ -247,12 +247,13 @@ def _loaders(
         quantile,
         group.rank,
         group.size,
+        settings.games_share,
     )
     if len(loader) < settings.batch_size:
         kind = "positions with a score" if settings.objective.positions == 1 else "triplets"
         raise UserError(
             f"{data[0]} has {len(loader):,} {kind}, less than one batch of "
-            f"{settings.batch_size:,}; give more games or set a smaller --batch-size"
+            f"{settings.batch_size:,}; give more games, or set a smaller --batch-size"
         )
     # What validates is the same for every quantile.
     return loader, Loader(data[1], feature_set, settings.objective, settings.batch_size)

@@ -252,6 +252,8 @@ class Train(Section):
     """Passes over the training data."""
     fake_quantize_epochs: CountOrZero
     """The last so many of them see the rounding of the integer net."""
+    games_share: Annotated[float, Field(gt=0, le=1)]
+    """Of the training games, so many are learned from."""
     batch_size: Count
     """Positions per step."""
     optimizer: Literal["adam", "rowwise-adam"]

@@ -32,8 +32,8 @@ from nnuelab.report import (
     weights,
     words,
 )
+from nnuelab.report.grid_plots import grid_plots
 from nnuelab.report.grids import Grid
-from nnuelab.report.heat_maps import heat_maps
 from nnuelab.report.neurons import POSITIONS, Activity, activity
 from nnuelab.report.plots import Figure
 from nnuelab.report.results import Experiment, NetFiles, Results
@@ -175,7 +175,7 @@ class _Builder:
         section.note = table.PUBLISHED_NOTE if table.has_published(rows) else ""
         sets = [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
-        drawn += [*heat_maps(rows), plots.loss_and_elo(rows)]
+        drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
         trained = _sound(nets, "history", section.problems)
         drawn += plots.losses(_sound(trained, "objective", section.problems), sets)
         drawn.append(plots.errors(_sound(nets, "verification", section.problems), sets))

@@ -1,4 +1,4 @@
-"""What was measured over the two settings of a grid, as heat maps."""
+"""What was measured over the settings of a grid: over one as lines, over two as heat maps."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MEASURED = {
 }
 
 
-def heat_maps(rows: Sequence[Row]) -> list[Figure]:
-    """What was measured over two settings of a grid, for each feature set; none without a grid."""
+def grid_plots(rows: Sequence[Row]) -> list[Figure]:
+    """What was measured over one or two settings of a grid, for each feature set; else none."""
     found = []
     sets = list(dict.fromkeys(row["feature_set"] for row in rows))
     for place, name in enumerate(sets):
         of_set = [row for row in rows if row["feature_set"] == name]
         points = [dict(_settings(row.get("variant", ""))) for row in of_set]
         axes = list(points[0])
-        if len(axes) != 2 or any(list(point) != axes for point in points):
+        if len(axes) not in (1, 2) or any(list(point) != axes for point in points):
             continue
         for column, title in MEASURED.items():
             values = [
@@ -36,7 +36,8 @@ def heat_maps(rows: Sequence[Row]) -> list[Figure]:
             ]
             if len(values) > 1:
                 whose = f" of {name}" if len(sets) > 1 else ""
-                found.append(_heat_map(f"grid-{place}-{column}", f"{title}{whose}", values, axes))
+                draw = _line if len(axes) == 1 else _heat_map
+                found.append(draw(f"grid-{place}-{column}", f"{title}{whose}", values, axes))
     return found
 
 
@@ -53,6 +54,22 @@ def _number_or_text(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+def _line(name: str, title: str, values: list[dict[str, Any]], axes: Sequence[str]) -> Figure:
+    # Settings come in steps of factors, and words in none: equal distances suit both.
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X(f"{axes[0]}:O").title(axes[0]).axis(labelAngle=0).scale(type="point"),
+        y=alt.Y("value:Q").title(title).scale(zero=False),
+        tooltip=[f"{axes[0]}:O", alt.Tooltip("value:Q", title=title)],
+    )
+    return figure(
+        name,
+        f"{title[0].upper()}{title[1:]} over {axes[0]}",
+        "One point for each variant, means over its seeds.",
+        base.mark_line() + base.mark_point(filled=True, size=60, opacity=1),
+        height=240,
+    )
 
 
 def _heat_map(name: str, title: str, values: list[dict[str, Any]], axes: Sequence[str]) -> Figure:
