@@ -56,6 +56,13 @@ def function(body: str, name: str = "MINE", concepts: str = "FILES, COLORS") -> 
     )
 
 
+LINE = """from nnuelab.features import *
+
+@neighbours("LINE", RANKS, along=RANKS)
+def line_pairs(line, role, color, other_role, other_color):
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -74,6 +81,10 @@ def function(body: str, name: str = "MINE", concepts: str = "FILES, COLORS") -> 
         (function("return 0, 0", name="H"), "the name H is taken by the block H of"),
         (function("return 0, 0", name="HV"), "the name HV is taken by the block ALL of"),
         (function("return 0, 0", concepts=""), "name at least one concept"),
+        (function("file_of(square), color"), "block MINE: no feature is ever active; let mine ret"),
+        (function("return (0, 0) if role == PAWN and square < 8 else None"), "no feature is ever"),
+        (f"{LINE}    line\n", "block LINE: no feature is ever active; let line_pairs return"),
+        ("from nnuelab.features import *\n\nNONE = Concept('NONE', ())\n", "mine.py, line 3: "),
         (function("raise ValueError('one\\ntwo')"), "own pawn on a1: one two"),
         ("import sys\n\nsys.exit(3)\n", "mine.py, line 3: it ends the program"),
         ("raise RuntimeError('one\\n  two')\n", "mine.py, line 1: RuntimeError: one two"),
@@ -89,6 +100,19 @@ def test_a_wrong_file_is_named_with_what_is_wrong(text, message, tmp_path):
     assert str(path) in str(error.value)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_king_s_block_that_is_never_active_is_told_when_it_is_used(tmp_path):
+    text = """
+from nnuelab.features import *
+
+@king_piece("NEAR", COLORS)
+def near(king, square, role, color):
+    color
+"""
+    add_files([write(tmp_path, text)])
+    with pytest.raises(UserError, match=r"mine\.py: block NEAR: no feature is ever active"):
+        parse("NEAR").tables()
 
 
 def test_a_file_may_name_and_import_blocks_of_the_package(tmp_path):

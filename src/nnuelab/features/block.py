@@ -240,6 +240,15 @@ def check_definition(file: Path, *names: str) -> None:
             )
 
 
+def check_rows(what: str, rows: np.ndarray, function: Callable[..., Any]) -> None:
+    """Raises UserError when a table of features, -1 for none, has none at all."""
+    if (rows < 0).all():
+        raise UserError(
+            f"{what}: no feature is ever active; let {function.__name__} return values that are "
+            "not None"
+        )
+
+
 def definition_of(function: Callable[..., Any]) -> str:
     """The docstring as one line."""
     return " ".join((function.__doc__ or "").split())

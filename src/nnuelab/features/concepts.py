@@ -50,11 +50,20 @@ class Concept:
         Name of each value, as it reads in "own pawn on ...".
     phrase : str
         How a value reads where "on" is wrong; empty when the piece's own name says it.
+
+    Raises
+    ------
+    ValueError
+        When there is no value.
     """
 
     name: str
     values: tuple[str, ...]
     phrase: str = "on {}"
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise ValueError(f"the concept {self.name} has no values")
 
     @property
     def size(self) -> int:

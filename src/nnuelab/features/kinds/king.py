@@ -24,6 +24,7 @@ from nnuelab.features.block import (
     Kernels,
     Seen,
     check_definition,
+    check_rows,
     definition_of,
 )
 from nnuelab.features.concepts import KING, OWN, SQUARES, Concept
@@ -59,7 +60,9 @@ class KingPiece(Block):
             what = f"{self.file}: block {self.name}, own king on {SQUARES.values[king]}"
             return rows_of(what, self.concepts, predicate)
 
-        return np.stack([with_king(king) for king in range(SQUARES_ON_BOARD)])
+        rows = np.stack([with_king(king) for king in range(SQUARES_ON_BOARD)])
+        check_rows(f"{self.file}: block {self.name}", rows[:, LEGAL_PLACES], self.predicate)
+        return rows
 
     @cached_property
     def class_of(self) -> np.ndarray:

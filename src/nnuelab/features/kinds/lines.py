@@ -21,6 +21,7 @@ from nnuelab.features.block import (
     Kernels,
     Seen,
     check_definition,
+    check_rows,
     definition_of,
     stride_index,
 )
@@ -201,7 +202,7 @@ def neighbours(
     Raises
     ------
     UserError
-        When the name is malformed or a value is out of its concept's range.
+        When the name is malformed, a value is out of its concept's range, or all are None.
     """
 
     def make(predicate: NeighboursPredicate) -> Neighbours:
@@ -223,6 +224,7 @@ def neighbours(
                     f"{file}: block {name}, {_piece({first})} and {_piece({second})} on "
                     f"{along.values[line]}: {one_line(error)}"
                 ) from error
+        check_rows(f"{file}: block {name}", rows, predicate)
         return Neighbours(
             name=name,
             concepts=concepts,

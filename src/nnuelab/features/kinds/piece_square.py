@@ -27,6 +27,7 @@ from nnuelab.features.block import (
     Kernels,
     Seen,
     check_definition,
+    check_rows,
     definition_of,
     stride_index,
 )
@@ -221,19 +222,21 @@ def piece_square(
     Raises
     ------
     UserError
-        When the name is malformed or a value is out of its concept's range.
+        When the name is malformed, a value is out of its concept's range, or all are None.
     """
 
     def make(predicate: PieceSquarePredicate) -> PieceSquare:
         file = Path(inspect.getfile(predicate))
         check_definition(file, name, *aliases)
+        rows = rows_of(f"{file}: block {name}", concepts, predicate)
+        check_rows(f"{file}: block {name}", rows[LEGAL_PLACES], predicate)
         return PieceSquare(
             name=name,
             concepts=concepts,
             definition=definition_of(predicate),
             file=file,
             aliases=aliases,
-            rows=rows_of(f"{file}: block {name}", concepts, predicate),
+            rows=rows,
         )
 
     return make
