@@ -182,6 +182,48 @@ def test_repeated_features_do_not_need_more_room_than_there_are_features(blocks)
         check.extracted(parse("REPEATS*LIAR"), notation.from_fen(FEW), 0)
 
 
+DISHONEST = '''
+from nnuelab.features import *
+
+@computed("TWICE", COLORS, at_most=2)
+def twice(position, out):
+    """One feature, twice."""
+    out[0] = out[1] = 1
+    return 2
+
+@computed("EATS", ROLES, at_most=6)
+def eats(position, out):
+    """Roles that are there, whose bitboards are empty afterwards."""
+    n = 0
+    for role in range(6):
+        if position.roles[role] != 0:
+            out[n] = role
+            n += 1
+        position.roles[role] = 0
+    return n
+'''
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "message"),
+    [
+        ("TWICE", "indices and bounds", r"more than once in the list: 1 \(TWICE: enemy\)"),
+        ("H+EATS", "extraction = definition", r"changes the position itself \(roles\)"),
+        ("PHASE(2,EATS)", "extraction = definition", r"changes the position itself \(roles\)"),
+    ],
+)
+def test_the_check_finds_repeated_features_and_a_changed_position(
+    name, broken, message, blocks
+) -> None:
+    (blocks / "dishonest.py").write_text(DISHONEST)
+    add_files([blocks / "dishonest.py"])
+    games = check.random_games(1, 5)
+    before = [position.tobytes() for position in games[0].positions]
+    with pytest.raises(check.PropertyFailed, match=r"PPPP.* seen by White: .*" + message):
+        check.PROPERTIES[broken](parse(name), games)
+    assert [position.tobytes() for position in games[0].positions] == before
+
+
 @pytest.mark.parametrize("name", ["LIAR", "PHASE(3,LIAR)", "STRAY"])
 def test_the_check_finds_the_position(name, blocks) -> None:
     with pytest.raises(check.PropertyFailed, match=r"[qQ]{4}.* seen by White: "):

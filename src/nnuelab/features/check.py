@@ -258,7 +258,7 @@ def _named(features: FeatureSet) -> Iterator[Block]:
 
 @_property("indices and bounds")
 def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
-    """Indices are within the size, none that is active is dead, and the bound holds.
+    """Indices are within the size and there once, none is dead, and the bound holds.
 
     Also where no game gets to: on boards full of queens, of knights, of whatever one can set up.
     """
@@ -270,6 +270,9 @@ def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
                 place = _place(position, perspective)
                 if wrong := [f for f in found if not 0 <= f < features.size]:
                     raise PropertyFailed(f"{place}: active though out of range: {wrong}")
+                if wrong := [f for f, n in Counter(found).items() if n > 1]:
+                    names = _names(features, wrong)
+                    raise PropertyFailed(f"{place}: more than once in the list: {names}")
                 # What is dead is so in positions of games.
                 if game.moves and (wrong := [f for f in found if not alive[f]]):
                     raise PropertyFailed(f"{place}: active though dead: {wrong}")
@@ -282,12 +285,22 @@ def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
 
 @_property("extraction = definition")
 def extraction_is_definition(features: FeatureSet, games: list[Game]) -> None:
-    """The kernel finds what the definition says, each feature once, for both perspectives."""
+    """The kernel finds what the definition says, each feature once, for both perspectives.
+
+    And it leaves the position, which is the engine's own, as it is.
+    """
     for game in games:
         for number, position in enumerate(game.positions):
             for perspective in range(2):
                 wanted = game.defined(features, number, perspective)
-                found = extracted(features, position, perspective)
+                copy = position.copy()
+                found = extracted(features, copy, perspective)
+                written = [n for n in POSITION.names or () if np.any(position[n] != copy[n])]
+                if written:
+                    raise PropertyFailed(
+                        f"{_place(position, perspective)}: the function changes the position "
+                        f"itself ({', '.join(written)}); let it change variables of its own"
+                    )
                 if found != wanted:
                     raise PropertyFailed(
                         _difference(features, position, perspective, wanted, found)
