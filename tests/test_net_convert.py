@@ -285,12 +285,14 @@ def test_what_bullet_s_layout_cannot_say_or_hold_is_told(files: dict[str, Path])
     output = files["nnue"].with_name("out.nnue")
     assert "give those of the second with --l2" in refused(files["bin"], output)
     assert "--l2 is for a .bin" in refused(files["nn"], output, "--l2", "8")
+    assert "--shifts is for a .bin" in refused(files["nn"], output, "--shifts", "3,8,12")
     assert "another --l2" in refused(files["bin"], output, "--l2", "9")
     told = refused(files["simple"], output)
     assert "(768 -> 8) x2 -> 1: a net of this project has a second layer" in told
     write_net(files["nnue"], random_net("ALL+H", 8, 8))
     assert "Chess768 can't hold ALL+H" in refused(files["nnue"], output.with_suffix(".bin"))
-    assert convert(files["bin"], output, "--l2", "8", "--shifts", "1").exit_code == 2
+    for wrong in "1", "0,6," + 5000 * "9":  # Python refuses to read the latter as a number
+        assert convert(files["bin"], output, "--l2", "8", "--shifts", wrong).exit_code == 2
     assert "l1_shift is 77" in refused(files["bin"], output, "--l2", "8", "--shifts", "77,6,4")
 
 

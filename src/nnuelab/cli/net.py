@@ -27,9 +27,12 @@ def convert(
         typer.Option(min=1, max=16384, help="Neurons of the second layer of a .bin."),
     ] = None,
     shifts: Annotated[
-        str,
-        typer.Option(metavar="L1,L2,OUT", help="What the integers of a .bin are scaled by."),
-    ] = "0,6,4",
+        str | None,
+        typer.Option(
+            metavar="L1,L2,OUT",
+            help="What the integers of a .bin are scaled by, 0,6,4 if not said.",
+        ),
+    ] = None,
     blocks: Blocks = None,
 ) -> None:
     """Convert a net between this project's file, the study's .nn and bullet's raw layout.
@@ -45,11 +48,12 @@ def convert(
             known = ", ".join(f"{suffix} ({whose})" for suffix, whose in FORMATS.items())
             raise UserError(f"{path}: the name of a net ends in {known}")
     artifacts.check_apart([source, *(blocks or [])], [output])
-    scales = _shifts(shifts)
     if source.suffix == ".bin":
-        net = bullet.read(source, l2, scales)
+        net = bullet.read(source, l2, _shifts("0,6,4" if shifts is None else shifts))
     elif l2 is not None:
         raise UserError(f"{source} says how many neurons it has; --l2 is for a .bin")
+    elif shifts is not None:
+        raise UserError(f"{source} says what scales its integers; --shifts is for a .bin")
     else:
         net = netfile.read_net(source)
     write = {".nnue": netfile.write_net, ".nn": netfile.write_nn, ".bin": bullet.write}
@@ -70,6 +74,6 @@ def convert(
 
 
 def _shifts(text: str) -> dict[str, int]:
-    if not re.fullmatch(r"\d+(,\d+){2}", text):
+    if not re.fullmatch(r"[0-9]{1,3}(,[0-9]{1,3}){2}", text):
         raise typer.BadParameter(f"--shifts is {text!r}, not three numbers such as 0,6,4")
     return dict(zip(("l1_shift", "l2_shift", "out_shift"), map(int, text.split(",")), strict=True))
