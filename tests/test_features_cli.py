@@ -125,6 +125,7 @@ def test_check_of_a_function_takes_defaults_and_stops_before_memory_is_overwritt
     done = call("check", "MANY", "--games", "1", "--blocks", path)
     assert done.returncode == 1
     assert "block MANY: many fails when Python runs it: IndexError" in done.stderr
+    assert "as White in rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -51,13 +51,16 @@ class Computed(Block):
 
     def defined(self, seen: Seen) -> list[int]:
         """What the same function finds when Python runs it, not numba."""
-        out = np.empty(self.at_most + GUARD, np.int32)
+        from nnuelab.chess.notation import to_fen
+
+        out = np.empty(self.max_active + GUARD, np.int32)
         try:
             n = int(_interpreted(self.function)(seen.position, out))
         except Exception as error:
             raise UserError(
                 f"{self.file}: block {self.name}: {self.function.__name__} fails when Python runs "
-                f"it: {type(error).__name__}: {one_line(error)}{field_meant(str(error))}"
+                f"it: {type(error).__name__}: {one_line(error)}{field_meant(str(error))}, as White "
+                f"in {to_fen(seen.position)}"
             ) from error
         return out[:n].tolist()
 
