@@ -63,6 +63,13 @@ def line_pairs(line, role, color, other_role, other_color):
 """
 
 
+PAIR = """from nnuelab.features import *
+
+@piece_pairs("PAIR")
+def pair():
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -84,6 +91,10 @@ def line_pairs(line, role, color, other_role, other_color):
         (function("file_of(square), color"), "block MINE: no feature is ever active; let mine ret"),
         (function("return (0, 0) if role == PAWN and square < 8 else None"), "no feature is ever"),
         (f"{LINE}    line\n", "block LINE: no feature is ever active; let line_pairs return"),
+        (
+            f"{PAIR}    return [((PAWN, OWN, 8.5), (PAWN, OWN, 9))]\n",
+            "PAIR: there is no (role, col",
+        ),
         ("from nnuelab.features import *\n\nNONE = Concept('NONE', ())\n", "mine.py, line 3: "),
         (function("raise ValueError('one\\ntwo')"), "own pawn on a1: one two"),
         ("import sys\n\nsys.exit(3)\n", "mine.py, line 3: it ends the program"),

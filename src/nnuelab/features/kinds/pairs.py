@@ -159,7 +159,10 @@ def pairs_of(
     for pair in pairs:
         places = []
         for role, color, square in pair:
-            if not (0 <= role < 6 and 0 <= color < 2 and 0 <= square < SQUARES_ON_BOARD):
+            whole = all(isinstance(value, int | np.integer) for value in (role, color, square))
+            if not whole or not (
+                0 <= role < 6 and 0 <= color < 2 and 0 <= square < SQUARES_ON_BOARD
+            ):
                 raise UserError(f"{file}: {name}: there is no (role, colour, square) of {pair}")
             places.append((2 * role + color) * SQUARES_ON_BOARD + square)
         a, b = sorted(places)
