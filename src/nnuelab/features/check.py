@@ -235,7 +235,10 @@ def _property(name: str) -> Callable[[Property], Property]:
 
 @_property("names are unique")
 def names_are_unique(features: FeatureSet, games: list[Game]) -> None:
-    """No two features of a block have one name; those of sums and products follow."""
+    """No two features of a block have one name, so neither have those of a product.
+
+    Terms of a sum may say the same: in ALL+KING two features are ``own king on e1``.
+    """
     for block in _named(features):
         owner: dict[str, int] = {}
         for index in range(block.size):
