@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from pathlib import Path
 
@@ -80,6 +81,31 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, extension: str) -
             read_net(path)
         assert str(path) in str(error.value)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"feature_set": "ALL"', b'"feature_set": null '),
+        (b'"sizes": {', b'"sizes": [], "x": {'),
+        (b'"blocks": {', b'"blocks": 3, "x": {'),
+        (b'"blocks": {', b'"blocks": {}, "x": ' + 100_000 * b"["),
+    ],
+)
+def test_a_header_with_other_things_than_it_should_have_is_refused(
+    tmp_path: Path, old: bytes, new: bytes
+) -> None:
+    path = tmp_path / "net.nnue"
+    write_net(path, random_net("ALL", 8, 8))
+    content = path.read_bytes()
+    (length,) = struct.unpack_from("<I", content, 12)
+    header = content[16 : 16 + length]
+    assert old in header
+    header = header.replace(old, new)
+    body = content[:12] + struct.pack("<I", len(header)) + header + content[16 + length : -32]
+    path.write_bytes(body + hashlib.sha256(body).digest())
+    with pytest.raises(UserError, match=r"net\.nnue is not a usable net: bad header"):
+        read_net(path)
 
 
 def test_a_net_that_does_not_fit_its_feature_set_is_refused(tmp_path: Path) -> None:

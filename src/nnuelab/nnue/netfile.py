@@ -280,8 +280,8 @@ def read_net(path: Path | str) -> Net:
         net = _parse(content) if content[: len(MAGIC)] == MAGIC else _parse_nn(content)
         feature_set = net.features
         fingerprint.check(feature_set, net.blocks)
-    except (ValueError, KeyError, TypeError) as error:
-        # A header that lies about its arrays shows as one of these three.
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        # A header that lies, or has other things than it should, shows as one of these.
         reason = str(error) if isinstance(error, ValueError) else f"bad header ({error!r})"
         raise UserError(
             f"{path} is not a usable net: {reason}; make it again with nnuelab quantize"
