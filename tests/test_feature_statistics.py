@@ -109,7 +109,35 @@ def test_repeats_are_the_pieces() -> None:
     for expression, each in ("ALL", 1), ("H", 1), ("H+V+D1", 3):
         found = feature_counts.with_repeats(features.parse(expression), positions)
         assert found == pytest.approx(each * pieces)
-    assert feature_counts.with_repeats(features.parse("ALL+H*V"), positions) is None
+    for expression in ("ALL+H*V", "MB", "PP"):
+        assert feature_counts.with_repeats(features.parse(expression), positions) is None
+
+
+def test_repeats_of_neighbours_are_the_pairs() -> None:
+    """On a line stands one pair less than pieces."""
+    lines = {
+        "PH": chess.square_rank,
+        "PV": chess.square_file,
+        "PD1": lambda square: chess.square_rank(square) - chess.square_file(square),
+        "PD2": lambda square: chess.square_rank(square) + chess.square_file(square),
+    }
+    pairs = dict.fromkeys(lines, 0.0)
+    for fen in FENS:
+        squares = list(chess.Board(fen).piece_map())
+        for name, line in lines.items():
+            pairs[name] += (len(squares) - len(set(map(line, squares)))) / len(FENS)
+    positions = packed(FENS)
+    for name in ("PH", "PV", "PD1+PD2", "PH+PV"):  # Black sees the other diagonals as PD1
+        found = feature_counts.with_repeats(features.parse(name), positions)
+        assert found == pytest.approx(sum(pairs[term] for term in name.split("+")))
+
+
+@pytest.mark.parametrize("name", ["KA", "KP", "KB(16)"])
+def test_no_two_pieces_share_a_feature_of_a_square(name: str) -> None:
+    feature_set, positions = features.parse(name), packed(FENS)
+    both, _ = feature_counts.count(feature_set, positions)
+    active = np.mean([side["active"] / side["positions"] for side in both])
+    assert feature_counts.with_repeats(feature_set, positions) == pytest.approx(active)
 
 
 def test_repeats_are_seen_from_each_side(king_blocks: Path) -> None:

@@ -8,7 +8,10 @@ from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make
 from nnuelab.chess.position import POSITION
 from nnuelab.data.records import unpack
 from nnuelab.features import FeatureSet, kernels
-from nnuelab.jit import jit, lsb
+from nnuelab.features.kinds.king import OWN_KING, KingPiece
+from nnuelab.features.kinds.lines import Neighbours
+from nnuelab.features.kinds.piece_square import PieceSquare
+from nnuelab.jit import inline, jit, lsb
 
 COUNTS = np.dtype(
     [
@@ -98,35 +101,75 @@ def played_refreshes(features: FeatureSet, records: np.ndarray) -> np.ndarray:
     return found
 
 
+@inline
+def _look(record, board):
+    """The piece on each square, -1 for none."""
+    board[:] = -1
+    occupied, pieces = np.uint64(record.occupied), np.uint64(record.pieces_low)
+    n = 0
+    while occupied:
+        square = lsb(occupied)
+        occupied &= occupied - np.uint64(1)
+        if n == 16:
+            pieces = np.uint64(record.pieces_high)
+        board[square] = np.int64(pieces & np.uint64(15))
+        pieces >>= np.uint64(4)
+        n += 1
+
+
 @jit
 def _count_members(records, members):
-    total = 0
+    """Pieces that are members, [own king, piece, square], from both sides."""
+    board, total = np.empty(64, np.int64), 0
     for i in range(len(records)):
-        occupied, pieces = np.uint64(records[i].occupied), np.uint64(records[i].pieces_low)
-        n = 0
-        while occupied:
-            square = lsb(occupied)
-            occupied &= occupied - np.uint64(1)
-            if n == 16:
-                pieces = np.uint64(records[i].pieces_high)
-            piece = np.int64(pieces & np.uint64(15))
-            pieces >>= np.uint64(4)
-            n += 1
-            for perspective in range(2):
-                total += members[piece ^ perspective, square ^ (56 * perspective)]
+        _look(records[i], board)
+        for perspective in range(2):
+            turn = 56 * perspective
+            king = 0
+            for square in range(64):
+                if board[square] == OWN_KING ^ perspective:
+                    king = square ^ turn
+            for square in range(64):
+                if board[square] >= 0:
+                    total += members[king, board[square] ^ perspective, square ^ turn]
+    return total
+
+
+@jit
+def _count_pairs(records, lines, members):
+    """Neighbours on lines (squares, -1 behind) that are members, [line, piece, piece]."""
+    board, total = np.empty(64, np.int64), 0
+    for i in range(len(records)):
+        _look(records[i], board)
+        for perspective in range(2):
+            for line in range(len(lines)):
+                before = np.int64(-1)
+                for square in lines[line]:
+                    if square >= 0 and board[square ^ (56 * perspective)] >= 0:
+                        piece = board[square ^ (56 * perspective)] ^ perspective
+                        if before >= 0:
+                            total += members[line, before, piece]
+                        before = piece
     return total
 
 
 def with_repeats(features: FeatureSet, records: np.ndarray) -> float | None:
-    """Mean number of pieces that make a feature active, seen from one side.
+    """Mean number of pieces, or pairs of neighbours, that make a feature active, seen from a side.
 
-    It is the number of active features if one that two pieces make active counts twice. None when
-    the set isn't a sum of piece-square blocks.
+    It is the number of active features if one that two of them make active counts twice. None when
+    a term of the set isn't a block of pieces, of pieces and the own king, or of neighbours.
     """
-    total = 0
+    records, total = np.ascontiguousarray(records), 0
     for term in features.terms:
-        rows = getattr(term.factors[0], "rows", None)
-        if len(term.factors) > 1 or rows is None or rows.shape != (12, 64):
+        block = term.factors[0]
+        if len(term.factors) > 1 or not isinstance(block, PieceSquare | KingPiece | Neighbours):
             return None
-        total += _count_members(np.ascontiguousarray(records), (rows >= 0).astype(np.int64))
+        members = (block.rows >= 0).astype(np.int64)
+        if isinstance(block, Neighbours):
+            lines = np.full((len(block.lines), 8), -1)
+            for line, squares in zip(lines, block.lines, strict=True):
+                line[: len(squares)] = squares
+            total += _count_pairs(records, lines, members)
+        else:
+            total += _count_members(records, np.broadcast_to(members, (64, 12, 64)).copy())
     return total / (2 * len(records))
