@@ -23,7 +23,9 @@ from nnuelab.report import (
     details,
     diff,
     explorer,
+    feature_statistics,
     games,
+    grids,
     inspect_plots,
     neurons,
     table,
@@ -347,6 +349,13 @@ def test_diff_of_nets_tells_the_weights_and_what_they_do(folder, tmp_path):
     ):
         with pytest.raises(UserError, match=r"damaged\.npy: the position after ply .* is damaged"):
             look(tmp_path / "damaged.npy")
+
+
+def test_the_name_of_a_file_in_a_feature_set_is_no_number():
+    row = dict.fromkeys(feature_statistics.COLUMNS, "1.25") | {"perspective": "both"}
+    row["feature_set"] = "ALL+TOPK(2,lists/pairs.csv)"
+    grid = grids.statistics([row], {row["feature_set"]: "counts.csv"})
+    assert grid.rows == [[row["feature_set"], *["1.25"] * (len(grid.columns) - 1)]]
 
 
 def test_diff_of_datasets_finds_the_positions_of_both(folder, records, tmp_path):

@@ -173,11 +173,12 @@ def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
         "predicted_ns": "of which rows",
     }
     both = [row for row in rows if row["perspective"] == "both"]
+    numbers = list(shown)[1:]
     return Grid(
         "statistics",
         "Features of a position and what a legal move changes, for one accumulator",
         list(shown.items()),
-        [[_short(row[name]) for name in shown] for row in both],
+        [[row["feature_set"], *(_short(row[name]) for name in numbers)] for row in both],
         [{"": [labels[row["feature_set"]]]} for row in both],
     )
 
