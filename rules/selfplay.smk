@@ -110,9 +110,6 @@ use rule quantize as generation_quantize with:
     params:
         code=code("nnue.quantize", sets=[settings.selfplay.feature_set]),
         options=options(settings.quantize),
-        positions=lambda w, input: (
-            f"--positions {input.positions}" if input.positions else ""
-        ),
     message:
         "Integer net of generation {wildcards.generation}"
 
