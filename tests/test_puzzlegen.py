@@ -99,10 +99,10 @@ def test_themes_are_told(fen: str, moves: str, expected: str) -> None:
     assert told >= set(expected.split()) - {"quietMove"}
 
 
-def test_candidates_are_won_by_the_side_to_move() -> None:
-    evals = {12: 0, 13: -200, 14: 300, 15: -149, 16: 150}
-    # The position after 12 is Black's move... and after an even ply of moves it is White's.
-    assert list(generator.candidates(evals, 40)) == [12, 13, 15]
+def test_candidates_are_won_by_a_blunder_of_the_side_before() -> None:
+    evals = {12: 0, 13: -200, 14: 300, 15: -149, 16: 150, 17: 140, 18: 170, 19: 170, 20: 900}
+    # Behind an even number of moves it is White's move. At 17 White was as good as won before.
+    assert list(generator.candidates(evals, 40)) == [12, 13, 15, 19]
 
 
 @needs_stockfish

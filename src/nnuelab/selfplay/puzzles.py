@@ -1,9 +1,12 @@
 """Puzzles out of games: positions in which exactly one move clearly wins, and how it goes on.
 
-The method is that of Lichess' own generator (https://github.com/ornicar/lichess-puzzler): the best
-move has to be better than the second best by a wide margin of winning chances, and so at every
-further move of the solver. Guarantees: as `datagen`, the same games, engine and limit give the same
-file with any number of workers; a run that was killed continues where it stopped.
+The method is that of Lichess' own generator (https://github.com/ornicar/lichess-puzzler): a move
+loses much, by the game's own evaluations; the best answer has to be better than the second best by
+a wide margin of winning chances, and so at every further move of the solver. Who blunders didn't
+see the answer under the limit of the game: so these puzzles ask for more than that.
+
+Guarantees: as `datagen`, the same games, engine and limit give the same file with any number of
+workers; a run that was killed continues where it stopped.
 """
 
 from __future__ import annotations
@@ -27,20 +30,19 @@ import chess.pgn
 from chess.engine import PovScore
 
 from nnuelab import artifacts
-from nnuelab.chess.notation import from_fen
 from nnuelab.data import engines, pgn
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import ordered
 from nnuelab.data.records import MATE
-from nnuelab.engine.search import Engine, Result
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
 FIRST_PLY = 12  # earlier positions are those of the random opening
 WON = 150  # centipawns, at least, of the side that is to find the move
+BLUNDER = (
+    0.3  # winning chances (-1..1) that the move before gives away; Lichess calls so much a blunder
+)
 ONLY_MOVE = 0.5  # winning chances (-1..1) by which the best move is better than the second best
-PREVIEW_NODES = 500  # of this project's engine, which looks first: no pipe, no process
-PREVIEW = 0.3  # what it must see of these winning chances; it rejects nearly all positions
 LONGEST = 6  # moves of the solver
 # Nodes by which the engine tries to solve what it has made: how many it needs tells how hard it is.
 LADDER = tuple(4**k for k in range(8))
@@ -84,7 +86,7 @@ COLUMNS = tuple(field.name for field in fields(Puzzle))
 
 
 def candidates(evals: dict[int, int], plies: int) -> Iterator[int]:
-    """Plies of moves behind which the other side is won, by a game's evaluations.
+    """Plies of blunders behind which the other side is won, by a game's evaluations.
 
     Parameters
     ----------
@@ -95,7 +97,8 @@ def candidates(evals: dict[int, int], plies: int) -> Iterator[int]:
     """
     for ply in range(FIRST_PLY, plies - 1):
         sign = -1 if ply % 2 == 0 else 1  # the solver moves after it
-        if sign * evals.get(ply + 1, 0) >= WON:
+        before, after = sign * evals.get(ply, 0), sign * evals.get(ply + 1, 0)
+        if after >= WON and _chance(after) - _chance(before) >= BLUNDER:
             yield ply
 
 
@@ -108,14 +111,13 @@ def _chance(centipawns: int) -> float:
     return math.tanh(0.00368208 / 2 * centipawns)
 
 
-_own: Engine  # of this worker process, as are all of these
-_engine: chess.engine.SimpleEngine
+_engine: chess.engine.SimpleEngine  # of this worker process
 _nodes: int
 
 
 def _start_worker(path: str, nodes: int) -> None:
-    global _own, _engine, _nodes
-    _own, _engine, _nodes = Engine(hash_mb=1), _open(path), nodes
+    global _engine, _nodes
+    _engine, _nodes = _open(path), nodes
     # python-chess runs an engine in a thread that a process would wait for at its end.
     Finalize(None, lambda: _engine.close(), exitpriority=1)
 
@@ -154,25 +156,11 @@ def _only_move(board: chess.Board, nodes: int) -> chess.Move | None:
     return found[0]["pv"][0]
 
 
-def _is_worth_a_look(board: chess.Board) -> bool:
-    """Whether this project's engine, too, sees one move far in front of all others."""
-    found: dict[int, int] = {}
-
-    def note(result: Result) -> None:
-        found[result.number] = result.score_cp
-
-    _own.new_game()
-    _own.search(from_fen(board.fen()), nodes=PREVIEW_NODES, multipv=2, on_info=note)
-    return len(found) == 2 and _chance(found[0]) - _chance(found[1]) >= PREVIEW
-
-
 def _solution(board: chess.Board) -> list[chess.Move]:
     """Moves from ``board`` on, the solver's first and last; empty where it makes no puzzle."""
     solver, taken_back = board.turn, board.peek().to_square
     line: list[chess.Move] = []
     board = board.copy(stack=False)
-    if not _is_worth_a_look(board):
-        return []
     while len(line) < 2 * LONGEST and not board.is_game_over():
         if board.turn == solver:
             only = _only_move(board, _nodes)
