@@ -5,7 +5,7 @@ results/data/train.npy and results/data/validation.npy, with a share of the game
 Nets that learn from the moves played have the same with every position, whatever its move, in
 results/data/moves.
 
-`snakemake embedded` (hours, with stockfish on PATH) plays the games and finds the openings, the puzzles
+`snakemake embedded` (an hour, with stockfish on PATH) plays the games and finds the openings, the puzzles
 and the pairs of pieces that come with the project, as results/embedded. Nothing else depends on them: the
 files in resources are committed, and are replaced by hand.
 """
@@ -38,10 +38,10 @@ rule datagen:
         "environment.yaml"
     threads: workflow.cores or 1
     params:
-        code=code("selfplay.datagen"),
-        options="--games 11500 --nodes 600 --seed 1 --engine stockfish --compression 22",
+        code=code("selfplay.datagen", files=[PACKAGE / "nnue/nets/default.nnue"]),
+        options="--games 8200 --nodes 2000 --seed 1 --compression 22",
     message:
-        "Games of stockfish against itself; progress in {log}"
+        "Games of the net that comes with the package; progress in {log}"
     shell:
         "nnuelab datagen --output {output.games} {params.options} --workers {threads} 2> {log}"
 
@@ -81,7 +81,7 @@ rule puzzlegen:
     threads: workflow.cores or 1
     params:
         code=code("selfplay.puzzles"),
-        options="--puzzles 200",
+        options="--puzzles 1000",
     message:
         "Puzzles out of the embedded games, by stockfish; progress in {log}"
     shell:

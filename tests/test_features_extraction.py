@@ -227,7 +227,11 @@ for expression in sys.argv[2:]:
 
 @pytest.mark.parametrize(
     "settings_",
-    [{"NNUELAB_SIMD": "portable"}, {"NNUELAB_SIMD": "avx2"}, {"NNUELAB_CHECKED": "1"}],
+    [
+        {"NNUELAB_SIMD": "portable"},
+        pytest.param({"NNUELAB_SIMD": "avx2"}, marks=pytest.mark.slow),
+        {"NNUELAB_CHECKED": "1"},
+    ],
     ids=str,
 )
 def test_every_build_writes_the_same_bytes(settings_, tmp_path):

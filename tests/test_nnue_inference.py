@@ -169,7 +169,15 @@ for l1, l2, shift, more in (
 """
 
 
-@pytest.mark.parametrize("path", [path for path in jit.SIMD_PATHS if path != jit.SIMD])
+@pytest.mark.parametrize(
+    "path",
+    [
+        # A minute each, to compile.
+        pytest.param(path, marks=[] if path == "portable" else pytest.mark.slow)
+        for path in jit.SIMD_PATHS
+        if path != jit.SIMD
+    ],
+)
 def test_every_path_of_the_vector_code_gives_the_same_bits(path: str) -> None:
     features_here = llvmlite.binding.get_host_cpu_features()
     if not all(features_here.get(needed) for needed in jit.SIMD_PATHS[path]):

@@ -244,6 +244,12 @@ def by_name(paths: Iterable[Path | str]) -> dict[str, Path]:
     return found
 
 
+def _told(place: Path | str) -> str:
+    """A path as a record names it: files of the package by their place in it, on all machines."""
+    within = Path(place).resolve()
+    return str(within.relative_to(PACKAGE.parent) if within.is_relative_to(PACKAGE) else place)
+
+
 def provenance(
     path: Path | str,
     *,
@@ -270,7 +276,7 @@ def provenance(
         "sha256": sha256(path),
         "command": shlex.join(["nnuelab", *sys.argv[1:]]),
         "inputs": {
-            name: {"path": str(place), "sha256": sha256(place)}
+            name: {"path": _told(place), "sha256": sha256(place)}
             for name, place in (inputs or {}).items()
         },
         "parameters": dict(parameters or {}),

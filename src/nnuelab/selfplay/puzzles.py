@@ -2,8 +2,8 @@
 
 The method is that of Lichess' own generator (https://github.com/ornicar/lichess-puzzler): a move
 loses much, by the game's own evaluations; the best answer has to be better than the second best by
-a wide margin of winning chances, and so at every further move of the solver. Who blunders didn't
-see the answer under the limit of the game: so these puzzles ask for more than that.
+a wide margin of winning chances, and so at every further move of the solver. Who made the mistake
+didn't see the answer under the limit of the game: so these puzzles ask for more than that.
 
 Guarantees: as `datagen`, the same games, engine and limit give the same file with any number of
 workers; a run that was killed continues where it stopped.
@@ -39,9 +39,7 @@ from nnuelab.progress import Progress
 
 FIRST_PLY = 12  # earlier positions are those of the random opening
 WON = 150  # centipawns, at least, of the side that is to find the move
-BLUNDER = (
-    0.3  # winning chances (-1..1) that the move before gives away; Lichess calls so much a blunder
-)
+MISTAKE = 0.2  # winning chances (-1..1) that the move before loses; the word is Lichess', too
 ONLY_MOVE = 0.5  # winning chances (-1..1) by which the best move is better than the second best
 LONGEST = 6  # moves of the solver
 # Nodes by which the engine tries to solve what it has made: how many it needs tells how hard it is.
@@ -86,7 +84,7 @@ COLUMNS = tuple(field.name for field in fields(Puzzle))
 
 
 def candidates(evals: dict[int, int], plies: int) -> Iterator[int]:
-    """Plies of blunders behind which the other side is won, by a game's evaluations.
+    """Plies of mistakes behind which the other side is won, by a game's evaluations.
 
     Parameters
     ----------
@@ -98,7 +96,7 @@ def candidates(evals: dict[int, int], plies: int) -> Iterator[int]:
     for ply in range(FIRST_PLY, plies - 1):
         sign = -1 if ply % 2 == 0 else 1  # the solver moves after it
         before, after = sign * evals.get(ply, 0), sign * evals.get(ply + 1, 0)
-        if after >= WON and _chance(after) - _chance(before) >= BLUNDER:
+        if after >= WON and _chance(after) - _chance(before) >= MISTAKE:
             yield ply
 
 
@@ -161,6 +159,8 @@ def _solution(board: chess.Board) -> list[chess.Move]:
     solver, taken_back = board.turn, board.peek().to_square
     line: list[chess.Move] = []
     board = board.copy(stack=False)
+    if board.legal_moves.count() < 2:  # that is no riddle
+        return []
     while len(line) < 2 * LONGEST and not board.is_game_over():
         if board.turn == solver:
             only = _only_move(board, _nodes)
