@@ -200,6 +200,7 @@ def row(name, elo, games="", seeds="", loss="", time=""):
         ("10.0", "40.0", "new trainings could turn it round"),
         ("10.0", "", "nothing is known about new trainings"),
         ("40.0", "50.0", "isn't enough to tell it from ALL"),
+        ("40.0", "20.0", "isn't enough to tell it from ALL"),
     ],
 )
 def test_how_sure_it_is_depends_on_both_errors(games_error, seeds_error, said):

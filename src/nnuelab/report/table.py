@@ -350,7 +350,8 @@ def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
         "",
         f"Elo: at fixed nodes per move{_and_time(text)}, relative to {anchor}, in Ordo's points (x "
         "0.9913 = logistic Elo). Errors are half the 95 % interval: *games* if these very nets "
-        "played again, *seeds* if the nets were trained again, too (blank with one seed). "
+        "played again, *seeds* if the nets were trained again, too (blank with one seed; smaller "
+        "than the other where few seeds lie close by chance: the larger one counts). "
         "Validation loss: mean \u00b1 standard deviation over the seeds"
         f"{_other_losses(text)}. Puzzles: share of right moves. Quantization: integer less float "
         "evaluation.",

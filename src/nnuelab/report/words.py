@@ -69,7 +69,8 @@ def _sure(row: Row, anchor: str, column: str = "elo") -> str:
     elo = float(row[column])
     games, seeds = number(row, f"{column}_error_games"), number(row, f"{column}_error_seeds")
     word = "stronger" if elo > 0 else "weaker"
-    if seeds is not None and abs(elo) > seeds:
+    # Few seeds may lie close by chance: new trainings are never surer than these very nets.
+    if seeds is not None and abs(elo) > max(seeds, games or 0):
         return f"That it is {word} than {anchor} would also hold for new trainings (95 %)."
     if games is not None and abs(elo) > games:
         why = (
