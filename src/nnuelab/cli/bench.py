@@ -11,8 +11,8 @@ import typer
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 
-BENCHMARKS = {  # name -> modules and functions that return the rows
-    "data": "nnuelab.data.bench:data_rows nnuelab.data.dataset_bench:dataset_rows",
+BENCHMARKS = {  # name -> module and function that returns the rows
+    "data": "nnuelab.data.bench:data_rows",
     "search": "nnuelab.engine.bench:search_rows",
     "features": "nnuelab.engine.feature_bench:feature_rows",
     "kernels": "nnuelab.engine.bench:kernel_rows",
@@ -40,14 +40,12 @@ def bench(
     """
     if name not in BENCHMARKS:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    rows: list[dict[str, Any]] = []
-    for place in BENCHMARKS[name].split():
-        module, function = place.split(":")
-        try:
-            measure = getattr(importlib.import_module(module), function)
-        except ModuleNotFoundError as error:
-            raise UserError(f"bench {name} needs {error.name}; run ./run --setup") from error
-        rows += measure()
+    module, function = BENCHMARKS[name].split(":")
+    try:
+        measure = getattr(importlib.import_module(module), function)
+    except ModuleNotFoundError as error:
+        raise UserError(f"bench {name} needs {error.name}; run ./run --setup") from error
+    rows: list[dict[str, Any]] = measure()
     if as_json:
         for row in rows:
             print(json.dumps({column: row[column] for column in COLUMNS}))
