@@ -14,7 +14,8 @@ from nnuelab.errors import UserError
 from nnuelab.tournament.ablation import HASH_MB, LEAST_PAIRS, RemoteEngine, ablate, is_decided
 from nnuelab.tournament.sprt import Tally
 
-TERM = "null-move"  # one for all tests: an engine without it is compiled for half a minute
+# The same as in test_engine_search: an engine without them is compiled for half a minute.
+TERM, TERMS = "null-move", ["late-reduction", "razoring"]
 
 
 def test_nothing_is_decided_by_few_pairs() -> None:
@@ -31,13 +32,13 @@ def test_an_engine_against_itself_splits_every_pair(tmp_path: Path) -> None:
 
 def test_the_other_engine_lacks_the_term() -> None:
     position = notation.from_fen(notation.STARTING_FEN)
-    whole, remote = RemoteEngine(None, []), RemoteEngine(None, [TERM])
+    whole, remote = RemoteEngine(None, []), RemoteEngine(None, TERMS)
     here = Engine(hash_mb=HASH_MB).search(position, nodes=50_000)
     there, without = (engine.search(position, [], nodes=50_000) for engine in (whole, remote))
     assert (there.pv, there.depth, there.score_cp) == (here.pv, here.depth, here.score_cp)
     assert (without.pv, without.depth, without.score_cp) != (here.pv, here.depth, here.score_cp)
     remote._process.kill()
-    with pytest.raises(UserError, match=f"without {TERM}"):
+    with pytest.raises(UserError, match="without late-reduction,razoring"):
         remote.new_game()
     assert whole._process.stdin is not None
     whole._process.stdin.close()

@@ -179,9 +179,11 @@ print(engine.search(notation.from_fen("%s"), depth=8).nodes)
 """
 
 
-def test_terms_can_be_left_out(fresh: Engine) -> None:
+# The same as in test_ablation: an engine without them is compiled for half a minute.
+@pytest.mark.parametrize("without", ["null-move", "late-reduction,razoring"])
+def test_terms_can_be_left_out(fresh: Engine, without: str) -> None:
     """And the search is another one then."""
-    environment = {**os.environ, "NNUELAB_WITHOUT": "late-reduction,razoring"}
+    environment = {**os.environ, "NNUELAB_WITHOUT": without}
     command = [sys.executable, "-c", TERMS_PROBE % KIWIPETE]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert int(done.stdout) != fresh.search(notation.from_fen(KIWIPETE), depth=8).nodes
