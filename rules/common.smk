@@ -42,6 +42,9 @@ EXPRESSIONS = {
     for name in experiment.feature_sets
 }
 
+# What datagen plays with where no net is named.
+SHIPPED_NET = PACKAGE / "nnue/nets/default.nnue"
+
 NETS = {entry.folder: entry for plan in plan_of.values() for entry in plan.entries}
 
 

@@ -5,7 +5,7 @@ results/data/train.npy and results/data/validation.npy, with a share of the game
 Nets that learn from the moves played have the same with every position, whatever its move, in
 results/data/moves.
 
-`snakemake embedded` (an hour, with stockfish on PATH) plays the games and finds the openings, the puzzles
+`snakemake embedded` (with stockfish on PATH) plays the games and finds the openings, the puzzles
 and the pairs of pieces that come with the project, as results/embedded. Nothing else depends on them: the
 files in resources are committed, and are replaced by hand.
 """
@@ -38,7 +38,7 @@ rule datagen:
         "environment.yaml"
     threads: workflow.cores or 1
     params:
-        code=code("selfplay.datagen", files=[PACKAGE / "nnue/nets/default.nnue"]),
+        code=code("selfplay.datagen", files=[SHIPPED_NET]),
         options="--games 8200 --nodes 2000 --seed 1 --compression 22",
     message:
         "Games of the net that comes with the package; progress in {log}"

@@ -27,7 +27,7 @@ rule generation_games:
         code=code(
             "selfplay.datagen",
             sets=[settings.selfplay.feature_set],
-            files=[PACKAGE / "nnue/nets/default.nnue"],
+            files=[SHIPPED_NET],
         ),
         net=lambda w, input: "--net" if input.net else "",
         seed=lambda w: 1000 * settings.selfplay.seed + int(w.generation),

@@ -126,7 +126,7 @@ def puzzlegen(
     engine: Engine = "stockfish",
     workers: Workers = 0,
 ) -> None:
-    """Make puzzles out of games: positions in which exactly one move clearly wins.
+    """Make puzzles out of games: positions after mistakes in which exactly one move clearly wins.
 
     The columns are those of the Lichess puzzle database. Ratings tell how many nodes the engine
     needs, from 600 (one) to 2200: nobody has played these puzzles.

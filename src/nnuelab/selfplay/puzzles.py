@@ -323,7 +323,7 @@ def _write(
     if not found:
         raise UserError(
             f"no puzzle in {', '.join(map(str, games))}: a game needs [%eval] comments, and a "
-            "position that only one move wins"
+            "mistake after which only one move wins"
         )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
