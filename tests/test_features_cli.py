@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -56,6 +57,14 @@ def test_list_shows_every_block_with_size_and_definition():
         assert line.startswith(row["name"])
         assert row["definition"] in line
         assert row["size"] is None or str(row["size"]) in line.split()
+
+
+def test_a_formula_is_a_product_only_where_the_product_is_the_size():
+    blocks = [known for known in registry.load().values() if isinstance(known, Block)]
+    products = [b for b in blocks if b.formula == " x ".join(c.name for c in b.concepts)]
+    assert len(products) > len(blocks) / 2
+    for block in products:
+        assert block.size == math.prod(concept.size for concept in block.concepts), block.name
 
 
 def test_check_prints_a_line_for_each_property():

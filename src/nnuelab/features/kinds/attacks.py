@@ -284,6 +284,10 @@ class SquareCount(Block):
         return sum(section.size for section in self.sections)
 
     @property
+    def formula(self) -> str:
+        return f"possible {super().formula}"  # a pawn has fewer counts than a queen
+
+    @property
     def max_active(self) -> int:
         return 12 * len(self.sections)
 
