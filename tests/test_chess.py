@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnuelab.chess import attacks, moves, notation, perft
+from nnuelab.chess import attacks, checks, moves, notation, perft
 from nnuelab.chess.position import EMPTY, compute_key, insufficient_material
+from nnuelab.jit import jit
 from tests.naive import chess as naive
 
 # Captures on every piece, castling through attacked squares, promotions, en passant with pins.
@@ -91,17 +92,24 @@ def test_of_any_bits_the_legal_moves_are_known_without_a_list(seed: int, fen: st
         assert np.flatnonzero(found).tolist() == sorted(legal)
 
 
+@jit
+def _is_check(position, move):  # type: ignore[no-untyped-def]
+    found = checks.checks_record()
+    checks.find_checks(position, found)
+    return checks.is_check(position, found, move)
+
+
 @settings(max_examples=40)
 @given(st.integers(0, 1 << 32), st.sampled_from(SEEDS))
 def test_which_moves_give_check_is_known_before_they_are_made(seed: int, fen: str) -> None:
     for board, _ in random_game(seed, fen)[::3]:
         position = notation.from_fen(board.fen())
-        checks = {
-            notation.move_to_uci(m)
-            for m in notation.moves_of(position)
-            if moves.gives_check(position, m)
-        }
-        assert checks == {m.uci() for m in board.legal_moves if board.gives_check(m)}
+        expected = {m.uci() for m in board.legal_moves if board.gives_check(m)}
+        for ways in (checks.gives_check, _is_check):
+            found = {
+                notation.move_to_uci(m) for m in notation.moves_of(position) if ways(position, m)
+            }
+            assert found == expected
 
 
 def test_null_move_only_passes_the_turn() -> None:

@@ -9,7 +9,7 @@ import chess.pgn
 import zstandard
 
 from nnuelab.chess import notation
-from nnuelab.chess.moves import gives_check
+from nnuelab.chess.checks import gives_check
 from tests.conftest import ROOT
 
 REAL = ROOT.parent / "shared" / "data" / "games" / "lichess_carlsen_evals.pgn.zst"

@@ -315,43 +315,6 @@ def is_surely_legal(position, move):
     return (checkers | attacks.between(king, lsb(checkers))) & bit(square) != 0
 
 
-@jit
-def gives_check(position, move):
-    """Whether a legal move checks the other side, by itself or by what it uncovers."""
-    us = np.int64(position.turn)
-    start, square, move_kind = origin(move), target(move), kind(move)
-    occupied = (position.colors[0] | position.colors[1] | bit(square)) & ~bit(start)
-    role = np.int64(position.board[start]) >> 1
-    if move_kind >= PROMOTION:
-        role = move_kind - PROMOTION + KNIGHT
-    elif move_kind == EN_PASSANT:
-        occupied ^= bit(square ^ 8)
-    elif move_kind == CASTLING:
-        role, square = np.int64(ROOK), (start + square) >> 1
-    king = king_square(position, us ^ 1)
-    from_king = np.uint64(0)  # squares from which a piece of the role attacks the king
-    if role == PAWN:
-        from_king = attacks.pawn(us ^ 1, king)
-    elif role == KNIGHT:
-        from_king = attacks.knight(king)
-    if role in (BISHOP, QUEEN):
-        from_king |= attacks.bishop(king, occupied)
-    if role in (ROOK, QUEEN):
-        from_king |= attacks.rook(king, occupied)
-    if from_king & bit(square):
-        return True
-    if not attacks.line(king, start) and move_kind != EN_PASSANT:
-        return False  # nothing is uncovered
-    behind = position.colors[us] & ~bit(start)
-    diagonal = position.roles[BISHOP] | position.roles[QUEEN]
-    straight = position.roles[ROOK] | position.roles[QUEEN]
-    return (
-        behind
-        & ((attacks.bishop(king, occupied) & diagonal) | (attacks.rook(king, occupied) & straight))
-        != 0
-    )
-
-
 def _castling_kept() -> np.ndarray:
     """Castling rights that survive a move from or to each square."""
     kept = np.full(64, 15, np.uint8)
@@ -369,6 +332,15 @@ def _toggle(position, piece, square):
     position.roles[piece >> 1] ^= bit(square)
     position.colors[piece & 1] ^= bit(square)
     return piece_key(piece, square)
+
+
+@inline
+def likely_key(position, move):
+    """The key after any 15 bits of a move, but for castling, en passant, promotions and rights."""
+    start, square = origin(move), target(move)
+    piece, captured = np.int64(position.board[start]), np.int64(position.board[square])
+    key = position.key ^ turn_key() ^ ep_key(position.ep)
+    return key ^ piece_key(piece, start) ^ piece_key(piece, square) ^ piece_key(captured, square)
 
 
 @jit

@@ -39,7 +39,9 @@ def _zobrist() -> tuple[np.ndarray, np.ndarray]:
         0, 1 << 64, 12 * 64 + 16 + 65 + 1, np.uint64
     )
     numbers[12 * 64 + 16 + 64] = 0  # no en-passant square
-    return numbers[: 12 * 64].reshape(12, 64).copy(), numbers[12 * 64 :].copy()
+    pieces = np.zeros((EMPTY + 1, 64), np.uint64)  # 0 where no piece stands
+    pieces[:EMPTY] = numbers[: 12 * 64].reshape(12, 64)
+    return pieces, numbers[12 * 64 :].copy()
 
 
 _PIECES, _STATES = _zobrist()
@@ -49,7 +51,7 @@ _state_keys = table("zobrist_states", _STATES)  # 16 castling rights, 65 en-pass
 
 @inline
 def piece_key(piece, square):
-    """Zobrist number of a piece on a square."""
+    """Zobrist number of a piece on a square, 0 for EMPTY."""
     return _piece_keys()[piece, square]
 
 
@@ -144,9 +146,7 @@ def compute_key(position):
     if position.turn == BLACK:
         key ^= turn_key()
     for square in range(64):
-        piece = position.board[square]
-        if piece != EMPTY:
-            key ^= piece_key(piece, square)
+        key ^= piece_key(position.board[square], square)
     return key
 
 

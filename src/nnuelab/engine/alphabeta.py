@@ -6,7 +6,8 @@ search returns through all plies at once with values that nobody reads.
 
 import numpy as np
 
-from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, gives_check, is_surely_legal, legal_moves
+from nnuelab.chess.checks import checks_record, find_checks, is_check
+from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, is_surely_legal, legal_moves, likely_key
 from nnuelab.chess.position import KING, PAWN, QUEEN, ROOK
 from nnuelab.engine import table, terms
 from nnuelab.engine.accumulators import evaluate
@@ -26,6 +27,7 @@ from nnuelab.engine.ordering import (
     KILLER,
     LOSING,
     best_first,
+    drop_quiet,
     entry_of,
     history_of,
     is_tactical,
@@ -127,7 +129,7 @@ def _reduction(s, frame, move, entry_score, depth, place, is_pv, improving):
 
 
 @inline
-def _is_pruned(frame, move, entry_score, tactical, depth, alpha, searched, improving):
+def _is_pruned(frame, checks, move, entry_score, tactical, depth, alpha, searched, improving):
     """Whether a move of a shallow search is left out: 0 no, 1 this one, 2 all quiet ones."""
     position = frame.position
     in_check = position.checkers != 0
@@ -139,7 +141,7 @@ def _is_pruned(frame, move, entry_score, tactical, depth, alpha, searched, impro
             and not wins_at_least(position, move, -EXCHANGE_CAPTURE * depth)
         )
         return 1 if loses else 0
-    if in_check or gives_check(position, move):
+    if in_check or is_check(position, checks, move):
         return 0
     # Late moves of a well ordered list, and quiet moves far below alpha.
     late = (LATE_MOVES + depth * depth) >> np.int64(not improving)
@@ -202,6 +204,7 @@ def search(s, alpha, beta, depth, ply):
             return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
+        table.prefetch(s, likely_key(position, hash_move))
     if is_root:
         hash_move = s.root_best
 
@@ -252,36 +255,35 @@ def search(s, alpha, beta, depth, ply):
 
     # The table's move goes first, before the others are generated: it often settles the node.
     moves = list_of(s, ply)
-    n, listed = np.int64(0), False
+    n = listed = np.int64(0)  # moves to be tried, and all that are listed
     if not is_root and hash_move != NO_MOVE and is_surely_legal(position, hash_move):
-        moves[0] = entry_of(hash_move, np.int64(HASH_MOVE))
+        moves[0] = entry_of(hash_move, np.int64(HASH_MOVE), np.int64(0))
         n = np.int64(1)
 
     best, best_move, floor = np.int64(-INFINITE), np.int64(NO_MOVE), alpha
     searched = np.int64(0)
-    skip_quiet = False
+    checks = checks_record()
     i = np.int64(-1)
     while True:
         i += 1
         if i == n:
-            if not listed:
-                n = _generate(s, ply)
+            if listed == 0:
+                n = listed = _generate(s, ply)
                 score_moves(s, frame, moves, n, hash_move)
+                find_checks(position, checks)
                 if i == 1:
                     best_first(moves, np.int64(0), n)  # has been searched
-                listed = True
             if i == n:
                 break
         entry_of_list = pick(position, moves, i, n)
         move, entry_score = move_of(entry_of_list), score_of(entry_of_list)
         tactical = is_tactical(position, move)
         if not is_root and best > -MATE_BOUND:
-            if skip_quiet and not tactical and not gives_check(position, move):
-                continue
             pruned = _is_pruned(
-                frame, move, entry_score, tactical, depth, alpha, searched, improving
+                frame, checks, move, entry_score, tactical, depth, alpha, searched, improving
             )
-            skip_quiet |= pruned == 2
+            if pruned == 2:
+                n = drop_quiet(position, checks, moves, i + 1, n)
             if pruned:
                 continue
         if not may_go_on(s):
@@ -317,7 +319,7 @@ def search(s, alpha, beta, depth, ply):
                 if is_root:
                     s.root_best, s.root_score = move, score
                 if score >= beta:
-                    learn_cutoff(s, frame, moves, i, depth)
+                    learn_cutoff(s, frame, moves, i, n, listed, depth)
                     break
     if n == 0:
         return ply - MATE if in_check else DRAW

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnuelab.chess.moves import MAX_MOVES, legal_moves, make, make_null
+from nnuelab.chess.moves import MAX_MOVES, legal_moves, likely_key, make, make_null
 from nnuelab.chess.position import insufficient_material
 from nnuelab.engine import clock, table
 from nnuelab.engine.accumulators import outdate
@@ -27,8 +27,8 @@ def may_go_on(s):
 def enter(s, ply, move):
     """Makes a legal move at ``ply``: a node. The new frame is the one below."""
     frame, below = frame_at(s, ply), frame_at(s, ply + 1)
+    table.prefetch(s, likely_key(frame.position, move))  # it comes while the move is made
     make(frame.position, below.position, move)
-    table.prefetch(s, below.position.key)
     s.nodes += 1
     outdate(below)
     below.moved = destination(frame.position, move)

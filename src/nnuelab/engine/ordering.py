@@ -1,21 +1,27 @@
 """The order in which moves are tried, and the histories that it learns from.
 
-An entry of a move list is ``score << 16 | move``, so that sorting is comparing integers. From the
-top: the transposition table's move, captures by MVV-LVA, killers, quiet moves by history, captures
-that lose material, promotions to less than a queen.
+An entry of a move list is ``score << 32 | move << 16 | place``, so that sorting is comparing
+integers, and the greatest says where it stands. From the top: the transposition table's move,
+captures by MVV-LVA, killers, quiet moves by history, captures that lose material, promotions to
+less than a queen.
+
+Whoever gives a move a score that it may be tried for asks for the bucket of the transposition table
+where it leads to: memory is slower than all that happens until then.
 """
 
 import numpy as np
 
+from nnuelab.chess.checks import is_check
 from nnuelab.chess.moves import (
     EN_PASSANT,
     PROMOTION,
     kind,
+    likely_key,
     origin,
     target,
 )
 from nnuelab.chess.position import EMPTY, KNIGHT, PAWN, QUEEN
-from nnuelab.engine import terms
+from nnuelab.engine import table, terms
 from nnuelab.engine.exchange import VALUES, victim_value, wins_at_least
 from nnuelab.engine.state import DESTINATIONS
 from nnuelab.jit import at, inline, jit, view
@@ -27,8 +33,8 @@ LOSING = -(1 << 26)  # below every history, above the two that follow
 LOSING_CAPTURE = -(1 << 27)
 UNDERPROMOTION = -(1 << 28)
 HISTORY_LIMIT = 1 << 14  # histories stay within +-
-_MOVE_BITS = 16
-_MOVE_MASK = (1 << _MOVE_BITS) - 1
+_SCORE_SHIFT, _MOVE_SHIFT = 32, 16
+_MASK = (1 << 16) - 1  # of a move or a place
 _MVV = 16  # an attacker's role never outweighs a difference of victims
 _CAPTURE_SHARE = 8  # of a capture's history in its score: worth at most 128 centipawns of victim
 _BUTTERFLY, _CONTINUATION = terms.has("butterfly"), terms.has("continuation")
@@ -37,21 +43,29 @@ _EXCHANGE = terms.has("exchange-ordering")
 
 
 @inline
-def entry_of(move, score):
+def entry_of(move, score, place):
     """A list's entry."""
-    return score << _MOVE_BITS | move
+    return score << _SCORE_SHIFT | move << _MOVE_SHIFT | place
 
 
 @inline
 def move_of(entry):
     """The move of a list's entry."""
-    return entry & _MOVE_MASK
+    return (entry >> _MOVE_SHIFT) & _MASK
 
 
 @inline
 def score_of(entry):
     """The score of a list's entry."""
-    return entry >> _MOVE_BITS
+    return entry >> _SCORE_SHIFT
+
+
+@inline
+def _put(moves, entry, place):
+    """Writes an entry to a place of its list; returns what stands there then."""
+    entry = (entry & ~np.int64(_MASK)) | place
+    moves[at(place)] = entry
+    return entry
 
 
 @inline
@@ -136,7 +150,9 @@ def score_moves(s, frame, moves, n, hash_move):
             score = np.int64(KILLER)
         else:
             score = history_of(s, frame, move)
-        moves[at(i)] = entry_of(move, score)
+        moves[at(i)] = entry_of(move, score, i)
+        if score > 0:
+            table.prefetch(s, likely_key(position, move))
 
 
 @jit
@@ -144,24 +160,22 @@ def score_captures(s, position, moves, n):
     """The same where only captures and queen promotions are listed."""
     for i in range(n):
         move = moves[at(i)]
-        moves[at(i)] = entry_of(move, _tactical_score(s, position, move))
+        moves[at(i)] = entry_of(move, _tactical_score(s, position, move), i)
+        table.prefetch(s, likely_key(position, move))
 
 
 @inline
 def best_first(moves, i, n):
-    """Swaps the greatest of moves[i:n] to place ``i``; LLVM makes vectors of the first loop."""
-    entry = moves[at(i)]
+    """Swaps the greatest of moves[i:n] to place ``i``; LLVM makes vectors of the loop."""
+    first = moves[at(i)]
+    entry = first
     for j in range(i + 1, n):
         entry = max(entry, moves[at(j)])
-    best = i
-    while moves[at(best)] != entry:
-        best += 1
-    moves[at(best)] = moves[at(i)]
-    moves[at(i)] = entry
-    return entry
+    _put(moves, first, entry & _MASK)
+    return _put(moves, entry, i)
 
 
-@jit
+@inline
 def pick(position, moves, i, n):
     """Brings the best entry of moves[i:n] to place ``i`` and returns it.
 
@@ -172,17 +186,29 @@ def pick(position, moves, i, n):
         move = move_of(entry)
         if wins_at_least(position, move, np.int64(0)):
             break
-        score = score_of(entry) - CAPTURE + LOSING_CAPTURE
-        moves[at(i)] = entry_of(move, score)
+        moves[at(i)] = entry_of(move, score_of(entry) - CAPTURE + LOSING_CAPTURE, i)
         entry = best_first(moves, i, n)
     return entry
 
 
 @inline
-def _learn(table, row, column, bonus):
+def drop_quiet(position, checks, moves, first, n):
+    """Brings what is tactical or gives check in moves[first:n] to the front; returns its end."""
+    for j in range(first, n):
+        entry = moves[at(j)]
+        move = move_of(entry)
+        if is_tactical(position, move) or is_check(position, checks, move):
+            _put(moves, moves[at(first)], j)
+            _put(moves, entry, first)
+            first += 1
+    return first
+
+
+@inline
+def _learn(history, row, column, bonus):
     """Moves an entry towards the bonus: the nearer to its limit, the less."""
-    value = np.int64(table[at(row), at(column)])
-    table[at(row), at(column)] = value + bonus - value * abs(bonus) // HISTORY_LIMIT
+    value = np.int64(history[at(row), at(column)])
+    history[at(row), at(column)] = value + bonus - value * abs(bonus) // HISTORY_LIMIT
 
 
 @inline
@@ -198,10 +224,11 @@ def _reward(s, frame, move, bonus):
 
 
 @jit
-def learn_cutoff(s, frame, moves, i, depth):
-    """Rewards the move moves[i] that refuted the position, blames those before it.
+def learn_cutoff(s, frame, moves, i, n, listed, depth):
+    """Rewards the move moves[i] that refuted the position, blames those that are better placed.
 
-    A capture that refutes says nothing against the quiet moves, which weren't tried.
+    These are moves[:i] and, among those that were left out, moves[n:listed], the greater ones. A
+    capture that refutes says nothing against the quiet moves, which weren't tried.
     """
     best = move_of(moves[at(i)])
     bonus = min(150 * depth, 1500)
@@ -210,7 +237,8 @@ def learn_cutoff(s, frame, moves, i, depth):
         frame.killers[1] = frame.killers[0]
         frame.killers[0] = best
     _reward(s, frame, best, bonus)
-    for j in range(i):
-        move = move_of(moves[at(j)])
-        if quiet or is_tactical(frame.position, move):
-            _reward(s, frame, move, -bonus)
+    for j in range(listed):
+        if j < i or (j >= n and moves[at(j)] > moves[at(i)]):
+            move = move_of(moves[at(j)])
+            if quiet or is_tactical(frame.position, move):
+                _reward(s, frame, move, -bonus)

@@ -63,7 +63,7 @@ SEARCH = np.dtype(
         ("cache", "u8"),  # -> int16[2, slots, width]
         ("added", "u8"),  # -> int32[2, max_active], scratch
         ("removed", "u8"),  # -> int32[2, max_active], scratch
-        ("moves", "u8"),  # -> int64[FRAMES, MAX_MOVES]: score << 16 | move
+        ("moves", "u8"),  # -> int64[FRAMES, MAX_MOVES]: entries of ordering
         ("pv", "u8"),  # -> int64[FRAMES, FRAMES]: row of a ply holds its best line
         ("keys", "u8"),  # -> uint64[HISTORY_KEYS + FRAMES]: game, then the line being searched
         ("root", "i8"),  # index of the root in `keys`
