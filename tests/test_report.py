@@ -296,6 +296,44 @@ def test_a_damaged_file_is_one_line_and_not_a_traceback(artifact, kind, damage):
     assert path.name in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        ("ratings", "name,elo,error,points,games,score\na,x,1,1,2,.5\n"),
+        ("history", "epoch,validation_loss\n1,abc\n"),
+        ("verification", '{"rms_cp": 1, "worst": "x"}'),
+        ("verification", '{"pqr_centipawns": 1, "nets": []}'),
+        ("verification", '{"solved_rating": 1, "groups": [], "player": null}'),
+        ("verification", "[" * 100_000),
+        ("table", ",".join(table.COLUMNS) + "\n" + ",".join(["x"] * len(table.COLUMNS)) + "\n"),
+    ],
+)
+def test_unexpected_content_is_one_line(artifact, kind, content):
+    artifact[kind].write_text(content)
+    for arguments in (("inspect", artifact[kind]), ("diff", artifact[kind], artifact[kind])):
+        done = call(*arguments)
+        assert done.exit_code == 1
+        assert "is damaged" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_other_numbers_are_shown_as_they_are(tmp_path):
+    rows = tmp_path / "counted.csv"
+    rows.write_text("kind,right\nall,7\n")
+    assert summaries.inspect(rows).tables["rows"] == [{"kind": "all", "right": 7}]
+    values = tmp_path / "told.json"
+    values.write_text('{"elo": {"a": 1.5}, "steps": [1, 2, 3]}')
+    assert summaries.inspect(values).facts == {"elo.a": 1.5, "steps": "3 values"}
+    assert call("inspect", rows).exit_code == call("inspect", values).exit_code == 0
+
+
+def test_a_game_that_is_cut_off_is_unfinished(tmp_path):
+    path = tmp_path / "cut.pgn"
+    game = '[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1. e4 e5 2. Nf3 1-0\n\n'
+    path.write_text(game + game[:-9])
+    assert summaries.inspect(path).facts["unfinished"] == 1
+
+
 def test_facts_of_games(artifact):
     facts = summaries.inspect(artifact["games"]).facts
     assert (facts["games"], facts["evaluated_games"], facts["evaluations"]) == (2, 1, 2)

@@ -33,7 +33,7 @@ def grid(tmp_path_factory):
 
 
 def rows(folder, experiment):
-    return results.read_csv(folder / f"{experiment}_table.csv")
+    return results.read_table(folder / f"{experiment}_table.csv")
 
 
 def test_a_variant_is_a_row_of_its_own(methods):

@@ -72,6 +72,7 @@ def report(
 def serve(
     results: ResultsFolder = Path("results"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    blocks: Blocks = None,
 ) -> None:
     """Show the page in a browser of this machine, and ask the engine about positions of your own.
 
@@ -81,6 +82,8 @@ def serve(
     from nnuelab.report.serve import HOST, Answers, Server
 
     gathered = found.gather(results, [])
+    for problem in [*gathered.problems, *(p for e in gathered.experiments for p in e.problems)]:
+        typer.echo(problem, err=True)
     with Server(Answers(gathered.nets, results / "report.html"), port) as server:
         typer.echo(f"http://{HOST}:{server.server_port}/ (stop with Ctrl-C)", err=True)
         server.serve_forever()

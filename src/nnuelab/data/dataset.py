@@ -126,7 +126,8 @@ def open(path: Path | str) -> Dataset:
     except FileNotFoundError:
         raise UserError(f"there is no index {path}; make it with `nnuelab data index`") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path} is no index of shards ({error!r}); make it again") from error
+        told = f"{type(error).__name__}: {str(error)[:200]}"
+        raise UserError(f"{path} is no index of shards ({told}); make it again") from error
     mapped = [_mapped(place) for place, _ in shards]
     for (place, positions), records in zip(shards, mapped, strict=True):
         if len(records) != positions:

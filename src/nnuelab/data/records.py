@@ -182,7 +182,8 @@ def from_fen(fen: str) -> np.void:
     record = np.zeros(1, RECORD)[0]
     pack(position, record)
     record["score"], record["result"] = NO_SCORE, UNKNOWN_RESULT
-    record["ply"] = 2 * (int(position["fullmove"]) - 1) + int(position["turn"])
+    ply = 2 * (int(position["fullmove"]) - 1) + int(position["turn"])
+    record["ply"] = min(ply, np.iinfo(np.uint16).max)
     return record
 
 

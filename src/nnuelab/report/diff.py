@@ -74,7 +74,8 @@ def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
     if first.kind not in makers:
         raise UserError(f"{a} is of the kind {first.kind}; compared are {', '.join(makers)}")
     found = Difference(first.kind)
-    makers[first.kind](found, first, second)
+    with summaries.damaged(b):
+        makers[first.kind](found, first, second)
     if first.provenance and second.provenance:
         changed = list(_provenance(first.provenance, second.provenance))
         found.tables["how they were made"] = changed
@@ -220,7 +221,7 @@ def _ratings(found: Difference, a: Summary, b: Summary) -> None:
 
 
 def _tables(found: Difference, a: Summary, b: Summary) -> None:
-    one, other = ({table.entry(row): row for row in results.read_csv(s.path)} for s in (a, b))
+    one, other = (_by_entry(summary.path) for summary in (a, b))
     found.facts["sets"] = f"{len(one)} and {len(other)}"
     only = [name for name in one if name not in other] + [n for n in other if n not in one]
     if only:
@@ -238,6 +239,10 @@ def _tables(found: Difference, a: Summary, b: Summary) -> None:
             row["beyond_both_errors"] = _beyond(one[name], other[name], column)
             rows.append(row)
     found.tables["cells that differ"] = rows
+
+
+def _by_entry(path: Path) -> dict[str, dict[str, str]]:
+    return {table.entry(row): row for row in results.read_table(path)}
 
 
 def _beyond(a: dict[str, str], b: dict[str, str], column: str) -> str | None:

@@ -5,11 +5,11 @@ Each kind of file has one function that gathers facts; `render` shows them, ``--
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,17 +18,21 @@ from typing import Any
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.report import details, table
+from nnuelab.report import details, results, table
 
 MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
 TEXT = (".pgn", ".epd", ".fen")
 LAYERS = {"l1_shift": "L1", "l2_shift": "L2", "l3_shift": "L3", "out_shift": "output"}
 COMPRESSION = (".zst", ".gz", ".bz2")
 KNOWN = "games (.pgn), openings (.epd), datasets (.npy), checkpoints (.pt), nets (.nnue, .nn), "
-KNOWN += "ratings and tables (.csv), histories (.csv), verifications and provenance (.json), "
-KNOWN += "and all that have provenance beside them"
+KNOWN += ".csv, .json, and all that have provenance beside them"
 
 Table = list[dict[str, Any]]
+
+_UNEXPECTED: tuple[type[Exception], ...] = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError),
+    *(RecursionError, TypeError, ValueError),
+)
 
 CROSS, BOARDS = "cross table (percent)", "sample positions"
 
@@ -42,8 +46,8 @@ class Summary:
     path : Path
     kind : str
         "games", "tournament", "openings", "dataset", "checkpoint", "net", "ratings", "table",
-        "history", "verification", "rating details", "puzzles", "triplets", "provenance"; for others
-        that have it beside them "file".
+        "history", "verification", "rating details", "puzzles", "triplets", "provenance"; "rows" and
+        "values" for other .csv and .json; for others that have provenance beside them "file".
     facts : dict
         Name to number or text.
     tables : dict of str to list of dict
@@ -70,6 +74,18 @@ class Summary:
         }
 
 
+@contextmanager
+def damaged(path: Path) -> Iterator[None]:
+    """Takes what a file of a known kind with unknown content leads to for a damaged file."""
+    try:
+        yield
+    except UserError:
+        raise
+    except _UNEXPECTED as error:
+        told = f"{type(error).__name__}: {str(error)[:200]}"
+        raise UserError(f"{path} is damaged ({told}); make it again") from error
+
+
 def inspect(path: Path, positions: Path | None = None) -> Summary:
     """Summarizes a file of any kind that the stages make or read.
 
@@ -90,14 +106,10 @@ def inspect(path: Path, positions: Path | None = None) -> Summary:
         raise UserError(f"there is no file {path}; check its name")
     if not path.stat().st_size:
         raise UserError(f"{path} is empty; make it again")
-    try:
+    with damaged(path):
         summary = _reader(path)(path)
         if summary.kind == "net":
             _try_neurons(summary, positions)
-    except UserError:
-        raise
-    except (ValueError, KeyError, EOFError, csv.Error) as error:
-        raise UserError(f"{path} is damaged ({error}); make it again") from error
     return Summary(
         summary.path, summary.kind, summary.facts, summary.tables, _provenance(path, summary)
     )
@@ -133,10 +145,7 @@ def _provenance(path: Path, summary: Summary) -> dict[str, Any] | None:
     within = summary.provenance or {}
     beside = path.with_name(path.name + ".json")
     if summary.kind != "provenance" and beside.is_file():
-        try:
-            within = {**json.loads(beside.read_text()), **within}
-        except (ValueError, TypeError) as error:
-            raise UserError(f"{beside} is damaged ({error}); make {path} again") from error
+        within = {**results.read_record(beside), **within}
     return within or None
 
 
@@ -160,6 +169,8 @@ def _games(path: Path) -> Summary:
         counts["evaluated"] += b"[%eval" in text
         counts["adjudicated"] += tags.get("Termination") == "adjudication"
         result = tags.get("Result", "*")
+        if not text.rstrip().endswith(result.encode()):
+            result = "*"  # the game is cut off
         results[result] += 1
         for colour, win in (("White", "1-0"), ("Black", "0-1")):
             score = players.setdefault(tags.get(colour, "?"), Counter())
@@ -358,27 +369,29 @@ def _try_neurons(summary: Summary, positions: Path | None) -> None:
 
 
 def _csv(path: Path) -> Summary:
-    with open(path, newline="") as file:
-        reader = csv.DictReader(file)
-        lines = list(reader)
-        columns = tuple(reader.fieldnames or ())
-    if not lines or any(None in line or None in line.values() for line in lines):
-        raise UserError(f"{path} is cut off or has no rows; make it again")
-    rows: Table = [{name: _value(text) for name, text in line.items()} for line in lines]
+    columns = tuple(results.read_csv(path, texts=None)[0])
     if columns in (table.COLUMNS, table.WITH_VARIANT):
+        rows = _values(results.read_table(path))
         sizes = {f"{row['l1']} x2 -> {row['l2']} -> 1" for row in rows}
         facts: dict[str, Any] = {"feature_sets": len({row["feature_set"] for row in rows})}
         facts |= {"variants": len({row["variant"] for row in rows})} if "variant" in columns else {}
         facts |= {"layers": ", ".join(sorted(sizes))}
         return Summary(path, "table", facts, {"rows": rows})
-    if columns == ("name", "elo", "error", "points", "games", "score"):
+    if columns == results.RATING_COLUMNS:
+        rows = _values(results.read_ratings(path))
         games = sum(row["games"] for row in rows) // 2
         return Summary(path, "ratings", {"players": len(rows), "games": games}, {"ratings": rows})
     if "validation_loss" in columns:
+        rows = _values(results.read_csv(path, ("epoch", "validation_loss")))
         losses = [row["validation_loss"] for row in rows]
         facts = {"epochs": len(rows), "validation_loss": losses[-1], "lowest": min(losses)}
         return Summary(path, "history", facts, {"epochs": rows})
-    raise UserError(f"{path}: unknown columns {', '.join(columns)}; known are {KNOWN}")
+    rows = _values(results.read_csv(path, texts=None))
+    return Summary(path, "rows", {"rows": len(rows)}, {"rows": rows})
+
+
+def _values(rows: list[dict[str, str]]) -> Table:
+    return [{name: _value(text) for name, text in row.items()} for row in rows]
 
 
 def _value(text: str) -> int | float | str | None:
@@ -393,7 +406,7 @@ def _value(text: str) -> int | float | str | None:
 def _json(path: Path) -> Summary:
     content = json.loads(path.read_text())
     if isinstance(content, dict) and "rms_cp" in content:
-        worst = content.get("worst", [])
+        worst = [dict(row) for row in content.get("worst", [])]
         facts = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
         return Summary(path, "verification", facts, {"worst": worst})
     if isinstance(content, dict) and {"solved_rating", "groups"} <= content.keys():
@@ -407,7 +420,9 @@ def _json(path: Path) -> Summary:
         return Summary(path, "rating details", facts, tables)
     if isinstance(content, dict) and {"artifact", "sha256", "command"} <= content.keys():
         return Summary(path, "provenance", {"artifact": content["artifact"]}, {}, content)
-    raise UserError(f"{path}: unknown kind of JSON; known are {KNOWN}")
+    leaves = dict(_leaves(content if isinstance(content, dict) else {"values": content}))
+    many = {name: f"{len(v)} values" for name, v in leaves.items() if isinstance(v, list)}
+    return Summary(path, "values", leaves | many, {})
 
 
 def of_puzzles(path: Path, content: dict[str, Any], themes: int | None = None) -> Summary:

@@ -10,8 +10,8 @@ import numpy as np
 
 from nnuelab import artifacts, data
 from nnuelab.errors import UserError
-from nnuelab.report import plots, pqr, table
-from nnuelab.report.inspect import CROSS, Summary
+from nnuelab.report import plots, pqr, results, table
+from nnuelab.report.inspect import CROSS, Summary, damaged
 from nnuelab.report.plots import Figure
 
 FORMATS = (".svg", ".png", ".html")
@@ -47,7 +47,8 @@ def figure(summary: Summary) -> Figure:
             f"{summary.path} is of the kind {summary.kind}, which has no figure; "
             f"those that have one are {', '.join(makers)}"
         )
-    found = makers[summary.kind](summary)
+    with damaged(summary.path):
+        found = makers[summary.kind](summary)
     if found is None:
         raise UserError(f"{summary.path} has nothing to draw")
     return found
@@ -72,9 +73,7 @@ def save(path: Path, drawn: Figure) -> None:
 
 
 def _table(summary: Summary) -> Figure | None:
-    from nnuelab.report import results
-
-    rows = results.read_csv(summary.path)
+    rows = results.read_table(summary.path)
     anchor = next((table.entry(row) for row in rows if row["elo"] == "0.0"), "the anchor")
     return plots.elo(rows, anchor)
 
@@ -117,8 +116,6 @@ def _history(summary: Summary) -> Figure:
 
 
 def _verification(summary: Summary) -> Figure | None:
-    from nnuelab.report import results
-
     histogram = results.read_json(summary.path, "rms_cp").get("histogram")
     if not histogram:
         return None
@@ -222,6 +219,4 @@ def _tournament(summary: Summary) -> Figure:
 
 
 def _triplets(summary: Summary) -> Figure:
-    from nnuelab.report import results
-
     return pqr.figure(results.read_json(summary.path, "pqr_centipawns")["pqr_centipawns"])

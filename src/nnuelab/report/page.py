@@ -81,12 +81,20 @@ class Section:
 
 
 @contextmanager
-def _told(problems: list[str]) -> Iterator[None]:
-    """What is missing or damaged costs its own place of the page, and is said there."""
+def _told(problems: list[str], what: str = "this part") -> Iterator[None]:
+    """What is missing or damaged costs its own place of the page, and is said there.
+
+    Files that can be read may hold anything: ``what`` can't be shown then.
+    """
     try:
         yield
     except UserError as error:
         problems.append(str(error))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        problems.append(
+            f"{what} can't be shown: a file holds something unexpected "
+            f"({type(error).__name__}: {str(error)[:200]}); make its files again"
+        )
 
 
 def _sound(nets: Sequence[NetFiles], needed: str, problems: list[str]) -> list[NetFiles]:
@@ -135,7 +143,7 @@ class _Builder:
         environment.tests["number"] = _is_number
         provenance = {
             "records": self.found.records,
-            "outdated": results.outdated(self.found.records),
+            "outdated": results.outdated(self.found),
         }
         self.blobs["provenance"] = provenance
         files = grids.files(self.found)
@@ -167,32 +175,43 @@ class _Builder:
 
     def _section(self, experiment: Experiment) -> Section:
         section = Section(experiment.name, problems=list(experiment.problems))
-        rows, anchor, nets = experiment.rows, experiment.anchor, experiment.nets
+        rows, anchor = experiment.rows, experiment.anchor
         if not rows:
             return section
-        section.said = words.summary(rows, anchor)
-        section.grids.append(grids.results(self.found, experiment))
-        section.note = table.PUBLISHED_NOTE if table.has_published(rows) else ""
-        sets = [table.entry(row) for row in rows]
+        with _told(section.problems, "the table"):
+            section.said = words.summary(rows, anchor)
+            section.grids.append(grids.results(self.found, experiment))
+            section.note = table.notes(rows)
+        with _told(section.problems, "the plots"):
+            self._plots(experiment, section)
+        with _told(section.problems, "the answers to puzzles"):
+            self._puzzles(experiment, section)
+        with _told(section.problems, "the tournament"):
+            self._tournament(experiment, section)
+        with _told(section.problems, "the triplets"):
+            self._triplets(experiment, section)
+        return section
+
+    def _plots(self, experiment: Experiment, section: Section) -> None:
+        rows, nets = experiment.rows, experiment.nets
+        anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
         trained = _sound(nets, "history", section.problems)
         drawn += plots.losses(_sound(trained, "objective", section.problems), sets)
         drawn.append(plots.errors(_sound(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
-        if scores := puzzles.gather(nets, section.problems):
-            section.figures += puzzles.figures(scores, sets)
-            section.puzzles = puzzles.grid(self.found, experiment.name, nets, scores)
         if not any(row["nps_ratio"] for row in rows):
             section.problems.append(
                 "The nodes per second of these nets were not measured; a plot of Elo against cost "
                 "shows the updates of an accumulator instead, where those were."
             )
-        with _told(section.problems):
-            self._tournament(experiment, section)
-        with _told(section.problems):
-            self._triplets(experiment, section)
-        return section
+
+    def _puzzles(self, experiment: Experiment, section: Section) -> None:
+        nets, sets = experiment.nets, [table.entry(row) for row in experiment.rows]
+        if scores := puzzles.gather(nets, section.problems):
+            section.figures += puzzles.figures(scores, sets)
+            section.puzzles = puzzles.grid(self.found, experiment.name, nets, scores)
 
     def _pareto(self, rows: Sequence[Row]) -> list[Figure | None]:
         """Elo against nodes per second, or where those aren't known against the updates."""
@@ -238,7 +257,7 @@ class _Builder:
     ) -> list[dict[str, str]]:
         """The ratings in a folder of tournaments, which become a table of the page."""
         path = folder / f"{experiment}_ratings.csv"
-        found = results.read_csv(path)
+        found = results.read_ratings(path)
         name = f"{experiment}-ratings" + ("-time" if folder.name == "time" else "")
         section.grids.append(grids.ratings(name, limit, self.found.label(path), found))
         return found
@@ -266,7 +285,13 @@ class _Builder:
         labels: dict[str, str] = {}
         for path in sorted(self.found.folder.glob("statistics/*.csv")):
             with _told([]):
-                labels |= {r["feature_set"]: self.found.label(path) for r in results.read_csv(path)}
+                of_file = results.read_statistics(path)
+                labels |= {row["feature_set"]: self.found.label(path) for row in of_file}
+        with _told(section.problems, "the numbers of features"):
+            self._counted(section, labels)
+        return section
+
+    def _counted(self, section: Section, labels: dict[str, str]) -> None:
         rows = list(
             {(r["feature_set"], r["perspective"]): r for r in self.found.statistics}.values()
         )
@@ -275,12 +300,11 @@ class _Builder:
         section.note = feature_statistics.PUBLISHED_NOTE
         figure = plots.updates(rows)
         section.figures = [figure] if figure else []
-        return section
 
     def _data(self) -> Section:
         """What the positions are like, as the sample's report has it."""
         section = Section("data")
-        with _told(section.problems):
+        with _told(section.problems, "the sample"):
             told = position_plots.read(self.found.folder / "data" / "sample_report.json")
             section.figures = position_plots.figures(told)
             section.said = [position_plots.words(told)]
@@ -297,6 +321,11 @@ class _Builder:
         except UserError as error:
             section.problems.append(str(error))
             return section
+        with _told(section.problems, "the neurons"):
+            self._neurons(section, sample)
+        return section
+
+    def _neurons(self, section: Section, sample: np.ndarray) -> None:
         measured = [(net, activity(net.net, sample)) for net in self.found.nets]
         section.grids.append(grids.nets(self.found, measured))
         sets = list(dict.fromkeys(net.entry for net in self.found.nets))
@@ -305,10 +334,9 @@ class _Builder:
         section.figures = [figure] if figure else []
         self.blobs["weights"] = _weights(measured)
         self.blobs["explorer"] = explorer.Explorer(self.found.nets).look(self._positions(sample))
-        return section
 
     def _positions(self, sample: np.ndarray) -> dict[str, str]:
-        from nnuelab.data.records import to_fen
+        from nnuelab.data.records import from_fen, to_fen
 
         found = dict(explorer.KNOWN)
         for place in evenly(len(sample), EXPLORED):
@@ -319,6 +347,7 @@ class _Builder:
         for net in self.found.nets[:1]:
             with _told([]):
                 for worst in net.verification.get("worst", [])[:1]:
+                    from_fen(worst["fen"])  # raises when it is broken
                     found[f"the largest error of the integers of {net.player}"] = worst["fen"]
         return found
 

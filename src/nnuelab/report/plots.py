@@ -55,9 +55,11 @@ def zoom(*channels: Literal["x", "y"]) -> Any:
     )
 
 
-def color(sets: Sequence[str]) -> Any:
-    """Colours of feature sets, the same in every figure of an experiment."""
+def color(sets: Sequence[str], shown: Sequence[str] = ()) -> Any:
+    """Colours of feature sets, the same in every figure of an experiment; ``shown``: of some."""
     by_set = alt.Color("set:N").title("feature set")
+    if shown:
+        by_set = by_set.legend(values=list(shown))
     if len(sets) > MOST_COLORS:
         return by_set.scale(domain=list(sets), scheme="tableau20")
     return by_set.scale(domain=list(sets))
@@ -136,11 +138,12 @@ def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> list[Figure]:
     for place, group in enumerate(groups.values()):
         names = [name for name in sets if any(net.entry == name for net in group)]
         whose = f" of {', '.join(names)}" if len(groups) > 1 else ""
-        found.append(_losses(f"loss-{place}" if place else "loss", whose, group, sets))
+        drawn = color(sets, names)
+        found.append(_losses(f"loss-{place}" if place else "loss", whose, group, drawn))
     return found
 
 
-def _losses(name: str, whose: str, nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure:
+def _losses(name: str, whose: str, nets: Sequence[NetFiles], drawn: Any) -> Figure:
     values = [
         {
             "set": net.entry,
@@ -157,9 +160,9 @@ def _losses(name: str, whose: str, nets: Sequence[NetFiles], sets: Sequence[str]
         x=alt.X("epoch:Q")
         # With few epochs Vega puts marks between them.
         .axis(format="d", values=epochs if len(epochs) <= 10 else alt.Undefined)
-        .scale(zero=False, nice=False),
+        .scale(zero=False, nice=False, padding=8),
         y=alt.Y("validation:Q").title("validation loss").scale(zero=False),
-        color=color(sets),
+        color=drawn,
     )
     lines = base.mark_line().encode(strokeDash=alt.StrokeDash("seed:N"))
     dots = base.mark_point(filled=True, size=30, opacity=1).encode(

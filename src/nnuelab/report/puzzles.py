@@ -62,7 +62,7 @@ def gather(nets: Sequence[NetFiles], problems: list[str]) -> list[Score]:
     found = []
     for name, of_set in by_set.items():
         try:
-            found += scores(name, [read_csv(_file(net)) for net in of_set])
+            found += scores(name, [read_csv(_file(net), texts=("kind", "group")) for net in of_set])
         except UserError as error:
             problems.append(str(error))
     return found
@@ -86,16 +86,15 @@ def scores(feature_set: str, files: Sequence[Sequence[Mapping[str, str]]]) -> li
             groups = {
                 (row["kind"], row["group"], int(row["puzzles"]), int(row["moves"])) for row in rows
             }
-            means = [
-                fmean(float(row[f"accuracy{end}"]) for row in rows) for end in ("", "_low", "_high")
-            ]
+            shares = [int(row["right"]) / max(int(row["moves"]), 1) for row in rows]
+            ends = [fmean(float(row[f"accuracy_{end}"]) for row in rows) for end in ("low", "high")]
         except (ValueError, KeyError) as error:
             raise UserError(
                 f"puzzles.csv of {feature_set} is damaged or of another version ({error!r}); "
                 "delete it and run again"
             ) from error
         if len(groups) == 1:
-            found.append(Score(feature_set, *groups.pop(), *means))
+            found.append(Score(feature_set, *groups.pop(), fmean(shares), *ends))
     if any(len(rows) != len(found) for rows in files):
         raise UserError(
             f"the nets of {feature_set} were not asked the same puzzles; "
@@ -174,7 +173,7 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
         color=color(sets),
     )
     rules = base.mark_rule(strokeWidth=2).encode(
-        alt.Y("low:Q").title(TITLE).axis(format="%").scale(zero=False), alt.Y2("high:Q")
+        alt.Y("low:Q").title(TITLE).axis(format="%").scale(zero=False, padding=8), alt.Y2("high:Q")
     )
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
         y="accuracy:Q", tooltip=_TOOLTIP
@@ -200,7 +199,7 @@ def _by_theme(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | None
         color=color(sets),
     )
     rules = base.mark_rule(strokeWidth=2).encode(
-        alt.X("low:Q").title(TITLE).axis(format="%").scale(zero=False), alt.X2("high:Q")
+        alt.X("low:Q").title(TITLE).axis(format="%").scale(zero=False, padding=8), alt.X2("high:Q")
     )
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
         x="accuracy:Q", tooltip=_TOOLTIP

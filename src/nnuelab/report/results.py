@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pydantic
+
+from nnuelab.artifacts import sha256
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
 from nnuelab.tournament.ratings import SEED_MARK, set_of
 
 NET = "net.nnue"
+RATING_COLUMNS = ("name", "elo", "error", "points", "games", "score")
+
+
+class _Input(pydantic.BaseModel):
+    path: str
+    sha256: str
+
+
+class _Record(pydantic.BaseModel):
+    """What the page relies on in a record of provenance, see `artifacts.provenance`."""
+
+    sha256: str
+    command: str = ""
+    code: str | None = None
+    inputs: dict[str, _Input] = {}
+    parameters: dict[str, Any] = {}
+    versions: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -48,19 +69,18 @@ class NetFiles:
     @cached_property
     def history(self) -> list[dict[str, float]]:
         """Rows of history.csv; raises UserError."""
-        path = self.path.with_name("history.csv")
-        try:
-            rows = read_csv(path)
-            return [{k: float(v) for k, v in row.items() if v} for row in rows]
-        except ValueError as error:
-            raise UserError(f"{path} is damaged ({error}); train again") from error
+        rows = read_csv(self.path.with_name("history.csv"), ("epoch", "validation_loss"))
+        return [{k: float(v) for k, v in row.items() if v} for row in rows]
 
     @cached_property
     def objective(self) -> dict[str, Any]:
         """What it minimised, as far as a record tells; losses of others are other quantities."""
         path = self.path.with_name("history.csv.json")
-        made = read_json(path, "parameters")["parameters"] if path.is_file() else {}
-        return dict(made.get("objective", {}))
+        made = read_record(path)["parameters"] if path.is_file() else {}
+        objective = made.get("objective", {})
+        if not isinstance(objective, dict):
+            raise UserError(f"{path} is damaged (its objective is no object); train again")
+        return objective
 
     @cached_property
     def verification(self) -> dict[str, Any]:
@@ -175,13 +195,13 @@ def gather(folder: Path, names: Sequence[str]) -> Results:
         made = path.with_suffix("")
         if made.is_file() and made.suffix not in ("", ".html"):  # no page tells of itself
             try:
-                found.records[found.label(made)] = read_json(path, "sha256")
+                found.records[found.label(made)] = read_record(path)
             except UserError as error:
                 found.problems.append(str(error))
     found.experiments = [_experiment(folder, name, found.records) for name in names]
     for path in sorted(folder.glob("statistics/*.csv")):
         try:
-            found.statistics += read_csv(path)
+            found.statistics += read_statistics(path)
         except UserError as error:
             found.problems.append(str(error))
     return found
@@ -192,17 +212,17 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     path = folder / f"{name}_table.csv"
     label = f"{folder.name}/{path.name}"
     try:
-        found.rows = read_csv(path)
-        if tuple(found.rows[0]) not in (table.COLUMNS, table.WITH_VARIANT):
-            found.rows = []
+        rows = read_table(path)
+        if tuple(rows[0]) not in (table.COLUMNS, table.WITH_VARIANT):
             raise UserError(f"{label} isn't of this version; make it again: snakemake {label}")
+        found.rows = rows
     except UserError as error:
         missing = not path.exists()
         made = f"{label} isn't there; make it: snakemake {label}"
         found.problems.append(made if missing else str(error))
         found.problems += _last_words(folder.parent, name)
     record = records.get(label, {})
-    found.anchor = record.get("parameters", {}).get("anchor", "")
+    found.anchor = str(record.get("parameters", {}).get("anchor", ""))
     if not found.anchor and found.rows:
         found.anchor = next((table.entry(r) for r in found.rows if r["elo"] == "0.0"), "")
     entries = {table.entry(row) for row in found.rows}
@@ -248,8 +268,24 @@ def _end_of(root: Path, name: str) -> list[str]:
     return [f"{name} ends with: {words[-1][:300]}"] if words else []
 
 
-def read_csv(path: Path) -> list[dict[str, str]]:
-    """The rows of a table, cells as text; raises UserError when it is missing, empty or cut off."""
+def read_csv(
+    path: Path, needed: Sequence[str] = (), texts: Sequence[str] | None = ()
+) -> list[dict[str, str]]:
+    """The rows of a table, cells as text.
+
+    Parameters
+    ----------
+    path : Path
+    needed : sequence of str
+        Columns that have to be there, with a value in each row.
+    texts : sequence of str, optional
+        Columns that hold text; all others hold finite numbers, or nothing. None: whatever it is.
+
+    Raises
+    ------
+    UserError
+        When it is missing, empty, cut off or damaged: with line and column.
+    """
     try:
         with open(path, newline="") as file:
             rows = list(csv.DictReader(file))
@@ -259,28 +295,83 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         raise UserError(f"{path} is damaged ({error}); make it again") from error
     if not rows or any(None in row or None in row.values() for row in rows):
         raise UserError(f"{path} is cut off or has no rows; make it again")
+    if missing := [name for name in needed if name not in rows[0]]:
+        raise UserError(f"{path} has no column {missing[0]}; make it again")
+    for line, row in enumerate(rows, 2):
+        for name, cell in row.items():
+            wanted = name in needed or cell
+            if wanted and texts is not None and name not in texts and not _is_finite(cell):
+                raise UserError(
+                    f"{path} is damaged ({name} in line {line} is {cell[:40]!r}, no number); "
+                    "make it again"
+                )
     return rows
 
 
-def read_json(path: Path, key: str) -> dict[str, Any]:
-    """A JSON object that has ``key``; raises UserError when it isn't."""
+def _is_finite(text: str) -> bool:
     try:
-        value = json.loads(path.read_text())
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of an experiment's table, of whatever version; raises UserError."""
+    return read_csv(path, texts=("feature_set", "variant"))
+
+
+def read_ratings(path: Path) -> list[dict[str, str]]:
+    """The rows of what `nnuelab rate` wrote, descending; raises UserError."""
+    return read_csv(path, RATING_COLUMNS, texts=("name",))
+
+
+def read_statistics(path: Path) -> list[dict[str, str]]:
+    """The rows of what `nnuelab features stats` wrote; raises UserError."""
+    needed = ("feature_set", "perspective", "features")
+    return read_csv(path, needed, texts=("feature_set", "perspective"))
+
+
+def read_json(path: Path, key: str) -> dict[str, Any]:
+    """A JSON object that has ``key``, with finite numbers; raises UserError when it isn't."""
+    try:
+        value = json.loads(path.read_text(), parse_constant=_no_number)
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged ({error}); make it again") from error
     if not isinstance(value, dict) or key not in value:
         raise UserError(f"{path} is damaged (it has no {key}); make it again")
     return value
 
 
-def outdated(records: dict[str, dict[str, Any]]) -> list[str]:
-    """Files that were made from other versions of their inputs than those that are there now."""
-    found = []
-    for path, record in records.items():
-        for source in record.get("inputs", {}).values():
-            now = records.get(source["path"], {}).get("sha256")
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """A record of provenance; raises UserError when it isn't one."""
+    value = read_json(path, "sha256")
+    try:
+        checked = _Record.model_validate(value)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UserError(
+            f"{path} is damaged ({place}: {first['msg']}); make {path.with_suffix('')} again"
+        ) from error
+    return value | checked.model_dump()
+
+
+def outdated(found: Results) -> list[str]:
+    """Files that aren't what their records say, or were made from others than are there now."""
+    said = []
+    for path in found.files:
+        record = found.records.get(found.label(path))
+        if record is not None and sha256(path) != record["sha256"]:
+            said.append(f"{found.label(path)} was changed after it was made")
+    for label, record in found.records.items():
+        for source in record["inputs"].values():
+            now = found.records.get(source["path"], {}).get("sha256")
             if now is not None and now != source["sha256"]:
-                found.append(f"{path} was made from another {source['path']} than is there now")
-    return found
+                said.append(f"{label} was made from another {source['path']} than is there now")
+    return said

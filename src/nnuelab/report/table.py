@@ -23,6 +23,12 @@ PUBLISHED_NOTE = (
     "(Its baseline stands beside our nets of the same size; Elo 0 is the mean of its nets there.)"
 )
 
+ERRORS_NOTE = (
+    "Errors are half the 95 % interval: of the games if these very nets played again, of the seeds "
+    "if the nets were trained again, too (blank with one seed; smaller than the other where few "
+    "seeds lie close by chance: the larger one counts)."
+)
+
 
 @dataclass(frozen=True)
 class Row:
@@ -349,15 +355,18 @@ def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
         *("| " + " | ".join(line).replace("*", "\\*") + " |" for line in body),
         "",
         f"Elo: at fixed nodes per move{_and_time(text)}, relative to {anchor}, in Ordo's points (x "
-        "0.9913 = logistic Elo). Errors are half the 95 % interval: *games* if these very nets "
-        "played again, *seeds* if the nets were trained again, too (blank with one seed; smaller "
-        "than the other where few seeds lie close by chance: the larger one counts). "
+        f"0.9913 = logistic Elo). {ERRORS_NOTE} "
         "Validation loss: mean \u00b1 standard deviation over the seeds"
         f"{_other_losses(text)}. Puzzles: share of right moves. Quantization: integer less float "
         "evaluation.",
         *(["", PUBLISHED_NOTE] if has_published(text) else []),
     ]
     return "\n".join(lines) + "\n"
+
+
+def notes(table: Sequence[Mapping[str, str]]) -> str:
+    """What has to be known to read rows of text."""
+    return f"{ERRORS_NOTE} {PUBLISHED_NOTE}" if has_published(table) else ERRORS_NOTE
 
 
 def _and_time(table: Sequence[Mapping[str, str]]) -> str:

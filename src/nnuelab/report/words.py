@@ -34,21 +34,42 @@ def summary(rows: Sequence[Row], anchor: str) -> list[str]:
         said.append(
             f"{entry(best)} is the strongest: {_elo(best)} points relative to {anchor}, "
             f"{_errors(best)}. {_sure(best, anchor)} The next, {entry(second)}, is "
-            f"{float(best['elo']) - float(second['elo']):.1f} points behind it."
+            f"{float(best['elo']) - float(second['elo']):.1f} points behind it"
+            f"{'' if entry(second) == anchor else _apart(best, second)}."
         )
     worst = rated[-1]
     if entry(worst) not in (anchor, entry(best), entry(second)):
         said.append(f"The weakest is {entry(worst)} at {_elo(worst)}. {_sure(worst, anchor)}")
     losses = [row for row in rows if number(row, "val_loss_mean") is not None]
     if len(losses) > 1:
-        least = min(losses, key=lambda row: float(row["val_loss_mean"]))
-        also = ", the strongest one" if least is best else ""
-        said.append(
-            f"The smallest validation loss, {least['val_loss_mean']}, is that of "
-            f"{entry(least)}{also}."
-        )
+        said.append(_losses(losses, best))
     said.append(_time(rated, anchor))
     return [sentence for sentence in said if sentence]
+
+
+def _losses(rows: Sequence[Row], best: Row) -> str:
+    """Who has the smallest validation loss, and who is as near to it as seeds to one another."""
+    rows = sorted(rows, key=lambda row: float(row["val_loss_mean"]))
+    least = rows[0]
+    also = ", the strongest one" if least is best else ""
+    near = [
+        entry(row)
+        for row in rows[1:]
+        if float(row["val_loss_mean"]) - float(least["val_loss_mean"])
+        <= max(number(r, "val_loss_sd") or 0 for r in (row, least))
+    ]
+    told = f"; within the spread of the seeds: {', '.join(near)}" if near else ""
+    return (
+        f"The smallest validation loss, {least['val_loss_mean']}, is that of "
+        f"{entry(least)}{also}{told}."
+    )
+
+
+def _apart(a: Row, b: Row) -> str:
+    """Said of two sets, neither of them the anchor, that are nearer than the larger error."""
+    errors = [number(r, f"elo_error_{of}") or 0 for r in (a, b) for of in ("games", "seeds")]
+    near = float(a["elo"]) - float(b["elo"]) <= max(errors)
+    return ", which isn't enough to tell them apart" if near else ""
 
 
 def _elo(row: Row, column: str = "elo") -> str:
@@ -58,9 +79,9 @@ def _elo(row: Row, column: str = "elo") -> str:
 def _errors(row: Row, column: str = "elo") -> str:
     said = []
     if row.get(f"{column}_error_games"):
-        said.append(f"\u00b1{row[f'{column}_error_games']} from the games")
+        said.append(f"\u00b1{row[f'{column}_error_games']} of the games")
     if row.get(f"{column}_error_seeds"):
-        said.append(f"\u00b1{row[f'{column}_error_seeds']} with new trainings")
+        said.append(f"\u00b1{row[f'{column}_error_seeds']} of the seeds")
     return " and ".join(said) or "with no error known"
 
 
@@ -91,7 +112,14 @@ def _time(rated: Sequence[Row], anchor: str) -> str:
         return "Games at a fixed time per move, where speed counts, too, were not played."
     best = timed[0]
     if entry(best) == anchor:
-        return f"At a fixed time per move {anchor} is the strongest."
+        if len(timed) == 1:
+            return f"At a fixed time per move only {anchor} has a rating."
+        second = timed[1]
+        return (
+            f"At a fixed time per move {anchor} is the strongest; {entry(second)} comes next, "
+            f"{_elo(second, 'elo_time')}, {_errors(second, 'elo_time')}. "
+            f"{_sure(second, anchor, 'elo_time')}"
+        )
     return (
         f"At a fixed time per move {entry(best)} is the strongest: "
         f"{_elo(best, 'elo_time')}, {_errors(best, 'elo_time')}. "

@@ -137,7 +137,8 @@ def read_results(paths: Iterable[Path | str]) -> Results:
     if unfinished:
         print(f"{unfinished:,} unfinished games (result *) are left out", file=sys.stderr)
     if not points:
-        raise UserError(f"no finished game in {', '.join(map(str, files)) or 'no file at all'}")
+        named = ", ".join(map(str, files)) or "no file at all"
+        raise UserError(f"no finished game in {named}; play some, or give another file")
     players = sorted(names)
     rank = np.empty(len(names), np.int32)
     rank[[names[player] for player in players]] = np.arange(len(names))

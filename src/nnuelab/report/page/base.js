@@ -63,10 +63,17 @@ told();
 
 // Tables
 
+/** A cell as a number where it begins with one and goes on with an interval or a range of numbers. */
 function valueOf(row, column) {
   const text = row.cells[column].textContent.trim();
-  const number = Number(text);
-  return text === "" ? null : Number.isNaN(number) ? text : number;
+  const begins = /^([+-]?[\d.]+)(?: \[.*\]|-\d+)?$/.exec(text);
+  return text === "" ? null : begins ? Number(begins[1]) : text;
+}
+/** What a row is about: the set, and its variant where there are some. */
+function nameOf(row) {
+  const heads = [...row.closest("table").tHead.rows[0].cells];
+  const variant = heads.findIndex((head) => head.dataset.column === "variant");
+  return [row.cells[0], row.cells[variant]].filter(Boolean).map((cell) => cell.textContent.trim()).filter(Boolean).join(",");
 }
 /** Numbers before words, what is not there last in either direction. */
 function compare(a, b, direction) {
@@ -152,7 +159,7 @@ document.addEventListener("click", (event) => {
   const cell = event.target.closest("td, button.source");
   const sources = SOURCES[table.id]?.[row.dataset.row];
   if (!cell || !sources) return;
-  const name = row.cells[0].textContent.trim();
+  const name = nameOf(row);
   if (cell.tagName === "BUTTON") {
     show({ title: name, files: [...new Set(Object.values(sources).flat())] });
     return;

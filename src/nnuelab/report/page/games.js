@@ -76,7 +76,7 @@ function viewer(element, games) {
   });
   element.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last" }[event.key];
-    if (!step || event.target.tagName === "SELECT") return;
+    if (!step || event.target.tagName === "SELECT" || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     steps[step]();
   });

@@ -7,7 +7,7 @@ function style() {
     background: "transparent",
     axis: { ...text, gridColor: line, gridOpacity: 0.6, domainColor: line, tickColor: line, labelLimit: 160, titleFontWeight: "normal" },
     legend: {
-      ...text, orient: "bottom", columns: 3, labelLimit: 200,
+      ...text, orient: "bottom",
       layout: { bottom: { direction: "vertical", anchor: "start" } },
       symbolBaseStrokeColor: color, symbolBaseFillColor: color, symbolOpacity: 1,
     },
@@ -17,17 +17,27 @@ function style() {
     range: { category: { scheme: isDark() ? "set2" : "dark2" } },
   };
 }
+const LETTER = 7, SYMBOL = 32; // pixels of a legend's text and of what stands before it
+/** What the legends of colours say. */
+function labels(spec) {
+  const found = spec.encoding?.color?.legend?.values ?? spec.encoding?.color?.scale?.domain ?? [];
+  return [...found, ...(spec.layer ?? []).flatMap(labels)].map(String);
+}
+/** As many columns as have room for the longest label. */
+function fitted(legend, spec, width) {
+  const longest = LETTER * Math.max(8, ...labels(spec).map((label) => label.length)) + SYMBOL;
+  legend.columns = Math.max(1, Math.min(3, Math.floor(width / longest)));
+  legend.labelLimit = width / legend.columns - SYMBOL;
+}
 const SPECS = JSON.parse(byId("specs").textContent);
 const views = new Map();
 async function plot(figure) {
   const spec = SPECS[figure.dataset.spec];
-  const narrow = figure.clientWidth < 500;
+  const canvas = figure.querySelector(".canvas");
   const config = style();
-  if (narrow) {
-    config.legend.columns = 2;
-    config.axis.labelFontSize = 10;
-  }
-  const { view } = await vegaEmbed(figure.querySelector(".canvas"), spec, {
+  fitted(config.legend, spec, canvas.clientWidth);
+  if (figure.clientWidth < 500) config.axis.labelFontSize = 10;
+  const { view } = await vegaEmbed(canvas, spec, {
     actions: false, renderer: "svg", config, tooltip: { theme: "custom" },
   });
   views.set(figure, view);

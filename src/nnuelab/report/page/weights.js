@@ -4,10 +4,12 @@ const PIECE_ROLES = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 function heat(picture, weights, scale, most) {
   const rows = picture.rows ?? [..."87654321"];
   const columns = picture.columns ?? [..."abcdefgh"];
-  const side = 10;
-  const left = picture.rows ? 2 : 6;
+  const side = 10, letter = 3;
+  const room = (labels) => 3 + letter * Math.max(1, ...labels.map((label) => label.length));
+  const upright = columns.some((column) => column.length > 3);
+  const left = room(rows), below = upright ? room(columns) : 7;
   const svg = draw("svg", {
-    viewBox: `${-left} 0 ${columns.length * side + left} ${rows.length * side + (picture.columns ? 1 : 7)}`,
+    viewBox: `${-left} 0 ${columns.length * side + left} ${rows.length * side + below}`,
     role: "img", "aria-label": `Weights of ${picture.title || "these features"}`,
   });
   rows.forEach((row, r) => columns.forEach((column, c) => {
@@ -24,10 +26,15 @@ function heat(picture, weights, scale, most) {
       draw("rect", { ...place, class: "cell" }),
       draw("rect", { ...place, fill: shade }, draw("title", {}, `${where}: ${(weight / scale).toFixed(3)}`)));
   }));
-  if (!picture.rows) {
-    rows.forEach((row, r) => svg.append(draw("text", { x: -5, y: r * side + 7 }, row)));
-    columns.forEach((column, c) => svg.append(draw("text", { x: c * side + 3.5, y: rows.length * side + 6 }, column)));
-  }
+  const bottom = rows.length * side;
+  rows.forEach((row, r) => svg.append(draw("text", { x: -2, y: r * side + 7, "text-anchor": "end" }, row)));
+  columns.forEach((column, c) => {
+    const x = (c + 0.5) * side;
+    const place = upright
+      ? { x: 0, y: 0, "text-anchor": "end", transform: `translate(${x + 2} ${bottom + 2}) rotate(-90)` }
+      : { x, y: bottom + 6, "text-anchor": "middle" };
+    svg.append(draw("text", place, column));
+  });
   return svg;
 }
 

@@ -1,0 +1,162 @@
+"""A page of results that are missing, damaged or changed: it says so in their place."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
+from nnuelab.cli.app import app
+from nnuelab.report import results
+from tests import report_results
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return report_results.make(tmp_path_factory.mktemp("project"))
+
+
+def edit(path: Path, **values: object) -> None:
+    """Changes values of a JSON object."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def cell(path: Path, column: str, text: str) -> None:
+    """Changes a cell in the first row of a table."""
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    rows.loc[0, column] = text
+    rows.to_csv(path, index=False)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda f: (f / "axis_table.csv").unlink(), "axis_table.csv isn&#39;t there"),
+        (
+            lambda f: (f / "axis_table.csv").write_text("feature_set,elo\n"),
+            "cut off or has no rows",
+        ),
+        (lambda f: (f / "tournament/axis.pgn").write_text(""), "axis.pgn is empty"),
+        (lambda f: (f / "tournament/axis.pgn").unlink(), "axis.pgn isn&#39;t there"),
+        (lambda f: (f / "tournament/axis.pgn").write_text('[White "a"]\n'), "no Black tag"),
+        (lambda f: (f / "nets/ALL/1/net.nnue").write_bytes(b"NNUELAB\0"), "not a usable net"),
+        (lambda f: (f / "nets/ALL/1/net.nnue").unlink(), "can&#39;t read the net"),
+        (lambda f: (f / "nets/ALL/1/history.csv").unlink(), "history.csv"),
+        (lambda f: (f / "nets/ALL/1/verify.json").write_text("{"), "verify.json is damaged"),
+        (lambda f: (f / "data/validation.npy").unlink(), "there is no dataset"),
+        (
+            lambda f: np.load(f / "data/validation.npy", "r+")["occupied"].fill(2**64 - 1),
+            "its pieces are no position",
+        ),
+        (lambda f: shutil.rmtree(f / "statistics"), "were not counted yet"),
+        (lambda f: (f / "nets/ALL/1/net.nnue.json").write_text("["), "net.nnue.json is damaged"),
+        (lambda f: (f / "nets/ALL/1/history.csv.json").write_text("["), "csv.json is damaged"),
+        (lambda f: shutil.rmtree(f / "nets"), "There is no net here yet"),
+        (lambda f: (f / "nets/ALL/1/puzzles.csv").unlink(), "ALL/1/puzzles.csv"),
+        (lambda f: (f / "nets/ALL/1/puzzles.csv").write_text("kind\nall\n"), "puzzles.csv of ALL"),
+        (
+            lambda f: [path.unlink() for path in f.glob("nets/*/*/puzzles.csv")],
+            "solved no puzzles yet",
+        ),
+        (lambda f: (f / "data/sample_report.json").unlink(), "sample_report.json"),
+        (lambda f: (f / "data/sample_report.json").write_text('{"mobility": {}}'), "sample again"),
+        (lambda f: (f / "tournament/time/axis_ratings.csv").unlink(), "time/axis_ratings.csv"),
+        # What can be read and holds something else than it should.
+        (lambda f: edit(f / "axis_table.csv.json", inputs=None), "axis_table.csv.json is damaged"),
+        (lambda f: edit(f / "axis_table.csv.json", inputs={"a": {}}), "(inputs.a.path: "),
+        (lambda f: edit(f / "axis_table.csv.json", parameters=None), "(parameters: "),
+        (lambda f: edit(f / "axis_table.csv.json", sha256=5), "(sha256: "),
+        (lambda f: edit(f / "axis_table.csv.json", command=["a"]), "(command: "),
+        (lambda f: edit(f / "axis_table.csv.json", parameters={"anchor": ["x"]}), "axis-elo"),
+        (lambda f: cell(f / "axis_table.csv", "elo", "abc"), "elo in line 2 is &#39;abc&#39;"),
+        (lambda f: cell(f / "axis_table.csv", "elo", "nan"), "elo in line 2 is &#39;nan&#39;"),
+        (lambda f: (f / "tournament/axis_ratings.csv").write_text("a\n1\n"), "no column name"),
+        (
+            lambda f: cell(f / "nets/ALL/1/history.csv", "validation_loss", "nan"),
+            "is &#39;nan&#39;",
+        ),
+        (lambda f: (f / "nets/ALL/1/history.csv").write_text("loss\n1\n"), "no column epoch"),
+        (lambda f: edit(f / "nets/ALL/1/verify.json", rms_cp=float("nan")), "NaN is no number"),
+        (lambda f: edit(f / "nets/ALL/1/verify.json", worst=[{"fen": "8/8"}]), "nets-neurons"),
+        (lambda f: edit(f / "nets/ALL/1/verify.json", worst=[{}]), "nets-neurons"),
+        (lambda f: edit(f / "nets/ALL/1/verify.json", histogram=7), "the plots can&#39;t be shown"),
+        (lambda f: (f / "statistics/ALL.csv").write_text("a\n1\n"), "no column feature_set"),
+        (lambda f: cell(f / "statistics/ALL.csv", "active", "x"), "active in line 2"),
+        (
+            lambda f: edit(f / "data/sample_report.json", mobility=[]),
+            "the sample can&#39;t be shown",
+        ),
+        (lambda f: edit(f / "pqr/axis.json", nets=[{}]), "the triplets can&#39;t be shown"),
+    ],
+)
+def test_a_damaged_input_costs_its_own_place_only(folder, tmp_path, damage, words):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("report.html*"))
+    damage(copy)
+    page = tmp_path / "report.html"
+    command = ["report", "axis", "--results", str(copy), "--output", str(page)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert words in page.read_text()
+    specs = re.search(r'id="specs">(.*?)</script>', page.read_text(), re.DOTALL)[1]
+    json.loads(specs, parse_constant=pytest.fail)  # a browser knows no NaN
+
+
+def test_a_failed_job_is_quoted(folder, tmp_path):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy)
+    (copy / "axis_table.csv").unlink()
+    log = tmp_path / "logs" / "tournament" / "axis.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("playing\nnnuelab: error: the book is too small\n\n")
+    found = results.gather(copy, ["axis"])
+    assert "logs/tournament/axis.log ends with: nnuelab: error: the book is too small" in (
+        found.experiments[0].problems
+    )
+
+
+def test_a_net_beyond_its_bound_is_quoted(folder, tmp_path):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("report.html*"))
+    (copy / "nets/ALL/2/verify.json").unlink()
+    log = tmp_path / "logs" / "verify" / "ALL" / "2.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("nnuelab: error: beyond the bounds\n")
+    page = tmp_path / "report.html"
+    command = ["report", "axis", "--results", str(copy), "--output", str(page)]
+    CliRunner().invoke(app, command, catch_exceptions=False)
+    assert "logs/verify/ALL/2.log ends with: nnuelab: error: beyond the bounds" in page.read_text()
+    assert "axis-errors" in page.read_text()  # of the other nets
+
+
+def test_an_input_that_changed_is_told(folder, tmp_path):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy)
+    assert results.outdated(results.gather(copy, [])) == []
+    record = copy / "tournament" / "axis.pgn.json"
+    record.write_text(record.read_text().replace('"sha256": "', '"sha256": "0', 1))
+    told = results.outdated(results.gather(copy, []))
+    assert told == ["results/tournament/axis.pgn was changed after it was made"] + [
+        f"results/{made} was made from another results/tournament/axis.pgn than is there now"
+        for made in ("axis_table.csv", "tournament/axis_ratings.csv")
+    ]
+
+
+def test_a_file_that_was_changed_by_hand_is_told(folder, tmp_path):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy)
+    cell(copy / "axis_table.csv", "elo", "99.9")
+    told = ["results/axis_table.csv was changed after it was made"]
+    assert results.outdated(results.gather(copy, [])) == told
+
+
+def test_a_missing_folder_is_one_line():
+    done = CliRunner().invoke(app, ["report", "--results", "nowhere"])
+    assert done.exit_code == 1
