@@ -309,6 +309,15 @@ def test_games_are_played_by_buttons_keys_and_the_graph(page):
     assert sum(points) == 12
 
 
+_CUT = """(svg) => {
+    const box = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")].filter((text) => {
+        const { left, right, bottom } = text.getBoundingClientRect();
+        return left < box.left - 1 || right > box.right + 1 || bottom > box.bottom + 1;
+    }).map((text) => text.textContent);
+}"""
+
+
 def test_weights_of_any_set_are_pictures(page):
     def choose(what, label):
         page.locator(f"#weight-{what}").select_option(label=label)
@@ -320,6 +329,11 @@ def test_weights_of_any_set_are_pictures(page):
     assert page.locator("#weight-pictures figure").count() == 2
     choose("term", "PH")
     assert page.locator("#weight-pictures rect.cell").count() == 144
+    assert page.locator("#weight-pictures text").count() == 24
+    for term in ("PH", "MC", "H"):
+        choose("term", term)
+        assert page.locator("#weight-pictures svg").first.evaluate(_CUT) == []
+    choose("term", "PH")
     choose("group", "on rank 4")
     before = page.locator("#weight-facts").inner_text()
     page.get_by_role("button", name="next", exact=True).click()

@@ -360,13 +360,14 @@ def updates(rows: Sequence[Row]) -> Figure | None:
         return None
     order = list(dict.fromkeys(row["feature_set"] for row in shown))
     tip = alt.Tooltip("set:N", title="feature set")
+    kinds = ["added", "removed", *(["published (both)"] if published else [])]
     bars = (
         alt.Chart(alt.Data(values=values))
         .mark_bar()
         .encode(
             x=alt.X("rows:Q").title("rows changed by a legal move"),
             y=alt.Y("set:N").sort(order).title(None),
-            color=alt.Color("kind:N").title(None),
+            color=alt.Color("kind:N").title(None).scale(domain=kinds),
             tooltip=[tip, "kind:N", alt.Tooltip("rows:Q", format=".2f")],
         )
     )

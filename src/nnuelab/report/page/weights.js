@@ -4,10 +4,10 @@ const PIECE_ROLES = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 function heat(picture, weights, scale, most) {
   const rows = picture.rows ?? [..."87654321"];
   const columns = picture.columns ?? [..."abcdefgh"];
-  const side = 10, letter = 3;
+  const side = 10, letter = 3.4; // a cell, and the mean letter of a label at most
   const room = (labels) => 3 + letter * Math.max(1, ...labels.map((label) => label.length));
   const upright = columns.some((column) => column.length > 3);
-  const left = room(rows), below = upright ? room(columns) : 7;
+  const left = room(rows), below = upright ? room(columns) : 8;
   const svg = draw("svg", {
     viewBox: `${-left} 0 ${columns.length * side + left} ${rows.length * side + below}`,
     role: "img", "aria-label": `Weights of ${picture.title || "these features"}`,
