@@ -66,8 +66,8 @@ told();
 /** A cell as a number where it begins with one and goes on with an interval or a range of numbers. */
 function valueOf(row, column) {
   const text = row.cells[column].textContent.trim();
-  const begins = /^([+-]?[\d.]+)(?: \[.*\]|-\d+)?$/.exec(text);
-  return text === "" ? null : begins ? Number(begins[1]) : text;
+  const number = Number(text.replace(/ \[.*\]$|(?<=\d)-\d+$/, ""));
+  return text === "" ? null : Number.isNaN(number) ? text : number;
 }
 /** What a row is about: the set, and its variant where there are some. */
 function nameOf(row) {
