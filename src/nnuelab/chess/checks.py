@@ -9,7 +9,7 @@ import numpy as np
 from nnuelab.chess import attacks
 from nnuelab.chess.attacks import bit
 from nnuelab.chess.moves import CASTLING, EN_PASSANT, PROMOTION, kind, origin, target
-from nnuelab.chess.position import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK, king_square
+from nnuelab.chess.position import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK, king_square, sliders
 from nnuelab.jit import inline, jit, local_record, lsb
 
 CHECKS = np.dtype(
@@ -51,14 +51,7 @@ def gives_check(position, move):
         return True
     if not attacks.line(king, start) and move_kind != EN_PASSANT:
         return False  # nothing is uncovered
-    behind = position.colors[us] & ~bit(start)
-    diagonal = position.roles[BISHOP] | position.roles[QUEEN]
-    straight = position.roles[ROOK] | position.roles[QUEEN]
-    return (
-        behind
-        & ((attacks.bishop(king, occupied) & diagonal) | (attacks.rook(king, occupied) & straight))
-        != 0
-    )
+    return position.colors[us] & ~bit(start) & sliders(position, king, occupied) != 0
 
 
 @inline
@@ -77,10 +70,7 @@ def find_checks(position, checks):
     checks.squares[QUEEN] = diagonal | straight
     checks.squares[KING] = 0
     # Own sliders that would check if there were none of the own pieces between.
-    snipers = own & (
-        (attacks.bishop(king, enemy) & (position.roles[BISHOP] | position.roles[QUEEN]))
-        | (attacks.rook(king, enemy) & (position.roles[ROOK] | position.roles[QUEEN]))
-    )
+    snipers = own & sliders(position, king, enemy)
     uncovering = np.uint64(0)
     while snipers:
         sniper = lsb(snipers)

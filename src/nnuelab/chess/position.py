@@ -80,6 +80,16 @@ def king_square(position, color):
 
 
 @inline
+def sliders(position, square, occupied):
+    """Sliders of both colours that attack ``square`` when ``occupied`` squares block."""
+    diagonal = position.roles[BISHOP] | position.roles[QUEEN]
+    straight = position.roles[ROOK] | position.roles[QUEEN]
+    return (attacks.bishop(square, occupied) & diagonal) | (
+        attacks.rook(square, occupied) & straight
+    )
+
+
+@inline
 def attackers(position, square, occupied):
     """Pieces of both colours that attack ``square`` when ``occupied`` squares block sliders."""
     return (
@@ -87,8 +97,7 @@ def attackers(position, square, occupied):
         | (attacks.pawn(WHITE, square) & position.roles[PAWN] & position.colors[BLACK])
         | (attacks.knight(square) & position.roles[KNIGHT])
         | (attacks.king(square) & position.roles[KING])
-        | (attacks.bishop(square, occupied) & (position.roles[BISHOP] | position.roles[QUEEN]))
-        | (attacks.rook(square, occupied) & (position.roles[ROOK] | position.roles[QUEEN]))
+        | sliders(position, square, occupied)
     )
 
 
@@ -116,17 +125,13 @@ def set_checkers(position):
     king = king_square(position, us)
     enemy = position.colors[us ^ 1]
     own = position.colors[us]
-    diagonal = position.roles[BISHOP] | position.roles[QUEEN]
-    straight = position.roles[ROOK] | position.roles[QUEEN]
     checkers = enemy & (
         (attacks.pawn(us, king) & position.roles[PAWN])
         | (attacks.knight(king) & position.roles[KNIGHT])
     )
     pinned = np.uint64(0)
     # Sliders that would give check if there were none of our own pieces between.
-    snipers = enemy & (
-        (attacks.bishop(king, enemy) & diagonal) | (attacks.rook(king, enemy) & straight)
-    )
+    snipers = enemy & sliders(position, king, enemy)
     while snipers:
         sniper = lsb(snipers)
         snipers &= snipers - np.uint64(1)
