@@ -25,8 +25,6 @@ include: "rules/report.smk"
 
 
 wildcard_constraints:
-    experiment="|".join(settings.experiments),
-    name=r"[^/]+",
     seed=r"\d+",
     generation=r"\d+",
 

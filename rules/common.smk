@@ -124,6 +124,12 @@ def of_nets(experiment, file):
     ]
 
 
+def statistics_of(experiments):
+    """What was counted of the feature sets of experiments, each once."""
+    sets = {name for e in experiments for name in settings.experiments[e].feature_sets}
+    return [f"results/statistics/{folder_of(name)}.csv" for name in sorted(sets)]
+
+
 def players(experiment):
     """NAME=NET of each net, as the tournament and the table take them."""
     nets = of_nets(experiment, "net.nnue")

@@ -108,7 +108,7 @@ rule pairs:
         "nnuelab features topk {input.train} --output {output.pairs} {params.options} 2> {log}"
 
 
-rule puzzles:
+rule lichess_puzzles:
     output:
         puzzles="results/puzzles/lichess_db_puzzle.csv.zst",
     log:

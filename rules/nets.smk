@@ -92,7 +92,7 @@ rule verify:
         " {params.options} 2> {log}"
 
 
-rule solve_puzzles:
+rule puzzles:
     input:
         net="results/nets/{name}/{seed}/net.nnue",
         puzzles=settings.puzzles.file,

@@ -1,8 +1,7 @@
 """From everything that was made to one page to look at.
 
 Needs the tables, nets and games of the experiments that were made in this folder; on a fresh clone
-it makes the first one. Makes results/report.html, and results/statistics/{name}.csv: how many
-features of a set are active, what a move changes, and what that costs.
+it makes the first one. Makes results/report.html.
 """
 
 MADE = [
@@ -21,35 +20,7 @@ REPORTED = sorted({name for e in MADE for name in settings.experiments[e].featur
 
 rule statistics:
     input:
-        expand(
-            "results/statistics/{name}.csv",
-            name=[folder_of(name) for name in REPORTED],
-        ),
-
-
-rule count:
-    input:
-        positions="results/data/validation.npy",
-    output:
-        table=report(
-            "results/statistics/{name}.csv",
-            caption="captions/statistics.rst",
-            category="Feature sets",
-            labels={"feature set": "{name}", "what": "statistics"},
-        ),
-    log:
-        "logs/count/{name}.log",
-    conda:
-        "environment.yaml"
-    params:
-        code=lambda w: code("report.feature_statistics", sets=[EXPRESSIONS[w.name]]),
-        features=lambda w: EXPRESSIONS[w.name],
-        l1=settings.train.l1,
-    message:
-        "Statistics of the features of {params.features}"
-    shell:
-        "nnuelab features stats {params.features:q} {input.positions} --l1 {params.l1}"
-        " --positions 5000 --csv {output.table} > {log} 2>&1"
+        statistics_of(MADE),
 
 
 rule report:

@@ -1,8 +1,34 @@
 """From histories, proofs, puzzles and games to the table of an experiment.
 
 Needs the nets with history, proof and puzzles beside them, and the games; makes
-results/{experiment}_table.csv and .md, which are kept in git.
+results/{experiment}_table.csv and .md, which are kept in git, and results/statistics/{name}.csv: how
+many features of a set are active, what a move changes, and what that costs.
 """
+
+
+rule count:
+    input:
+        positions="results/data/validation.npy",
+    output:
+        table=report(
+            "results/statistics/{name}.csv",
+            caption="captions/statistics.rst",
+            category="Feature sets",
+            labels={"feature set": "{name}", "what": "statistics"},
+        ),
+    log:
+        "logs/count/{name}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=lambda w: code("report.feature_statistics", sets=[EXPRESSIONS[w.name]]),
+        features=lambda w: EXPRESSIONS[w.name],
+        l1=settings.train.l1,
+    message:
+        "Statistics of the features of {params.features}"
+    shell:
+        "nnuelab features stats {params.features:q} {input.positions} --l1 {params.l1}"
+        " --positions 5000 --csv {output.table} > {log} 2>&1"
 
 
 rule table:
@@ -21,6 +47,7 @@ rule table:
             for played in yardsticks(w.experiment)
             for what in ("ratings.csv", "details.json")
         ],
+        statistics=lambda w: statistics_of([w.experiment]),
     output:
         table=report(
             "results/{experiment}_table.csv",
@@ -42,9 +69,10 @@ rule table:
         nets=lambda w: players(w.experiment),
         anchor=lambda w: settings.experiments[w.experiment].anchor,
         timed=lambda w, input: f"--time-pgn {input.timed}" if input.timed else "",
+        statistics=lambda w, input: [f"--statistics={f}" for f in input.statistics],
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
         "nnuelab table {params.nets:q} --experiment {wildcards.experiment}"
-        " --anchor {params.anchor:q} --pgn {input.games} {params.timed} --csv {output.table}"
+        " --anchor {params.anchor:q} --pgn {input.games} {params.timed} {params.statistics:q} --csv {output.table}"
         " --markdown {output.markdown} 2> {log}"

@@ -40,16 +40,18 @@ def make(root: Path) -> Path:
         rated = games.with_name("axis_ratings.csv")
         rated.write_text(ratings.to_csv(ratings.rate(games)))
         _record(rated, root, [games], {})
-    csv = folder / "axis_table.csv"
-    timed = folder / "tournament" / "time" / "axis.pgn"
-    csv.write_text(table.to_csv(table.build("axis", nets, pgn, "ALL", timed)))
-    _record(csv, root, [pgn, timed, *nets], {"experiment": "axis", "anchor": "ALL"})
     positions = feature_statistics.load(folder / "data" / "validation.npy", 20)
+    counted = []
     for name in SETS:
         path = folder / "statistics" / f"{folder_of(name)}.csv"
         rows = feature_statistics.rows(features.parse(name), positions, 8)
         feature_statistics.write_csv(path, rows)
         _record(path, root, [folder / "data" / "validation.npy"], {"feature_set": name})
+        counted.append(path)
+    csv = folder / "axis_table.csv"
+    timed = folder / "tournament" / "time" / "axis.pgn"
+    csv.write_text(table.to_csv(table.build("axis", nets, pgn, "ALL", timed, counted)))
+    _record(csv, root, [pgn, timed, *nets, *counted], {"experiment": "axis", "anchor": "ALL"})
     _triplets(folder / "pqr" / "axis.json", players, rng)
     return folder
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from nnuelab.cli import page as _page  # noqa: F401 (registers them)
 from nnuelab.cli import report as _commands  # noqa: F401
 from nnuelab.cli.app import app
-from nnuelab.report import plots, results, table
+from nnuelab.report import plots, reading, results, table
 from nnuelab.report.grid_plots import MEASURED, grid_plots
 from tests import report_results
 
@@ -33,7 +33,7 @@ def grid(tmp_path_factory):
 
 
 def rows(folder, experiment):
-    return results.read_table(folder / f"{experiment}_table.csv")
+    return reading.read_table(folder / f"{experiment}_table.csv")
 
 
 def test_a_variant_is_a_row_of_its_own(methods):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from nnuelab import artifacts
 from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
-from nnuelab.report import export, results, table
+from nnuelab.report import export, reading, table
 from nnuelab.report.results import Experiment
 from tests import report_results
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 def test_metrics_are_the_numbers_of_the_table(folder):
     found = sorted((folder / "report" / "metrics").rglob("*"))
     assert [path.name for path in found] == ["axis", "ALL.json", "H+PH+MC.json"]
-    for row in results.read_table(folder / "axis_table.csv"):
+    for row in reading.read_table(folder / "axis_table.csv"):
         told = json.loads((found[0] / f"{row['feature_set']}.json").read_text())
         assert told == {name: float(row[name]) for name in export.METRICS if row[name]}
         assert {"elo", "elo_time_error_seeds", "puzzle_accuracy", "nps_ratio"} <= told.keys()

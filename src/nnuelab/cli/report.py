@@ -37,6 +37,10 @@ def table(
     time_pgn: Annotated[
         Path | None, typer.Option(help="Games of the same nets at fixed time per move.")
     ] = None,
+    statistics: Annotated[
+        list[Path] | None,
+        typer.Option(help="What `features stats` counted of a set, as CSV; again for each."),
+    ] = None,
     blocks: Blocks = None,
 ) -> None:
     """Make the table of an experiment: one row per feature set and variant.
@@ -51,10 +55,10 @@ def table(
     have_names = all(name != str(path) for name, path in paths.items())
     names = ("history.csv", "verify.json", "puzzles.json")
     beside = [net.with_name(name) for net in paths.values() for name in names]
-    played = [path for path in (pgn, time_pgn) if path is not None]
-    artifacts.check_apart([*paths.values(), *beside, *played, *(blocks or [])], [csv, markdown])
+    read = [path for path in (pgn, time_pgn, *(statistics or [])) if path is not None]
+    artifacts.check_apart([*paths.values(), *beside, *read, *(blocks or [])], [csv, markdown])
     players = paths if have_names else paths.values()
-    rows = tables.build(experiment, players, pgn, anchor, time_pgn)
+    rows = tables.build(experiment, players, pgn, anchor, time_pgn, statistics or [])
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, tables.to_markdown(experiment, rows, anchor)),
@@ -63,7 +67,7 @@ def table(
             temporary.write_text(text)
         artifacts.provenance(
             path,
-            inputs={**{str(source): source for source in played}, **paths},
+            inputs={**{str(source): source for source in read}, **paths},
             parameters={"experiment": experiment, "anchor": anchor},
             module="report.table",
         )

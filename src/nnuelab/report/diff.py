@@ -16,7 +16,7 @@ from nnuelab.data.records import NO_SCORE, from_fen, to_fen
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import inspect as summaries
-from nnuelab.report import neurons, results, table
+from nnuelab.report import neurons, reading, table
 from nnuelab.report.explorer import KNOWN
 from nnuelab.report.inspect import Summary, Table
 from nnuelab.report.words import number
@@ -242,7 +242,7 @@ def _tables(found: Difference, a: Summary, b: Summary) -> None:
 
 
 def _by_entry(path: Path) -> dict[str, dict[str, str]]:
-    return {table.entry(row): row for row in results.read_table(path)}
+    return {table.entry(row): row for row in reading.read_table(path)}
 
 
 def _beyond(a: dict[str, str], b: dict[str, str], column: str) -> str | None:

@@ -74,15 +74,16 @@ def results(found: Results, experiment: Experiment) -> Grid:
         f"Results of the experiment {experiment.name}, relative to {experiment.anchor}",
         [(name, TITLES.get(name, name.replace("_", " "))) for name in shown],
         [[row[name] for name in shown] for row in experiment.rows],
-        [_sources(found, experiment, table.entry(row)) for row in experiment.rows],
+        [_sources(found, experiment, row) for row in experiment.rows],
     )
 
 
-def _sources(found: Results, experiment: Experiment, entry: str) -> dict[str, list[str]]:
-    nets = [net.path for net in experiment.nets if net.entry == entry]
+def _sources(found: Results, experiment: Experiment, row: Row) -> dict[str, list[str]]:
+    nets = [net.path for net in experiment.nets if net.entry == table.entry(row)]
     made = found.label(found.folder / f"{experiment.name}_table.csv")
     pgn = [found.label(experiment.pgn)] if experiment.pgn else []
     timed = f"{found.folder.name}/tournament/time/{experiment.name}.pgn"
+    counted = [found.counted[row["feature_set"]]] if row["feature_set"] in found.counted else []
 
     def beside(name: str) -> list[str]:
         return [made, *(found.label(path.with_name(name)) for path in nets)]
@@ -96,6 +97,7 @@ def _sources(found: Results, experiment: Experiment, entry: str) -> dict[str, li
         "nps": lambda: [made, timed],
         "elo": lambda: [made, *pgn],
         "puzzle": lambda: beside("puzzles.json"),
+        **dict.fromkeys(table.COUNTED, lambda: [made, *counted]),
         "": lambda: [made, *(found.label(path) for path in nets)],
     }
     return {

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.report import details, results, table
+from nnuelab.report import details, reading, table
 
 MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
 TEXT = (".pgn", ".epd", ".fen")
@@ -145,7 +145,7 @@ def _provenance(path: Path, summary: Summary) -> dict[str, Any] | None:
     within = summary.provenance or {}
     beside = path.with_name(path.name + ".json")
     if summary.kind != "provenance" and beside.is_file():
-        within = {**results.read_record(beside), **within}
+        within = {**reading.read_record(beside), **within}
     return within or None
 
 
@@ -369,24 +369,24 @@ def _try_neurons(summary: Summary, positions: Path | None) -> None:
 
 
 def _csv(path: Path) -> Summary:
-    columns = tuple(results.read_csv(path, texts=None)[0])
+    columns = tuple(reading.read_csv(path, texts=None)[0])
     if columns in (table.COLUMNS, table.WITH_VARIANT):
-        rows = _values(results.read_table(path))
+        rows = _values(reading.read_table(path))
         sizes = {f"{row['l1']} x2 -> {row['l2']} -> 1" for row in rows}
         facts: dict[str, Any] = {"feature_sets": len({row["feature_set"] for row in rows})}
         facts |= {"variants": len({row["variant"] for row in rows})} if "variant" in columns else {}
         facts |= {"layers": ", ".join(sorted(sizes))}
         return Summary(path, "table", facts, {"rows": rows})
-    if columns == results.RATING_COLUMNS:
-        rows = _values(results.read_ratings(path))
+    if columns == reading.RATING_COLUMNS:
+        rows = _values(reading.read_ratings(path))
         games = sum(row["games"] for row in rows) // 2
         return Summary(path, "ratings", {"players": len(rows), "games": games}, {"ratings": rows})
     if "validation_loss" in columns:
-        rows = _values(results.read_csv(path, ("epoch", "validation_loss")))
+        rows = _values(reading.read_csv(path, ("epoch", "validation_loss")))
         losses = [row["validation_loss"] for row in rows]
         facts = {"epochs": len(rows), "validation_loss": losses[-1], "lowest": min(losses)}
         return Summary(path, "history", facts, {"epochs": rows})
-    rows = _values(results.read_csv(path, texts=None))
+    rows = _values(reading.read_csv(path, texts=None))
     return Summary(path, "rows", {"rows": len(rows)}, {"rows": rows})
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nnuelab import artifacts, data
 from nnuelab.errors import UserError
-from nnuelab.report import plots, pqr, results, table
+from nnuelab.report import plots, pqr, reading, table
 from nnuelab.report.inspect import CROSS, Summary, damaged
 from nnuelab.report.plots import Figure
 
@@ -73,7 +73,7 @@ def save(path: Path, drawn: Figure) -> None:
 
 
 def _table(summary: Summary) -> Figure | None:
-    rows = results.read_table(summary.path)
+    rows = reading.read_table(summary.path)
     anchor = next((table.entry(row) for row in rows if row["elo"] == "0.0"), "the anchor")
     return plots.elo(rows, anchor)
 
@@ -116,7 +116,7 @@ def _history(summary: Summary) -> Figure:
 
 
 def _verification(summary: Summary) -> Figure | None:
-    histogram = results.read_json(summary.path, "rms_cp").get("histogram")
+    histogram = reading.read_json(summary.path, "rms_cp").get("histogram")
     if not histogram:
         return None
     edges, counts = histogram["edges_cp"], histogram["counts"]
@@ -219,4 +219,4 @@ def _tournament(summary: Summary) -> Figure:
 
 
 def _triplets(summary: Summary) -> Figure:
-    return pqr.figure(results.read_json(summary.path, "pqr_centipawns")["pqr_centipawns"])
+    return pqr.figure(reading.read_json(summary.path, "pqr_centipawns")["pqr_centipawns"])

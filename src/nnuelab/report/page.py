@@ -27,6 +27,7 @@ from nnuelab.report import (
     plots,
     position_plots,
     puzzles,
+    reading,
     results,
     table,
     weights,
@@ -257,7 +258,7 @@ class _Builder:
     ) -> list[dict[str, str]]:
         """The ratings in a folder of tournaments, which become a table of the page."""
         path = folder / f"{experiment}_ratings.csv"
-        found = results.read_ratings(path)
+        found = reading.read_ratings(path)
         name = f"{experiment}-ratings" + ("-time" if folder.name == "time" else "")
         section.grids.append(grids.ratings(name, limit, self.found.label(path), found))
         return found
@@ -267,7 +268,7 @@ class _Builder:
         path = self.found.triplets(experiment)
         if not path.is_file():
             return
-        content = results.read_json(path, "pqr_centipawns")
+        content = reading.read_json(path, "pqr_centipawns")
         nets = inspect.of_triplets(path, content).tables["nets"]
         section.grids.append(grids.triplets(experiment, self.found.label(path), nets))
         first: dict[str, Any] = {}
@@ -282,21 +283,17 @@ class _Builder:
                 "The feature sets were not counted yet; count them: snakemake statistics"
             )
             return section
-        labels: dict[str, str] = {}
-        for path in sorted(self.found.folder.glob("statistics/*.csv")):
-            with _told([]):
-                of_file = results.read_statistics(path)
-                labels |= {row["feature_set"]: self.found.label(path) for row in of_file}
         with _told(section.problems, "the numbers of features"):
-            self._counted(section, labels)
+            self._counted(section)
         return section
 
-    def _counted(self, section: Section, labels: dict[str, str]) -> None:
+    def _counted(self, section: Section) -> None:
         rows = list(
             {(r["feature_set"], r["perspective"]): r for r in self.found.statistics}.values()
         )
+        counted = self.found.counted
         rows.sort(key=lambda row: (row["feature_set"].count("+"), int(row["features"])))
-        section.grids += [grids.statistics(rows, labels), grids.published(rows, labels)]
+        section.grids += [grids.statistics(rows, counted), grids.published(rows, counted)]
         section.note = feature_statistics.PUBLISHED_NOTE
         figure = plots.updates(rows)
         section.figures = [figure] if figure else []

@@ -10,7 +10,7 @@ import altair as alt
 
 from nnuelab.errors import UserError
 from nnuelab.report.plots import Figure, figure, zoom
-from nnuelab.report.results import read_json
+from nnuelab.report.reading import read_json
 from nnuelab.report.sample import ROLE_NAMES
 
 _KEYS = ("mobility", "legal_moves", "legal_moves_by_turn")

@@ -16,7 +16,8 @@ import altair as alt
 from nnuelab.errors import UserError
 from nnuelab.report.grids import Grid
 from nnuelab.report.plots import ROW_HEIGHT, Figure, color, figure, zoom
-from nnuelab.report.results import NetFiles, Results, read_csv
+from nnuelab.report.reading import read_csv
+from nnuelab.report.results import NetFiles, Results
 
 MOST_THEMES = 16  # of a figure, those with the most puzzles; the table has all
 BAR = 7  # pixels of a set in a theme's row

@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pydantic
-
 from nnuelab.artifacts import sha256
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
+from nnuelab.report.reading import read_csv, read_json, read_record, read_statistics, read_table
 from nnuelab.tournament.ratings import SEED_MARK, set_of
 
 NET = "net.nnue"
-RATING_COLUMNS = ("name", "elo", "error", "points", "games", "score")
-
-
-class _Input(pydantic.BaseModel):
-    path: str
-    sha256: str
-
-
-class _Record(pydantic.BaseModel):
-    """What the page relies on in a record of provenance, see `artifacts.provenance`."""
-
-    sha256: str
-    command: str = ""
-    code: str | None = None
-    inputs: dict[str, _Input] = {}
-    parameters: dict[str, Any] = {}
-    versions: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -131,6 +110,8 @@ class Results:
         Provenance by path, relative to the folder's parent as the workflow names its files.
     statistics : list of dict
         Rows of all ``statistics/*.csv``, see `feature_statistics.COLUMNS`, as text.
+    counted : dict of str to str
+        The file of these rows, by feature set.
     problems : list of str
     """
 
@@ -138,6 +119,7 @@ class Results:
     experiments: list[Experiment] = field(default_factory=list)
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
     statistics: list[dict[str, str]] = field(default_factory=list)
+    counted: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def label(self, path: Path) -> str:
@@ -201,7 +183,9 @@ def gather(folder: Path, names: Sequence[str]) -> Results:
     found.experiments = [_experiment(folder, name, found.records) for name in names]
     for path in sorted(folder.glob("statistics/*.csv")):
         try:
-            found.statistics += read_statistics(path)
+            rows = read_statistics(path)
+            found.statistics += rows
+            found.counted |= {row["feature_set"]: found.label(path) for row in rows}
         except UserError as error:
             found.problems.append(str(error))
     return found
@@ -266,100 +250,6 @@ def _end_of(root: Path, name: str) -> list[str]:
     lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
     words = [line.strip() for line in lines if line.strip()]
     return [f"{name} ends with: {words[-1][:300]}"] if words else []
-
-
-def read_csv(
-    path: Path, needed: Sequence[str] = (), texts: Sequence[str] | None = ()
-) -> list[dict[str, str]]:
-    """The rows of a table, cells as text.
-
-    Parameters
-    ----------
-    path : Path
-    needed : sequence of str
-        Columns that have to be there, with a value in each row.
-    texts : sequence of str, optional
-        Columns that hold text; all others hold finite numbers, or nothing. None: whatever it is.
-
-    Raises
-    ------
-    UserError
-        When it is missing, empty, cut off or damaged: with line and column.
-    """
-    try:
-        with open(path, newline="") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path} is damaged ({error}); make it again") from error
-    if not rows or any(None in row or None in row.values() for row in rows):
-        raise UserError(f"{path} is cut off or has no rows; make it again")
-    if missing := [name for name in needed if name not in rows[0]]:
-        raise UserError(f"{path} has no column {missing[0]}; make it again")
-    for line, row in enumerate(rows, 2):
-        for name, cell in row.items():
-            wanted = name in needed or cell
-            if wanted and texts is not None and name not in texts and not _is_finite(cell):
-                raise UserError(
-                    f"{path} is damaged ({name} in line {line} is {cell[:40]!r}, no number); "
-                    "make it again"
-                )
-    return rows
-
-
-def _is_finite(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows of an experiment's table, of whatever version; raises UserError."""
-    return read_csv(path, texts=("feature_set", "variant"))
-
-
-def read_ratings(path: Path) -> list[dict[str, str]]:
-    """The rows of what `nnuelab rate` wrote, descending; raises UserError."""
-    return read_csv(path, RATING_COLUMNS, texts=("name",))
-
-
-def read_statistics(path: Path) -> list[dict[str, str]]:
-    """The rows of what `nnuelab features stats` wrote; raises UserError."""
-    needed = ("feature_set", "perspective", "features")
-    return read_csv(path, needed, texts=("feature_set", "perspective"))
-
-
-def read_json(path: Path, key: str) -> dict[str, Any]:
-    """A JSON object that has ``key``, with finite numbers; raises UserError when it isn't."""
-    try:
-        value = json.loads(path.read_text(), parse_constant=_no_number)
-    except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is damaged ({error}); make it again") from error
-    if not isinstance(value, dict) or key not in value:
-        raise UserError(f"{path} is damaged (it has no {key}); make it again")
-    return value
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
-
-
-def read_record(path: Path) -> dict[str, Any]:
-    """A record of provenance; raises UserError when it isn't one."""
-    value = read_json(path, "sha256")
-    try:
-        checked = _Record.model_validate(value)
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UserError(
-            f"{path} is damaged ({place}: {first['msg']}); make {path.with_suffix('')} again"
-        ) from error
-    return value | checked.model_dump()
 
 
 def outdated(found: Results) -> list[str]:

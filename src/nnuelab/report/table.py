@@ -93,6 +93,7 @@ class Row:
 
 WITH_VARIANT = tuple(field.name for field in fields(Row))
 COLUMNS = tuple(name for name in WITH_VARIANT if name != "variant")
+COUNTED = ("active", "added", "removed")
 
 # Digits after the point; what isn't here is a whole number or a name.
 _DIGITS = {
@@ -103,10 +104,8 @@ _DIGITS = {
     "quant_mean_cp": 2,
     "quant_rms_cp": 2,
     "quant_max_cp": 2,
-    "active": 2,
-    "added": 2,
-    "removed": 2,
     "published_val_loss": 6,
+    **dict.fromkeys(COUNTED, 2),
 } | {
     name: 1
     for name in COLUMNS
@@ -184,6 +183,7 @@ def build(
     pgn: Path,
     anchor: str,
     time_pgn: Path | None = None,
+    statistics: Iterable[Path] = (),
 ) -> list[Row]:
     """The rows of an experiment, in the order in which its players first occur in ``nets``.
 
@@ -200,14 +200,23 @@ def build(
         The feature set whose elo is 0, with its variant.
     time_pgn : path, optional
         Games of the same players at fixed time.
+    statistics : iterable of paths
+        What `nnuelab features stats` counted, for the columns active, added and removed.
 
     Raises
     ------
     UserError
         A file is missing or damaged, or a player didn't play.
     """
+    from nnuelab.report.reading import read_statistics
     from nnuelab.tournament.ratings import feature_sets, set_of
 
+    counted = {
+        row["feature_set"]: row
+        for path in statistics
+        for row in read_statistics(path)
+        if row["perspective"] == "both"
+    }
     trained: dict[str, list[TrainedNet]] = {}
     named = nets.items() if isinstance(nets, Mapping) else (("", path) for path in nets)
     for player, path in named:
@@ -259,6 +268,11 @@ def build(
                 quant_mean_cp=fmean(net.quant_mean_cp for net in group),
                 quant_rms_cp=math.sqrt(fmean(net.quant_rms_cp**2 for net in group)),
                 quant_max_cp=max(net.quant_max_cp for net in group),
+                **{
+                    name: float(counted[first.feature_set][name])
+                    for name in COUNTED
+                    if first.feature_set in counted
+                },
                 train_seconds=fmean(net.train_seconds for net in group),
                 published_val_loss=loss,
                 published_elo=elo,

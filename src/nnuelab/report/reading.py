@@ -1,0 +1,126 @@
+"""The tables and records that the stages leave, read with a check: no NaN, nothing cut off."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pydantic
+
+from nnuelab.errors import UserError
+
+RATING_COLUMNS = ("name", "elo", "error", "points", "games", "score")
+
+
+class _Input(pydantic.BaseModel):
+    path: str
+    sha256: str
+
+
+class _Record(pydantic.BaseModel):
+    """What the page relies on in a record of provenance, see `artifacts.provenance`."""
+
+    sha256: str
+    command: str = ""
+    code: str | None = None
+    inputs: dict[str, _Input] = {}
+    parameters: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+
+
+def read_csv(
+    path: Path, needed: Sequence[str] = (), texts: Sequence[str] | None = ()
+) -> list[dict[str, str]]:
+    """The rows of a table, cells as text.
+
+    Parameters
+    ----------
+    path : Path
+    needed : sequence of str
+        Columns that have to be there, with a value in each row.
+    texts : sequence of str, optional
+        Columns that hold text; all others hold finite numbers, or nothing. None: whatever it is.
+
+    Raises
+    ------
+    UserError
+        When it is missing, empty, cut off or damaged: with line and column.
+    """
+    try:
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path} is damaged ({error}); make it again") from error
+    if not rows or any(None in row or None in row.values() for row in rows):
+        raise UserError(f"{path} is cut off or has no rows; make it again")
+    if missing := [name for name in needed if name not in rows[0]]:
+        raise UserError(f"{path} has no column {missing[0]}; make it again")
+    for line, row in enumerate(rows, 2):
+        for name, cell in row.items():
+            wanted = name in needed or cell
+            if wanted and texts is not None and name not in texts and not _is_finite(cell):
+                raise UserError(
+                    f"{path} is damaged ({name} in line {line} is {cell[:40]!r}, no number); "
+                    "make it again"
+                )
+    return rows
+
+
+def _is_finite(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of an experiment's table, of whatever version; raises UserError."""
+    return read_csv(path, texts=("feature_set", "variant"))
+
+
+def read_ratings(path: Path) -> list[dict[str, str]]:
+    """The rows of what `nnuelab rate` wrote, descending; raises UserError."""
+    return read_csv(path, RATING_COLUMNS, texts=("name",))
+
+
+def read_statistics(path: Path) -> list[dict[str, str]]:
+    """The rows of what `nnuelab features stats` wrote; raises UserError."""
+    needed = ("feature_set", "perspective", "features", "active", "added", "removed")
+    return read_csv(path, needed, texts=("feature_set", "perspective"))
+
+
+def read_json(path: Path, key: str) -> dict[str, Any]:
+    """A JSON object that has ``key``, with finite numbers; raises UserError when it isn't."""
+    try:
+        value = json.loads(path.read_text(), parse_constant=_no_number)
+    except OSError as error:
+        raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is damaged ({error}); make it again") from error
+    if not isinstance(value, dict) or key not in value:
+        raise UserError(f"{path} is damaged (it has no {key}); make it again")
+    return value
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """A record of provenance; raises UserError when it isn't one."""
+    value = read_json(path, "sha256")
+    try:
+        checked = _Record.model_validate(value)
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UserError(
+            f"{path} is damaged ({place}: {first['msg']}); make {path.with_suffix('')} again"
+        ) from error
+    return value | checked.model_dump()
