@@ -104,9 +104,17 @@ rule rate:
         " --sets {params.anchor:q} > {log} 2>&1"
 
 
+def ladder_nets(wildcards):
+    """Nets of the ladder's players, but for the one that comes with the package."""
+    from nnuelab.tournament.roster import nets
+
+    return nets(Path(settings.ladder.players))
+
+
 rule ladder_games:
     input:
         players=settings.ladder.players,
+        nets=ladder_nets,
         book=settings.tournament.book,
     output:
         games="results/ladder/games.pgn",
@@ -118,7 +126,7 @@ rule ladder_games:
         "environment.yaml"
     threads: workflow.cores or 1
     params:
-        code=code("tournament.runner"),
+        code=code("tournament.runner", files=[SHIPPED_NET]),
         options=f"--games-per-pairing {settings.ladder.games_per_pairing}"
         f" --movetime {settings.ladder.movetime:g} --runner {settings.ladder.runner}"
         f" {adjudication(settings.tournament)}",

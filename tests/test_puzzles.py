@@ -9,8 +9,9 @@ import math
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,20 @@ def test_a_player_that_fails_has_no_right_move() -> None:
     assert found == Answers(1, 0, [(1, "g1a1", "it is gone")])
 
 
+@pytest.mark.parametrize(("idle", "correct"), [(0.0, 0), (40.0, 1)])
+def test_what_comes_too_late_is_no_answer(idle: float, correct: int) -> None:
+    """But for the time that the machine took."""
+
+    class Late(Scripted):
+        def search(self, line: Line, turn: Turn) -> Answer:
+            time.sleep(0.04)
+            return replace(super().search(line, turn), idle=idle + 1000 * (idle > 0))
+
+    found = solve(Late(lambda board: "g1a1"), Limit(movetime=1, margin=2), MATE_IN_1)
+    assert found.right == correct
+    assert [said.startswith("late: ") for *_, said in found.missed] == [True] * (1 - correct)
+
+
 # --- reading
 
 HEAD = "PuzzleId,FEN,Moves,Rating\n"
@@ -169,6 +184,7 @@ GOOD = "a,rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1,e2e4 e7e5,120
         (GOOD.strip().replace(" e7e5", ""), "line 3 .*1 moves"),
         (GOOD.strip().replace("1200", "high"), "line 3 .*rating 'high'"),
         (GOOD.strip().replace("1200", "nan"), "line 3 .*rating 'nan'"),
+        (GOOD.strip().replace("1200", "1e999"), "line 3 .*rating '1e999'"),
         ("b,,,", "line 3 .no FEN, Moves, Rating"),
         ("b", "line 3 .no FEN"),
     ],

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,11 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
+from nnuelab.data import pgn
 from nnuelab.errors import UserError
-from nnuelab.tournament import model, ordo, ratings
+from nnuelab.tournament import details, model, ordo, ratings
 from nnuelab.tournament.headers import headers, read_results
 from tests.naive import tournament as naive
 from tests.simulated import simulate
@@ -281,10 +284,30 @@ def test_opening_pairs_are_told_by_position_or_round(
     assert len(set(read_results([path]).cluster)) == clusters
 
 
-def test_ten_thousand_games_are_read_in_about_a_second(shared: Path) -> None:
-    start = time.process_time()
-    assert len(read_results([shared / "data/games/lichess_carlsen_evals.pgn.zst"])) > 10_000
-    assert time.process_time() - start < 3
+def test_rounds_of_different_files_are_different_openings(tmp_path: Path) -> None:
+    games = [("a", "b", "1-0"), ("b", "a", "1-0")]
+    paths = [write_pgn(tmp_path / name, games, '[Round "3.1"]\n') for name in ("g.pgn", "h.pgn")]
+    assert read_results(paths).cluster.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("movetext", ["1. e4 ; an idea { of", "%{", '1. e4 {;} {\n[Site "no"]\n}'])
+def test_braces_that_open_no_comment_hide_no_game(tmp_path: Path, movetext: str) -> None:
+    path = tmp_path / "g.pgn"
+    game = '[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n{}\n1-0\n\n'
+    path.write_text(game.format(movetext) + game.format("1. d4"))
+    assert len(read_results([path])) == 2
+    assert len(list(pgn.texts(path))) == 2
+
+
+def test_few_pairs_have_wide_errors() -> None:
+    """Student's t: with seven pairs 2.45 deviations, not 1.96."""
+    results = simulate(np.random.default_rng(1), np.array([40.0, -40.0]), 7)
+    fitted = model.fit(results)
+    error = fitted.relative_to(np.full(2, 1 / 2))[1]
+    assert error == pytest.approx(stats.t.ppf(0.975, 6) * np.sqrt(np.diag(fitted.covariance)))
+    deviation = np.sqrt(fitted.covariance[0, 0])
+    apart = replace(fitted, elo=np.array([deviation, -deviation]))
+    assert details.superiority(apart)[0, 1] == pytest.approx(stats.t.cdf(1, 6))
 
 
 # --- the program ordo

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,20 @@ def test_games_that_do_not_pair_are_counted_one_by_one() -> None:
     )
     (meeting,) = details.head_to_head(alone)
     assert meeting.tally.counts == [meeting.losses, meeting.draws, meeting.wins]
+
+
+def test_a_game_without_a_partner_leaves_the_pairs_as_they_are() -> None:
+    results = simulate(np.random.default_rng(9), np.array([10.0, -10.0]), 20)
+    (whole,) = details.head_to_head(results)
+    more = replace(
+        results,
+        **{name: np.append(getattr(results, name), 0) for name in ("white", "points")},
+        black=np.append(results.black, 1),
+        cluster=np.append(results.cluster, 1000),
+    )
+    (meeting,) = details.head_to_head(more)
+    assert meeting.losses == whole.losses + 1
+    assert meeting.tally == whole.tally
 
 
 def write_sets(path: Path) -> Path:

@@ -15,6 +15,7 @@ from scipy import optimize, stats
 
 from nnuelab.errors import UserError
 from nnuelab.tournament.sprt import (
+    FARTHEST,
     LEAST_PAIRS,
     MISSING,
     NORMALIZED,
@@ -48,7 +49,8 @@ def test_elo_and_its_interval_are_those_of_the_mean(counts: list[int]) -> None:
     spread = stats.sem(scores, ddof=0)
     step = 1e-4
     slope = (expected_score(elo + step) - expected_score(elo - step)) / (2 * step)
-    assert error == pytest.approx(1.96 * spread / slope, rel=1e-4)
+    wide = stats.t.ppf(0.975, tally.pairs - 1)
+    assert error == pytest.approx(wide * spread / slope, rel=1e-4)
 
 
 def test_the_other_side_has_the_negative_elo() -> None:
@@ -187,8 +189,15 @@ def test_hypotheses_and_errors_are_checked() -> None:
         Sprt(5, 5)
     with pytest.raises(UserError, match="alpha"):
         Sprt(alpha=0.7)
-    with pytest.raises(UserError, match="too far from 0"):
-        Sprt(0, 1000)
+    for elo1, model in ((1000, Model.LOGISTIC), (240, Model.NORMALIZED)):
+        with pytest.raises(UserError, match="too far from 0"):
+            Sprt(0, elo1, model=model)
+
+
+@given(st.lists(st.integers(0, 50), min_size=5, max_size=5).filter(any))
+def test_the_farthest_hypotheses_have_a_ratio(counts: list[int]) -> None:
+    for model, most in FARTHEST.items():
+        assert math.isfinite(Tally(counts).llr(-most, most, model))
 
 
 # --- the command
@@ -210,9 +219,11 @@ def test_command_on_counts() -> None:
     assert told["games"] == str(2 * 70576)
 
 
-def test_command_on_a_pgn_pairs_the_games(tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", [0, 1])
+def test_command_on_a_pgn_pairs_the_games(tmp_path: Path, alone: int) -> None:
+    """A game without a partner, as a manager that was killed leaves it, changes nothing."""
     pgn = tmp_path / "games.pgn"
-    text = []
+    text = ['[White "A"]\n[Black "B"]\n[Round "99.1"]\n[Result "0-1"]\n\n0-1\n\n'] * alone
     for i, (first, second) in enumerate([("1-0", "0-1"), ("1-0", "1/2-1/2"), ("1-0", "1-0")] * 9):
         for j, (white, black, result) in enumerate([("A", "B", first), ("B", "A", second)], 1):
             text.append(
@@ -226,6 +237,7 @@ def test_command_on_a_pgn_pairs_the_games(tmp_path: Path) -> None:
     told = dict(zip(header.split(","), row.split(","), strict=True))
     assert told["counts"] == "0 0 9 9 9"
     assert float(told["llr"]) == round(Tally([0, 0, 9, 9, 9]).llr(0, 5), 2)
+    assert ("1 games without a partner are left out" in done.stderr) == bool(alone)
     other = sprt(pgn, "--player", "B").stdout.splitlines()[1]
     assert "9 9 9 0 0" in other
     refused = sprt(pgn, "--player", "C")

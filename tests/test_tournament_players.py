@@ -12,7 +12,7 @@ from nnuelab.engine.search import DEFAULT_NET
 from nnuelab.errors import UserError
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.players import EngineEntrant, NetEntrant
-from nnuelab.tournament.roster import Defaults, read_players
+from nnuelab.tournament.roster import Defaults, nets, read_players
 
 DEFAULTS = Defaults({"nodes": 1000}, hash_mb=8, patience=9)
 ROOT = Path(__file__).resolve().parents[1]
@@ -89,6 +89,31 @@ def test_programs_are_found_where_debian_has_games(monkeypatch: pytest.MonkeyPat
         pytest.skip("there is no Stockfish in /usr/games")
     found = read_players(None, ["s=stockfish"], DEFAULTS)["s"]
     assert found.files() == {"engine": Path("/usr/games/stockfish")}
+
+
+def test_a_margin_is_of_all_who_have_a_limit_of_time(tmp_path: Path) -> None:
+    text = (
+        "players: {a: {net: default, movetime: 50}, b: {net: default}, c: {net: default, nodes: 9}}"
+    )
+    defaults = Defaults({"movetime": 50, "margin": 200})
+    found = read_players(write(tmp_path, text), [], defaults)
+    assert found["a"] == found["b"] == NetEntrant(None, Limit(movetime=50, margin=200))
+    assert found["c"].limit == Limit(nodes=9)
+
+
+def test_an_engine_is_made_of_its_nets_and_books_too(tmp_path: Path) -> None:
+    """Otherwise a tournament that was killed goes on with another net under the same name."""
+    engine, net, log = (str(program(tmp_path, name)) for name in ("engine", "a.nnue", "a.log"))
+    options = {"EvalFile": net, "Log": log, "Hash": 16}
+    assert EngineEntrant((engine, "--book", net), Limit(nodes=1), options).files() == {
+        "engine": Path(engine),
+        net: Path(net),
+    }
+
+
+def test_nets_of_a_file_are_those_beside_the_package_s(tmp_path: Path) -> None:
+    text = "players: {a: {net: default}, b: {net: b.nnue}, c: {engine: stockfish}}"
+    assert nets(write(tmp_path, text)) == ["b.nnue"]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from nnuelab.chess import notation
 from nnuelab.errors import UserError
+from nnuelab.tournament import external
 from nnuelab.tournament.adjudication import Rules
 from nnuelab.tournament.game import Answer, Fault, Game, Line, Seat
 from nnuelab.tournament.limits import MARGIN, Clock, Limit, Turn
@@ -222,6 +223,49 @@ def test_a_machine_that_stands_still_is_told_from_an_engine_that_is_slow() -> No
     taken, idle = map(float, process.communicate()[0].split())
     assert taken > 3500  # stopped beyond its time
     assert idle > taken - 3000
+
+
+# Four threads that take turns on one core; hashing lets go of Python's lock.
+THREADS = """
+import hashlib, os, sys
+from concurrent.futures import ThreadPoolExecutor
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+block = bytes(1 << 20)
+def work(_):
+    for _ in range(30):
+        hashlib.sha256(block).digest()
+pool = ThreadPoolExecutor(4)
+for line in sys.stdin:
+    word = line.split()[0]
+    if word == "go":
+        list(pool.map(work, range(4)))
+    said = {"uci": "uciok", "isready": "readyok", "go": "bestmove e2e4"}.get(word)
+    if said:
+        print(said, flush=True)
+"""
+
+
+def test_threads_that_wait_for_each_other_are_no_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[float, float]] = []
+    measure = external._processor
+
+    def measured(protocol: Any) -> tuple[float, float]:
+        seen.append(measure(protocol))
+        return seen[-1]
+
+    monkeypatch.setattr(external, "_processor", measured)
+    limit = Limit(movetime=60_000)
+    player = external.UciPlayer([sys.executable, "-c", THREADS], {}, 1, 60.0)
+    try:
+        player.new_game()
+        began = time.perf_counter()
+        answer = player.search(Line(chess.STARTING_FEN, 9), Turn(limit, 60_000, 60_000, 0))
+        taken = (time.perf_counter() - began) * 1e3
+    finally:
+        player.close()
+    (ran, waited), (ran_then, waited_then) = seen
+    assert waited_then - waited > answer.idle
+    assert 0 <= answer.idle <= taken - (ran_then - ran)
 
 
 def test_limits_differ_by_player() -> None:

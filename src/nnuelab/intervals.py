@@ -1,8 +1,21 @@
-"""95 % intervals of shares."""
+"""95 % intervals."""
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
+
+
+@lru_cache
+def deviations(freedom: float) -> float:
+    """So many standard deviations are half a 95 % interval: Student's t.
+
+    1.96 with infinite degrees of ``freedom``; NaN with none.
+    """
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, freedom))
 
 
 def wilson(count: float, n: float) -> tuple[float, float]:

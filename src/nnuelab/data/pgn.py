@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nnuelab.data.comments import open_comment
 from nnuelab.data.reader import last_start
 from nnuelab.data.streams import blocks, lines
 from nnuelab.errors import UserError
 
 CHUNK = 1 << 21  # bytes that the reader is given at once, or some more: its tables get cold between
 LONGEST = 1 << 26  # bytes without an end of a game: that is no PGN
-
-_TOKENS = re.compile(rb"[{};]")
 
 
 def texts(path: Path | str) -> Iterator[bytes]:
@@ -40,25 +38,13 @@ def texts(path: Path | str) -> Iterator[bytes]:
             continue
         if comment or not line.startswith((b"[", b"%")):
             moves = True
-            comment = _open_comment(line, comment)
+            comment = open_comment(line, comment)
         game.append(line)
     if game:
         yield b"".join(game)
         found += 1
     if not found:
         raise UserError(f"{path} has no games; give a PGN file (.pgn, .pgn.zst, .gz or .bz2)")
-
-
-def _open_comment(line: bytes, comment: bool) -> bool:
-    """Whether a ``{`` comment is open at the end of a line that began inside one or not."""
-    for token in _TOKENS.findall(line):
-        if token == b"}":
-            comment = False
-        elif token == b"{":
-            comment = True
-        elif not comment:
-            break  # the rest of the line is a ; comment
-    return comment
 
 
 def chunks(path: Path | str, size: int = CHUNK) -> Iterator[bytes]:

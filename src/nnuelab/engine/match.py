@@ -136,7 +136,7 @@ def play(
     """
     most = np.array(
         [
-            [FOREVER if nodes is None else nodes, MAX_DEPTH if depth is None else depth]
+            [FOREVER if nodes is None else nodes, min(depth or MAX_DEPTH, MAX_DEPTH)]
             for nodes, depth in limits
         ],
         np.int64,

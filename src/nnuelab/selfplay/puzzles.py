@@ -94,8 +94,10 @@ def candidates(evals: dict[int, int], plies: int) -> Iterator[int]:
         Moves of the game, White's being the even ones.
     """
     for ply in range(FIRST_PLY, plies - 1):
+        if not {ply, ply + 1} <= evals.keys():
+            continue
         sign = -1 if ply % 2 == 0 else 1  # the solver moves after it
-        before, after = sign * evals.get(ply, 0), sign * evals.get(ply + 1, 0)
+        before, after = sign * evals[ply], sign * evals[ply + 1]
         if after >= WON and _chance(after) - _chance(before) >= MISTAKE:
             yield ply
 

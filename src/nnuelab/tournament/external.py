@@ -214,7 +214,7 @@ class UciPlayer:
         patience = self._patience
         if is_time:
             patience = (turn.left + turn.limit.margin) / 1e3 + GRACE
-        waited = _waited(protocol) if is_time else 0.0
+        began, processor = time.perf_counter(), _processor(protocol) if is_time else (0.0, 0.0)
         try:
             played = self._await(
                 protocol.play(
@@ -237,7 +237,14 @@ class UciPlayer:
         if not played.move:
             self._kill()
             raise Failure(Fault.ILLEGAL, "plays no move")
-        idle = _waited(protocol) - waited if is_time else 0.0
+        idle = 0.0
+        if is_time:
+            taken = (time.perf_counter() - began) * 1e3
+            ran, waited = (
+                now - then for now, then in zip(_processor(protocol), processor, strict=True)
+            )
+            # While one of its threads ran, no other's waiting was the machine's fault.
+            idle = max(min(waited, taken - ran), 0.0)
         score = played.info.get("score")
         relative = score.relative if score is not None else None
         return Answer(
@@ -287,17 +294,18 @@ def _limit(turn: Turn, colour: chess.Color) -> chess.engine.Limit:
     )
 
 
-def _waited(protocol: _Protocol) -> float:
-    """ms that the engine's threads and this one have waited for a processor until now.
+def _processor(protocol: _Protocol) -> tuple[float, float]:
+    """ms that the engine's threads and this one have run, and waited for a processor, until now.
 
-    Linux counts them; elsewhere it is 0, and a stall of the machine can't be told from an engine
+    Linux counts them; elsewhere they are 0, and a stall of the machine can't be told from an engine
     that is late.
     """
     assert protocol.transport is not None
-    total = 0
+    ran = waited = 0
     for place in (f"/proc/{protocol.transport.get_pid()}/task", "/proc/thread-self"):
         pattern = "*/schedstat" if place.endswith("task") else "schedstat"
         for file in Path(place).glob(pattern):
             with suppress(OSError, ValueError, IndexError):
-                total += int(file.read_text().split()[1])
-    return total / 1e6
+                times = file.read_text().split()
+                ran, waited = ran + int(times[0]), waited + int(times[1])
+    return ran / 1e6, waited / 1e6

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nnuelab.data.comments import open_comment
 from nnuelab.data.streams import lines
 from nnuelab.errors import UserError
 
@@ -63,9 +64,8 @@ def headers(path: Path | str) -> Iterator[dict[str, str]]:
                 tags, moves_seen = {}, False
             tags[name] = _text(match[2])
             continue
-        opens, closes = line.rfind(b"{"), line.rfind(b"}")
-        if opens != closes:
-            in_comment = opens > closes
+        if in_comment or line[:1] != b"%":
+            in_comment = open_comment(line, in_comment)
         # A [%eval] that was wrapped to the start of a line is movetext like any other.
         moves_seen = moves_seen or (bool(tags) and not line.isspace() and line[:1] != b"%")
     if tags:
@@ -80,21 +80,21 @@ def _text(value: bytes) -> str:
     return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
-def opening_pair(tags: Mapping[str, str], game: object) -> tuple[object, ...]:
+def opening_pair(tags: Mapping[str, str], file: object, number: int) -> tuple[object, ...]:
     """What a game shares with those that it is not independent of; games with equal keys cluster.
 
     The two players and the position that they started from. Where the PGN has no ``FEN`` (or the
-    standard one): the two players and the first part of a ``Round`` like ``12.2``. Where that is
-    missing too, ``game``, which must be unique: each game stands alone.
+    standard one): the two players, the file and the first part of a ``Round`` like ``12.2``. Where
+    that is missing too, the file and the game's number in it: each game stands alone.
     """
     pairing = tuple(sorted((tags["White"], tags["Black"])))
     fen = tags.get("FEN", "")
     if fen and not fen.startswith(START):
         return (*pairing, fen)
-    opening, dot, number = tags.get("Round", "").rpartition(".")
-    if dot and opening and number.isdigit():
-        return (*pairing, "round", opening)
-    return (game,)
+    opening, dot, game = tags.get("Round", "").rpartition(".")
+    if dot and opening and game.isdigit():
+        return (*pairing, file, "round", opening)
+    return (file, number)
 
 
 def read_results(paths: Iterable[Path | str]) -> Results:
@@ -132,7 +132,7 @@ def read_results(paths: Iterable[Path | str]) -> Results:
             white.append(names.setdefault(tags["White"], len(names)))
             black.append(names.setdefault(tags["Black"], len(names)))
             points.append(POINTS[tags["Result"]])
-            key = opening_pair(tags, (path, number))
+            key = opening_pair(tags, path, number)
             cluster.append(clusters.setdefault(key, len(clusters)))
     if unfinished:
         print(f"{unfinished:,} unfinished games (result *) are left out", file=sys.stderr)

@@ -16,6 +16,7 @@ DEFAULT = "default"  # the net that ships with the package
 HASH_MB = 4
 OVERHEAD = 1.0  # ms of a move's time that calls in this process take
 PATIENCE = 60.0  # seconds for an answer under a limit of nodes or depth
+READ = (".nnue", ".nn", ".bin", ".book")  # files that an engine reads and doesn't write
 WARM_UP_NODES = 1000  # reaches every kernel of the search
 
 
@@ -126,8 +127,10 @@ class EngineEntrant:
         return UciPlayer(self.command, self.options, self.hash_mb, self.patience, self.memory_mb)
 
     def files(self) -> dict[str, Path]:
-        """Its program."""
-        return {"engine": Path(self.command[0])}
+        """Its program, and the nets and books that arguments and options name."""
+        words = [Path(str(word)) for word in (*self.command[1:], *self.options.values())]
+        named = {str(path): path for path in words if path.suffix in READ and path.is_file()}
+        return {"engine": Path(self.command[0]), **named}
 
     def settings(self) -> dict[str, Any]:
         """Command, options and limit."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import itertools
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -26,7 +27,7 @@ from nnuelab.data.streams import lines
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 from nnuelab.tournament import workers
-from nnuelab.tournament.game import Failure, Line, Player
+from nnuelab.tournament.game import Failure, Fault, Line, Player
 from nnuelab.tournament.limits import Clock, Limit, Turn
 from nnuelab.tournament.players import Entrant
 
@@ -155,7 +156,7 @@ def _puzzle(row: dict[str, str]) -> Puzzle:
         position = notation.after(position, notation.parse_uci(position, move))
     try:
         rating = round(float(row["Rating"]))
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"rating {row['Rating']!r} is no number") from None
     themes = tuple((row.get("Themes") or "").split())
     return Puzzle(row["PuzzleId"], row["FEN"], moves, rating, themes)
@@ -167,10 +168,13 @@ def _mates(position: Any, move: int) -> bool:
 
 
 def solve(player: Player, limit: Limit, puzzle: Puzzle) -> Answers:
-    """Asks a player, whose memory is cleared first, for every move of the solver."""
+    """Asks a player, whose memory is cleared first, for every move of the solver.
+
+    What comes later than the limit and its margin is no answer.
+    """
     line = Line(puzzle.fen, len(puzzle.moves))
-    left = Clock(limit).left
-    turn = Turn(limit, left, left, limit.increment)
+    clock = Clock(limit)
+    turn = Turn(limit, clock.left, clock.left, limit.increment)
     missed: list[tuple[int, str, str]] = []
     fresh = False
     for i, text in enumerate(puzzle.moves):
@@ -180,8 +184,12 @@ def solve(player: Player, limit: Limit, puzzle: Puzzle) -> Answers:
                 if not fresh:
                     player.new_game()
                     fresh = True
-                move = player.search(line, turn).move
-                said = notation.move_to_uci(move)
+                began = time.perf_counter()
+                answer = player.search(line, turn)
+                taken = (time.perf_counter() - began) * 1e3
+                if clock.overstepped(taken - answer.idle):
+                    raise Failure(Fault.TIME, f"late: {taken:.0f} ms")
+                move, said = answer.move, notation.move_to_uci(answer.move)
             except Failure as failure:
                 move, said, fresh = 0, str(failure), False
             right = move == expected or (

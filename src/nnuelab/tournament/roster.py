@@ -118,6 +118,12 @@ def _load(file: Path) -> dict[str, Any]:
     return {str(name): settings for name, settings in players.items()}
 
 
+def nets(file: Path) -> list[str]:
+    """Nets that the players of a file have, but for the one that comes with the package."""
+    named = [player.get("net") for player in _load(file).values() if isinstance(player, dict)]
+    return [str(net) for net in named if net not in (None, DEFAULT)]
+
+
 def _meant(name: str, what: str) -> dict[str, Any]:
     """Settings of a player whom the command line gives: a net, or an engine with its arguments."""
     path = Path(what)
@@ -145,6 +151,8 @@ def _entrant(settings: Any, defaults: Defaults) -> Entrant:
     if all(own[kind] is None for kind in KINDS):
         margin = own["margin"]
         own = {**defaults.limit, **({} if margin is None else {"margin": margin})}
+    elif own["margin"] is None and (own["movetime"] or own["clock"]):
+        own["margin"] = defaults.limit.get("margin")
     limit = Limit.read(own)
     options = settings.get("options") or {}
     if not isinstance(options, dict):

@@ -18,13 +18,15 @@ from typing import Any, Self
 import numpy as np
 
 from nnuelab.errors import UserError
+from nnuelab.intervals import deviations
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.words import Model
 
 NORMALIZED = 800 / math.log(10)  # normalized Elo of one standard deviation of a game
 MISSING = 1e-3  # stands for a count of 0, or a result that never came would be impossible
 KINDS = {3: "losses, draws, wins", 5: "pairs with 0, 1/2, 1, 3/2, 2 points"}
-FARTHEST = 300.0  # Elo; beyond, no distribution may have the mean or the effect
+# Elo; beyond, no distribution may have the mean or the effect
+FARTHEST = {Model.LOGISTIC: 300.0, Model.NORMALIZED: 200.0}
 LEAST_PAIRS = 40  # before a match may end: fewer say too little of their own spread
 ITERATIONS = 20  # of the likeliest distribution; three are enough as a rule
 
@@ -56,11 +58,13 @@ class Tally:
     def of_games(cls, points: np.ndarray, cluster: np.ndarray) -> Self:
         """Games with the player's ``points`` [n] and the numbers of their opening pairs [n].
 
-        By pairs where every cluster has two games, otherwise game by game.
+        By pairs, without the games that have no partner; game by game where nothing pairs, or more
+        than two games share an opening.
         """
         clusters, sizes = np.unique(cluster, return_inverse=True, return_counts=True)[1:]
-        if (sizes == 2).all():
-            counts = np.bincount(np.rint(2 * np.bincount(clusters, points)).astype(int), None, 5)
+        if sizes.max() == 2:
+            both = np.bincount(clusters, points)[sizes == 2]
+            counts = np.bincount(np.rint(2 * both).astype(int), minlength=5)
         else:
             counts = np.bincount(np.rint(2 * points).astype(int), minlength=3)
         return cls(counts.tolist())
@@ -88,7 +92,8 @@ class Tally:
     def elo(self) -> tuple[float, float]:
         """Logistic Elo of the first player, and the half width of its 95 % interval.
 
-        Infinite or undefined where one side has won everything.
+        Infinite where one side has won everything; the error is NaN there and where all results are
+        alike.
         """
         if not self.pairs:
             return math.nan, math.nan
@@ -96,7 +101,8 @@ class Tally:
         if not 0 < mean < 1:
             return math.copysign(math.inf, mean - 0.5), math.nan
         slope = 400 / math.log(10) / (mean * (1 - mean))
-        return 400 * math.log10(mean / (1 - mean)), 1.96 * slope * error
+        wide = deviations(self.pairs - 1) if error else math.nan
+        return 400 * math.log10(mean / (1 - mean)), wide * slope * error
 
     def llr(self, elo0: float, elo1: float, model: Model = Model.LOGISTIC) -> float:
         """Log-likelihood ratio of a difference of ``elo1`` to one of ``elo0``."""
@@ -171,9 +177,10 @@ class Sprt:
     def __post_init__(self) -> None:
         if not -math.inf < self.elo0 < self.elo1 < math.inf:
             raise UserError(f"elo0 {self.elo0:g} must be less than elo1 {self.elo1:g}")
+        most = FARTHEST[self.model]
         for elo in (self.elo0, self.elo1):
-            if abs(elo) > FARTHEST:
-                raise UserError(f"{elo:g} Elo is too far from 0; {FARTHEST:g} is the most")
+            if abs(elo) > most:
+                raise UserError(f"{elo:g} Elo is too far from 0; {most:g} is the most")
         for name, value in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < value < 0.5:
                 raise UserError(f"{name} {value:g}: it must lie between 0 and 0.5")
@@ -295,4 +302,6 @@ def from_pgn(pgn: Iterable[Path | str], player: str) -> Tally:
     tally = Tally.of_games(points, results.cluster[own])
     if len(tally.counts) == 3:
         print("the games don't pair by openings: each is taken for itself", file=sys.stderr)
+    elif alone := len(points) - tally.games:
+        print(f"{alone:,} games without a partner are left out", file=sys.stderr)
     return tally

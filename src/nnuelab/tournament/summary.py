@@ -103,8 +103,9 @@ class Summary:
         score = self.scores[self.names[0]]
         losses, draws, wins = score.games
         elo, error = score.tally.elo()
+        difference = "" if math.isnan(elo) else f"  Elo {elo:+.0f}"
         spread = f" +-{error:.0f}" if math.isfinite(error) else ""
-        return f"{self.names[0]} +{wins} ={draws} -{losses}  Elo {elo:+.0f}{spread}"
+        return f"{self.names[0]} +{wins} ={draws} -{losses}{difference}{spread}"
 
     def told(self) -> dict[str, Any]:
         """As JSON: players with their troubles, then pairings from both sides."""
