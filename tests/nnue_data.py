@@ -8,7 +8,7 @@ from pathlib import Path
 import chess
 import numpy as np
 
-from nnuelab.data.records import NO_SCORE, RECORD, from_fen, pack_move
+from nnuelab.data.records import NO_SCORE, RECORD, from_fen
 
 VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900}
 
@@ -19,6 +19,20 @@ def material(board: chess.Board) -> int:
         value * (len(board.pieces(role, board.turn)) - len(board.pieces(role, not board.turn)))
         for role, value in VALUES.items()
     )
+
+
+def pack_move(board: chess.Board, move: chess.Move) -> int:
+    """A move of python-chess in the layout of ``chess.moves``."""
+    kind = 0
+    if move.promotion:
+        kind = move.promotion + 2  # knight (2) .. queen (5) -> 4 .. 7
+    elif board.is_castling(move):
+        kind = 2
+    elif board.is_en_passant(move):
+        kind = 3
+    elif board.pawns >> move.from_square & 1 and abs(move.to_square - move.from_square) == 16:
+        kind = 1
+    return move.from_square | move.to_square << 6 | kind << 12
 
 
 @cache

@@ -12,13 +12,14 @@ import numpy as np
 
 from nnuelab import artifacts, data, features
 from nnuelab.data.description import describe
-from nnuelab.data.records import RECORD, from_fen, pack_move
+from nnuelab.data.records import RECORD, from_fen
 from nnuelab.nnue.netfile import Net, write_net
 from nnuelab.nnue.pqr import judge
 from nnuelab.params import folder_of
 from nnuelab.report import feature_statistics, pqr, table
 from nnuelab.tournament import puzzle_scores, ratings
 from nnuelab.tournament.puzzles import Answers, Puzzle
+from tests.nnue_data import pack_move
 
 SETS = ("ALL", "H+PH+MC")
 SEEDS = (1, 2)

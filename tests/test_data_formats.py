@@ -24,11 +24,12 @@ from nnuelab import data
 from nnuelab.data import formats
 from nnuelab.data.dataset import write_index, writing
 from nnuelab.data.formats import binpack, bulletformat
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, pack_move, to_fen
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, to_fen
 from nnuelab.data.sampling import Sampling, sample
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from tests.naive import formats as naive
+from tests.nnue_data import pack_move
 
 ALL = set(RECORD.names)
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"

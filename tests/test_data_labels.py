@@ -23,10 +23,11 @@ from hypothesis import strategies as st
 from nnuelab.data import engines, labels
 from nnuelab.data.cache import Cache
 from nnuelab.data.dataset import Dataset, writing
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, pack_move, to_fen
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, to_fen
 from nnuelab.data.searching import Searching
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
+from tests.nnue_data import pack_move
 
 FENS = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",

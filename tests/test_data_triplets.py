@@ -8,9 +8,10 @@ import chess
 import numpy as np
 import pytest
 
-from nnuelab.data.records import RECORD, from_fen, pack_move, to_fen
+from nnuelab.data.records import RECORD, from_fen, to_fen
 from nnuelab.data.triplets import LAST_PLY, least_moves, legal_counts, make_triplets
 from nnuelab.data.triplets import usable as usable_of
+from tests.nnue_data import pack_move
 
 
 def record_of(board: chess.Board, move: chess.Move | None) -> np.void:

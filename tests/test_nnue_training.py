@@ -266,9 +266,18 @@ def test_too_much_for_the_machine_is_told_before_it_is_taken(
     assert not list(tmp_path.iterdir())
     # Half of it is the lists: what matters is their number, not the weights'.
     with pytest.raises(UserError, match="up to 362,404 active features"):
-        memory.check_training(features.parse("MB*AB"), 8, 16384)
-    memory.check_training(features.parse("MB*AB"), 8, 1024)
-    memory.check_training(features.parse("KA+PHASE(4,KB(16))"), 512, 16384)
+        memory.check_training(features.parse("MB*AB"), 8, 16384, "adam")
+    memory.check_training(features.parse("MB*AB"), 8, 1024, "adam")
+    memory.check_training(features.parse("KA+PHASE(4,KB(16))"), 512, 16384, "adam")
+
+
+def test_rowwise_adam_fits_where_adam_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    features_of = features.parse("KA")
+    table = 4 * features_of.size * 512
+    monkeypatch.setattr(memory, "installed", lambda: int(4.9 * table))
+    memory.check_training(features_of, 512, 64, "rowwise-adam")
+    with pytest.raises(UserError, match="smaller"):
+        memory.check_training(features_of, 512, 64, "adam")
 
 
 def test_wide_sets_are_verified_in_smaller_parts() -> None:

@@ -1,7 +1,7 @@
 """Reproducible experiments on NNUE feature sets, from games to a table of Elo differences.
 
 Rooms import only downwards: cli > params > report > selfplay > tournament > engine > nnue > data >
-features > chess > (jit, artifacts, errors, progress).
+features > chess > what stands alone (jit, vectors, artifacts, intervals, progress ...) > errors.
 """
 
 __version__ = "0.1.0"

@@ -34,7 +34,7 @@ def bench(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Measure speed; medians of five rounds, taken in turn with the reference.
+    """Measure speed: medians of several rounds, taken in turn with the reference.
 
     Example: nnuelab bench search
     """

@@ -21,11 +21,14 @@ def convert(
         Path,
         typer.Argument(
             metavar="IN",
-            help="Positions: .npy, .binpack, .bf, or text, also .zst: .plain, .csv, .epd, .fen, "
-            ".jsonl.",
+            help="Positions: .npy, .shards, .binpack, .bf, or text, also .zst, .gz, .bz2: "
+            ".plain, .csv, .epd, .fen, .jsonl, .pgn.",
         ),
     ],
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="Positions to write, likewise.")],
+    output: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", help="Positions to write, likewise; no .shards or .bz2."),
+    ],
     max_unusable: Annotated[
         int, typer.Option(min=0, help="Lines that may be left out because they can't be used.")
     ] = 100,

@@ -123,7 +123,7 @@ def check_features(
     seed: Annotated[int, typer.Option(help="Of the random games.")] = 1,
     blocks: Blocks = None,
 ) -> None:
-    """Tries the properties that every feature set must have; exit status 1 when one fails.
+    """Try the properties that every feature set must have; exit status 1 when one fails.
 
     Example: nnuelab features check ALL+H+V --games 100
     """

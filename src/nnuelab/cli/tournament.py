@@ -80,7 +80,7 @@ def tournament(
     ] = Runner.OWN,
     blocks: Blocks = None,
 ) -> None:
-    """Plays a tournament between nets and UCI engines, and writes its PGN.
+    """Play a tournament between nets and UCI engines, and write its PGN.
 
     Two games per opening with colours swapped, each opening once per pairing. Killed and started
     again, it continues. At fixed nodes or depth the PGN is the same for any number of workers. A
@@ -126,7 +126,7 @@ def rate(
         typer.Option(help="With --details: rate feature sets (players SET#SEED) relative to this."),
     ] = None,
 ) -> None:
-    """Rates the players of PGN files by Ordo's model, with 95 % errors clustered by opening pair.
+    """Rate the players of PGN files by Ordo's model, with 95 % errors clustered by opening pair.
 
     Prints CSV: name,elo,error,points,games,score by elo, descending; score = points / games. Two
     games of the same players from the same FEN (or of rounds N.1 and N.2) are an opening pair.
@@ -177,7 +177,7 @@ def sprt(
     beta: Annotated[float, typer.Option(help="Share of elo0 accepted though elo1 is true.")] = 0.05,
     model: Annotated[Model, typer.Option(help="What Elo the hypotheses are.")] = Model.LOGISTIC,
 ) -> None:
-    """Tests sequentially (GSPRT) whether a player is elo1 rather than elo0 stronger than others.
+    """Test sequentially (GSPRT) whether a player is elo1 rather than elo0 stronger than others.
 
     Prints CSV: llr, its bounds lower and upper, verdict (elo0, elo1 or empty: play on), games,
     counts, elo and error (logistic, 95 %). Games pair by players and opening, as in `rate`.
@@ -225,7 +225,7 @@ def ablate(
     workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
     blocks: Blocks = None,
 ) -> None:
-    """Plays the engine against itself without a term of its search: what is the term worth?
+    """Play the engine against itself without a term of its search: what is the term worth?
 
     Prints CSV: term, elo, error (95 %), games, llr. A test of 0 against 5 Elo ends it early.
 

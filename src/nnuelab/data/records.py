@@ -7,8 +7,6 @@ code read the same bytes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from nnuelab.chess import notation
@@ -19,9 +17,6 @@ from nnuelab.chess.position import (
     set_checkers,
 )
 from nnuelab.jit import jit, lsb
-
-if TYPE_CHECKING:
-    import chess
 
 RECORD = np.dtype(
     [
@@ -59,20 +54,6 @@ def mate_score(moves: int) -> int:
     (31997, -31999)
     """
     return MATE - moves if moves > 0 else -MATE - moves
-
-
-def pack_move(board: chess.Board, move: chess.Move) -> int:
-    """A move of python-chess in the layout of ``chess.moves``."""
-    kind = 0
-    if move.promotion:
-        kind = move.promotion + 2  # knight (2) .. queen (5) -> 4 .. 7
-    elif board.is_castling(move):
-        kind = 2
-    elif board.is_en_passant(move):
-        kind = 3
-    elif board.pawns >> move.from_square & 1 and abs(move.to_square - move.from_square) == 16:
-        kind = 1
-    return move.from_square | move.to_square << 6 | kind << 12
 
 
 def captures(records: np.ndarray, moves: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import statistics
-import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -18,12 +17,11 @@ from nnuelab.data import records
 from nnuelab.engine.bench import POSITIONS, widened
 from nnuelab.engine.replay import Cost, Moves, Replay, any_net, in_turn
 from nnuelab.engine.search import Engine, load_net
-from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, kernels
 from nnuelab.jit import address, aligned
 from nnuelab.nnue.netfile import Net
 
-L1, L2 = 512, 32
+L1 = 512
 ROUNDS = 31  # of updates and batches
 SECONDS = 0.005  # of one measurement of them
 SEARCH_ROUNDS = 5
@@ -67,17 +65,8 @@ SHARE_OF_MEMSET = 0.6
 
 
 def feature_rows() -> list[dict[str, Any]]:
-    """Rows for ``nnuelab bench features``; sets whose blocks are not known are skipped."""
-    known = {name for name in {**SEARCH, **EXTRA_TIME, **POSITIONS_PER_SECOND} if _parsed(name)}
-    return [*_extra_time(known), *_search(known), *_batches(known)]
-
-
-def _parsed(name: str) -> FeatureSet | None:
-    try:
-        return features.parse(name)
-    except UserError as error:
-        print(f"{name} is left out: {error}", file=sys.stderr)
-        return None
+    """Rows for ``nnuelab bench features``."""
+    return [*_extra_time(), *_search(), *_batches()]
 
 
 # Updates -----------------------------------------------------------------------------------------
@@ -89,10 +78,10 @@ def neighbours() -> list[np.void]:
     return [notation.after(root, move) for root in roots for move in notation.moves_of(root)]
 
 
-def _extra_time(known: set[str]) -> list[dict[str, Any]]:
+def _extra_time() -> list[dict[str, Any]]:
     """Time of both accumulators beyond that of ALL, against what the further rows cost alone."""
     moves = Moves.of(neighbours())
-    names = ["ALL", *(name for name in EXTRA_TIME if name in known)]
+    names = ["ALL", *EXTRA_TIME]
     replays = [Replay(any_net(name, L1), moves) for name in names]
     sides = [side for replayed in replays for side in replayed.sides]
     seconds = in_turn(sides, ROUNDS, SECONDS)
@@ -147,11 +136,11 @@ def _active(feature_set: FeatureSet, position: np.void, perspective: int) -> np.
     return out[: kernels.active(feature_set.tables().record, position, perspective, out)]
 
 
-def _search(known: set[str]) -> list[dict[str, Any]]:
+def _search() -> list[dict[str, Any]]:
     """Nodes per CPU-second over the positions of ``bench``, relative to ALL."""
     net = widened(load_net(None), L1)
     near = neighbours()
-    names = ["ALL", *(name for name in SEARCH if name in known)]
+    names = ["ALL", *SEARCH]
     engines = [Engine(imitation(net, features.parse(name), near)) for name in names]
     speeds = np.array([_speeds(engines, fen) for fen in POSITIONS])
     means = np.exp(np.log(speeds).mean(0))
@@ -179,7 +168,7 @@ def _speeds(engines: list[Engine], fen: str) -> list[float]:
 # Batches -----------------------------------------------------------------------------------------
 
 
-def _batches(known: set[str]) -> list[dict[str, Any]]:
+def _batches() -> list[dict[str, Any]]:
     """Extraction of a batch for training, one thread."""
     near = neighbours()
     packed = np.zeros(BATCH, records.RECORD)
@@ -200,11 +189,10 @@ def _batches(known: set[str]) -> list[dict[str, Any]]:
             )
         )
     for name, least in POSITIONS_PER_SECOND.items():
-        if name in known:
-            ours, _ = _extraction(name, packed)
-            rows.append(
-                row(f"{name}: batch extraction, at least", ours, least, "positions/s", 1.0, None)
-            )
+        ours, _ = _extraction(name, packed)
+        rows.append(
+            row(f"{name}: batch extraction, at least", ours, least, "positions/s", 1.0, None)
+        )
     return rows
 
 

@@ -19,8 +19,10 @@ GB = 1e9
 EXTRACTED = 1 << 28  # bytes of lists that need not be larger
 
 
-def check_training(features: FeatureSet, l1: int, batch_size: int) -> None:
+def check_training(features: FeatureSet, l1: int, batch_size: int, optimizer: str) -> None:
     """Checks that this machine has the memory for the first layer's training.
+
+    ``rowwise-adam`` has one of the moments for a row instead of a weight.
 
     Raises
     ------
@@ -29,7 +31,8 @@ def check_training(features: FeatureSet, l1: int, batch_size: int) -> None:
     """
     singles = (term.factors[0] for term in features.terms if len(term.factors) == 1)
     shared = any(block.virtual() is not None for block in singles)
-    weights = (TABLES_IF_SHARED if shared else TABLES) * FLOAT * features.size * l1
+    tables = (TABLES_IF_SHARED if shared else TABLES) - (optimizer == "rowwise-adam")
+    weights = tables * FLOAT * features.size * l1
     blocks = -(-batch_size // BLOCK)
     lists = 2 * INDEX * features.max_active * (BATCHES * batch_size + blocks * BLOCK)
     lists += 2 * blocks * INDEX * features.size  # which features have positions, and where

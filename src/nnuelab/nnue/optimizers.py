@@ -9,7 +9,6 @@ from nnuelab.jit import at, jit
 from nnuelab.nnue.first_layer import FirstLayers
 from nnuelab.nnue.simd import COLUMNS
 
-OPTIMIZERS = ("adam", "rowwise-adam")
 BETAS, EPS = (0.9, 0.999), 1e-8  # torch's defaults
 _CHUNK = 512  # rows of one task
 

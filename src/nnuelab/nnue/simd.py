@@ -377,24 +377,6 @@ def add_rows(typing_context: Any, table: Any, rows: Any, n: Any, target: Any) ->
     return types.void(*[types.int64] * 4), generate
 
 
-@intrinsic
-def clip_gradient(typing_context: Any, out: Any, gradient: Any, target: Any, total: Any) -> Any:
-    """target[:64] = gradient[:64] where 0 < out[:64] < 1, else 0; total[:64] += target; float32."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        out, gradient, target, total = args
-        zero = ir.Constant(_FLOATS, [0.0] * COLUMNS)
-        one = ir.Constant(_FLOATS, [1.0] * COLUMNS)
-        x = load(builder, out, _FLOATS, 4)
-        inside = builder.and_(builder.fcmp_ordered(">", x, zero), builder.fcmp_ordered("<", x, one))
-        value = builder.select(inside, load(builder, gradient, _FLOATS, 4), zero)
-        store(builder, value, target, 4)
-        store(builder, builder.fadd(load(builder, total, _FLOATS, 4), value), total, 4)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 4), generate
-
-
 def _accumulate(builder: Any, total: Any, table: Any, rows: Any, n: Any) -> None:
     """Adds the rows to ``total``, which stays in registers."""
     row_bytes = I64(4 * COLUMNS)

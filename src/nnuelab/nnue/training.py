@@ -124,7 +124,7 @@ class _Run:
         self.best = path.with_name(path.name + ".best")  # only with patience
         feature_set = features.parse(settings.feature_set)
         positions = settings.batch_size * settings.objective.positions
-        memory.check_training(feature_set, settings.l1, positions)
+        memory.check_training(feature_set, settings.l1, positions, settings.optimizer)
         self.loader, self.validation = _loaders(settings, feature_set, data, group)
         self.per_epoch = self.loader.batches
         self.described = _describe(settings, data, start) | {"device": device.type}

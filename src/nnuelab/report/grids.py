@@ -24,7 +24,7 @@ TITLES = {
     "elo_time_error_games": "\u00b1 games, fixed time",
     "elo_time_error_seeds": "\u00b1 seeds, fixed time",
     "nps_ratio": "nodes/s ratio",
-    "puzzle_accuracy": "puzzles solved",
+    "puzzle_accuracy": "puzzles: right moves",
     "val_loss_mean": "validation loss",
     "val_loss_sd": "its sd",
     "quant_mean_cp": "integer error, mean cp",

@@ -43,7 +43,6 @@ from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.ratings import set_of
 
 PAGE = Path(__file__).parent / "page"
-FILES = sorted(PAGE.iterdir())
 SCRIPTS = ("base.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js")
 EXPLORED = 6  # positions of the validation set
 
@@ -210,7 +209,7 @@ class _Builder:
 
     def _puzzles(self, experiment: Experiment, section: Section) -> None:
         nets, sets = experiment.nets, [table.entry(row) for row in experiment.rows]
-        if scores := puzzles.gather(nets, section.problems):
+        if scores := puzzles.gather(experiment, section.problems):
             section.figures += puzzles.figures(scores, sets)
             section.puzzles = puzzles.grid(self.found, experiment.name, nets, scores)
 

@@ -17,7 +17,7 @@ from nnuelab.errors import UserError
 from nnuelab.report.grids import Grid
 from nnuelab.report.plots import ROW_HEIGHT, Figure, color, figure, zoom
 from nnuelab.report.reading import read_csv
-from nnuelab.report.results import NetFiles, Results
+from nnuelab.report.results import Experiment, NetFiles, Results
 
 MOST_THEMES = 16  # of a figure, those with the most puzzles; the table has all
 BAR = 7  # pixels of a set in a theme's row
@@ -48,17 +48,18 @@ class Score:
     high: float
 
 
-def gather(nets: Sequence[NetFiles], problems: list[str]) -> list[Score]:
+def gather(experiment: Experiment, problems: list[str]) -> list[Score]:
     """Scores of each set in each group, of the puzzles.csv beside the nets.
 
     A set whose files are missing or damaged is left out, and ``problems`` gets a line.
     """
     by_set: dict[str, list[NetFiles]] = {}
-    for net in nets:
+    for net in experiment.nets:
         by_set.setdefault(net.entry, []).append(net)
-    files = [_file(net) for net in nets]
+    files = [_file(net) for net in experiment.nets]
     if files and not any(path.is_file() for path in files):
-        problems.append("The nets have solved no puzzles yet; let them: snakemake nets")
+        made = f"snakemake results/{experiment.name}_table.csv"
+        problems.append(f"The nets have solved no puzzles yet; let them: {made}")
         return []
     found = []
     for name, of_set in by_set.items():
@@ -99,7 +100,7 @@ def scores(feature_set: str, files: Sequence[Sequence[Mapping[str, str]]]) -> li
     if any(len(rows) != len(found) for rows in files):
         raise UserError(
             f"the nets of {feature_set} were not asked the same puzzles; "
-            "let them solve them again: snakemake nets"
+            "make the table of the experiment again"
         )
     return found
 

@@ -35,7 +35,7 @@ PAWN_PASSED, WHITE_ROOK, BLACK_ROOK, BLACK_KING_TO_MOVE = np.arange(12, 16)
 # Their castling right by corner a1, h1, a8, h8
 CORNERS = np.array([0, 7, 56, 63])
 CORNER_RIGHTS = np.array([2, 1, 8, 4])
-_ZERO, _ONE, _NIBBLE = np.uint64(0), np.uint64(1), np.uint64(15)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 _position = local_record(POSITION)
 
