@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from nnuelab.cli.__main__ import application
 from nnuelab.cli.app import Blocks
@@ -142,6 +143,29 @@ def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> No
     assert re.search("would overwrite input|stands there twice", told(done))
     assert [path.name for path in tmp_path.iterdir()] == ["input"]
     assert (tmp_path / "input").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("command", "endings"),
+    [
+        ("datagen --output o.pgn", ".pgn.zst"),
+        ("book --output o.epd", ".epd.gz"),
+        ("puzzlegen g.pgn --output o.csv.zst", ".csv, .csv.gz"),
+        ("quantize c.pt --output o.nn", ".nnue"),
+        ("quantize c.pt --output o.nnue --format nn", ".nn"),
+        ("verify n.nnue --checkpoint c --positions p --output v --plot o.svg", ".png"),
+        ("tournament A=a B=b --book b --output o.pgn.gz --games-per-pairing 2", ".pgn"),
+        ("sample g.pgn --output s.npy --plot o.html", ".svg, .png"),
+        ("inspect t.csv --plot o.pdf", ".svg, .png, .html"),
+        ("pqr n.nnue --positions p --plot o.gif", ".svg, .png, .html"),
+        ("features stats ALL g.pgn --plot o.pdf", ".svg, .png, .html"),
+    ],
+)
+def test_a_name_that_belies_the_file_is_refused_before_any_work(command: str, endings: str) -> None:
+    done = CliRunner().invoke(application(), command.split())
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(rf"nnuelab: error: o\.\S+: the name of .* ends in {endings}", line)
 
 
 def test_another_program_that_has_gone_is_a_failure() -> None:

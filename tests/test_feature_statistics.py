@@ -283,7 +283,6 @@ def test_a_first_layer_that_no_machine_holds_is_not_timed(
     [
         (("ALL", "nowhere.pgn"), "there is no file nowhere.pgn"),
         (("ALX", "games.pgn"), "did you mean ALL"),
-        (("ALL", "games.pgn", "--plot", "figure.pdf"), "ends in .svg, .png, .html"),
         (("ALL", "games.pgn", "--csv", "games.pgn"), "would overwrite"),
         (("ALL", "empty.pgn"), "has no games"),
         (("ALL", "broken.npy"), "is no dataset"),

@@ -270,7 +270,6 @@ def test_bad_input_is_told_in_one_line(folder: Path, tmp_path: Path) -> None:
         ([net, "--positions", tmp_path / "unmoved.npy"], "no position with its move"),
         ([net, net, "--positions", positions], "stands there twice"),
         (["x=", "--positions", positions], "give a path, or NAME=PATH"),
-        ([net, "--positions", positions, "--plot", tmp_path / "a.gif"], "a figure's name ends in"),
         ([net, "--positions", positions, "--csv", positions], "would overwrite"),
     ]:
         done = call(*arguments)

@@ -111,6 +111,18 @@ def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> 
             taken.append((_identity(path), path))
 
 
+def check_ending(path: Path, what: str, *endings: str) -> None:
+    """Checks that a name says what will be in the file: its readers go by that.
+
+    Raises
+    ------
+    UserError
+        Before anything is written: with the endings that it may have.
+    """
+    if not path.name.endswith(endings):
+        raise UserError(f"{path}: the name of {what} ends in {', '.join(endings)}")
+
+
 def first_repeated(paths: Iterable[Path | str]) -> Path | str | None:
     """The first path that names a file named before, by links or other spellings, too."""
     seen: list[Any] = []

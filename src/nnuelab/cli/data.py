@@ -59,6 +59,7 @@ def datagen(
     from nnuelab.selfplay.datagen import datagen as play_games
 
     source = _source(net, engine, blocks, output)
+    artifacts.check_ending(output, "generated games", ".pgn.zst")
     limit = _limit(nodes, depth, 5000)
     parameters = Parameters(limit, random_plies, max_opening_score, seed)
     results, speed = play_games(
@@ -92,6 +93,7 @@ def book(
     from nnuelab.selfplay.book import book as make_book
 
     source = _source(net, engine, blocks, output)
+    artifacts.check_ending(output, "a book", ".epd.gz")
     limit = _limit(nodes, depth, 5000)
     make_book(output, source, positions, limit, random_plies, max_score, seed, workers)
     typer.echo(f"{output}: {positions:,} openings", err=True)
@@ -136,5 +138,6 @@ def puzzlegen(
     from nnuelab.selfplay.puzzles import puzzles as make_puzzles
 
     artifacts.check_apart([*games, engine], [output])
+    artifacts.check_ending(output, "puzzles", ".csv", ".csv.gz")
     found = make_puzzles(games, output, engine, puzzles, nodes, workers)
     typer.echo(f"{output}: {found:,} puzzles", err=True)

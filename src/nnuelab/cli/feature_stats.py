@@ -41,7 +41,7 @@ def stats(
     outputs = [path for path in (csv, plot) if path is not None]
     artifacts.check_apart([positions, *(blocks or [])], outputs)
     if plot is not None:
-        statistics.check_plot(plot)
+        artifacts.check_ending(plot, "a figure", *statistics.FORMATS)
     if not positions.is_file():
         raise UserError(f"there is no file {positions}; give games or a dataset")
     taken = statistics.load(positions, count)

@@ -211,7 +211,7 @@ def train(
 @app.command()
 def quantize(
     checkpoint: Annotated[Path, typer.Argument(help="What nnuelab train wrote.")],
-    output: Annotated[Path, typer.Option(help="Net file to write.")],
+    output: Annotated[Path, typer.Option(help="Net to write, .nnue, or .nn for that format.")],
     format: Annotated[
         Format, typer.Option(help="The project's file, or the study's.")
     ] = Format.nnue,
@@ -233,6 +233,7 @@ def quantize(
     """
     inputs = {"checkpoint": checkpoint, **({"positions": positions} if positions else {})}
     artifacts.check_apart([*inputs.values(), *(blocks or [])], [output])
+    artifacts.check_ending(output, f"a net of --format {format.value}", f".{format.value}")
     chosen = scheme or (Scheme.study if format is Format.nn else Scheme.fine)
     if positions and chosen is Scheme.study:
         raise UserError(
@@ -287,6 +288,7 @@ def verify(
     --output verify.json --plot verify.png
     """
     artifacts.check_apart([net, checkpoint, positions, *(blocks or [])], [output, plot])
+    artifacts.check_ending(plot, "the histogram", ".png")
     need_torch()
     from nnuelab.nnue import verify as verification
 

@@ -53,7 +53,7 @@ def pqr(
     outputs = [path for path in (output, csv, plot) if path is not None]
     artifacts.check_apart([*files.values(), positions, *(blocks or [])], outputs)
     if plot is not None:
-        inspect_plots.check(plot)
+        artifacts.check_ending(plot, "a figure", *inspect_plots.FORMATS)
     asked = triplets.held_out(positions, count)
     said = triplets.values(files, asked)
     found = [triplets.judge(name, values, asked.games) for name, values in said.items()]

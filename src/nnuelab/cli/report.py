@@ -98,7 +98,7 @@ def inspect(
     if plot is not None:
         from nnuelab.report import inspect_plots as figures
 
-        figures.check(plot)
+        artifacts.check_ending(plot, "a figure", *figures.FORMATS)
         artifacts.check_apart([path], [plot])
     summary = summaries.inspect(path, positions)
     if plot is not None:

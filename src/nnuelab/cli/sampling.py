@@ -70,7 +70,7 @@ def sample(
 
     outputs = [path for path in (output, report, plot) if path is not None]
     if plot is not None:
-        sample_report.check_plot(plot)
+        artifacts.check_ending(plot, "a figure", *sample_report.FORMATS)
     artifacts.check_apart(pgn, outputs)
     if (path := artifacts.first_repeated(pgn)) is not None:
         # Under two numbers its games would train and validate.

@@ -32,7 +32,7 @@ def limit_of_moves(**limit: Any) -> dict[str, Any]:
 @app.command()
 def tournament(
     book: Annotated[Path, typer.Option(help="Openings: EPD or PGN, plain, .gz, .zst or .zip.")],
-    output: Annotated[Path, typer.Option(help="The PGN.")],
+    output: Annotated[Path, typer.Option(help="Games, .pgn.")],
     games_per_pairing: Annotated[int, typer.Option(help="Even: two per opening.")],
     names: Annotated[
         list[str] | None,
@@ -102,6 +102,7 @@ def tournament(
     given = [Path(word.partition("=")[2]) for word in names or [] if "=" in word]
     given += [book, *([players] if players is not None else []), *(blocks or [])]
     artifacts.check_apart(given, [output])
+    artifacts.check_ending(output, "a PGN file", ".pgn")
     defaults = Defaults({**limit, "margin": margin}, hash, patience)
     entrants = read_players(players, names or [], defaults)
     files = [file for entrant in entrants.values() for file in entrant.files().values()]

@@ -257,15 +257,9 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
 
 
-def check_plot(path: Path) -> None:
-    """Raises UserError when a figure can't have such a name."""
-    if path.suffix not in FORMATS:
-        raise UserError(f"{path}: a figure's name ends in {', '.join(FORMATS)}")
-
-
 def plot(path: Path, found: list[Row]) -> None:
     """Draws what a move changes and what an update costs, as SVG, PNG, or HTML with the tables."""
-    check_plot(path)
+    artifacts.check_ending(path, "a figure", *FORMATS)
     content = _figure(found, "png" if path.suffix == ".png" else "svg")
     if path.suffix == ".html":
         content = _page(found, content.decode()).encode()

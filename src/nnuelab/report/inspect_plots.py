@@ -18,12 +18,6 @@ FORMATS = (".svg", ".png", ".html")
 WIDTH = 640
 
 
-def check(path: Path) -> None:
-    """Raises UserError when a figure can't have such a name."""
-    if path.suffix not in FORMATS:
-        raise UserError(f"{path}: a figure's name ends in {', '.join(FORMATS)}")
-
-
 def figure(summary: Summary) -> Figure:
     """What there is to see of an artifact.
 
@@ -58,7 +52,7 @@ def save(path: Path, drawn: Figure) -> None:
     """Writes a figure by the end of its name."""
     import vl_convert
 
-    check(path)
+    artifacts.check_ending(path, "a figure", *FORMATS)
     spec = {**drawn.spec, "title": drawn.title, "background": "white"}
     if spec.get("width") == "container":
         spec["width"] = WIDTH

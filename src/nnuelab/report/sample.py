@@ -12,7 +12,6 @@ from nnuelab import artifacts, data
 from nnuelab.data.description import describe
 from nnuelab.data.reader import RATING_STEP
 from nnuelab.data.sampling import Sample
-from nnuelab.errors import UserError
 
 FORMATS = (".svg", ".png")
 DESCRIBED = 200_000  # positions at most, evenly spaced
@@ -31,18 +30,12 @@ def report(sampled: Path, sample: Sample) -> dict[str, Any]:
     }
 
 
-def check_plot(path: Path) -> None:
-    """Raises UserError when a figure can't have such a name."""
-    if path.suffix not in FORMATS:
-        raise UserError(f"{path}: a figure's name ends in {' or '.join(FORMATS)}")
-
-
 def plot(path: Path, found: dict[str, Any]) -> None:
     """Draws a report."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    check_plot(path)
+    artifacts.check_ending(path, "a figure", *FORMATS)
     figure = Figure(figsize=(13, 9.5), layout="constrained")
     axes = figure.subplots(3, 3).ravel()
     for ax, name, label in zip(
