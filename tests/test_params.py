@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import math
 import shlex
+import typing
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ import yaml
 
 from nnuelab import params
 from nnuelab.errors import UserError
-from nnuelab.params import ParamsError
+from nnuelab.params import Params, ParamsError
+from tests.test_cli import registered
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -347,6 +350,33 @@ def test_keys_of_a_section_are_options_of_its_command(section):
     # Of the games at fixed time: the rule gives them in place of those at fixed nodes.
     words = shlex.split(params.options(found, without=["movetime", "timed_games_per_pairing"]))
     assert {word for word in words if word.startswith("--")} <= known
+
+
+def bounds(setting):
+    """Smallest and largest value that the schema lets a setting have; None when it is no number."""
+    for kind in setting.get("anyOf", [setting]):
+        if kind.get("type") in ("integer", "number"):
+            low = kind.get("minimum", kind.get("exclusiveMinimum", -math.inf))
+            return low, kind.get("maximum", kind.get("exclusiveMaximum", math.inf))
+    return None
+
+
+@pytest.mark.parametrize("section", sorted(Params.model_fields.keys() - {"experiments", "blocks"}))
+def test_no_command_refuses_a_number_that_the_settings_may_have(section):
+    named = {"data": "download", "ladder": "tournament", "selfplay": "datagen"}.get(section)
+    function = registered()[f"nnuelab {named or section}"]
+    options = typing.get_type_hints(function, include_extras=True)
+    schema = Params.model_fields[section].annotation.model_json_schema()
+    numbers = {key: bounds(setting) for key, setting in schema["properties"].items()}
+    compared = [
+        (key, *numbers[key], options[key].__metadata__[0])
+        for key in numbers.keys() & options.keys()
+        if numbers[key]
+    ]
+    assert compared
+    for key, least, most, option in compared:
+        assert option.min is None or option.min <= least, key
+        assert option.max is None or most <= option.max, key
 
 
 def test_options_are_rendered_mechanically(settings):

@@ -274,9 +274,9 @@ class Train(Section):
     """Learns scores, or what distinguishes the move played (P to Q) from another one (P to R)."""
     exponent: Annotated[float, Field(ge=1)]
     """For scores: the loss is mean |sigmoid(out / output_scale) - target|^exponent."""
-    output_scale: Positive
+    output_scale: Annotated[float, Field(ge=1)]
     """Centipawns of the net that are an expected score of 73 %."""
-    target_scale: Positive
+    target_scale: Annotated[float, Field(ge=1)]
     """For scores: the same for the labels."""
     score_share: Annotated[float, Field(ge=0, le=1)]
     """For scores: 1 learns the scores, 0 the results of the games."""
@@ -336,7 +336,7 @@ class Tournament(Section):
     """Games of these, which take longer."""
     seed: CountOrZero
     """Draws the openings."""
-    hash: Count
+    hash: Annotated[int, Field(ge=1, le=65536)]
     """Hash table of each player, MB."""
     draw_move: CountOrZero
     """Draws are adjudicated from this move on, when"""
@@ -344,7 +344,7 @@ class Tournament(Section):
     """so many half-moves in a row (0: never)"""
     draw_score: CountOrZero
     """are within this many centipawns of 0."""
-    resign_score: CountOrZero
+    resign_score: Count
     """A game is lost when a side is this many centipawns behind"""
     resign_plies: CountOrZero
     """for so many half-moves in a row (0: never)."""
