@@ -17,8 +17,10 @@ from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, write_net
+from nnuelab.report import diff, table
 from nnuelab.report import inspect as summaries
-from nnuelab.report import table
+from nnuelab.tournament.game import Game
+from nnuelab.tournament.pgn import to_pgn
 
 CONTRACT = (
     "feature_set,n_features,l1,l2,seeds,val_loss_mean,val_loss_sd,elo,elo_error_games,"
@@ -332,6 +334,29 @@ def test_a_game_that_is_cut_off_is_unfinished(tmp_path):
     game = '[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1. e4 e5 2. Nf3 1-0\n\n'
     path.write_text(game + game[:-9])
     assert summaries.inspect(path).facts["unfinished"] == 1
+
+
+@pytest.mark.parametrize("told_by", ["event", "record"])
+def test_a_tournament_of_any_players_has_a_cross_table_and_is_compared(tmp_path, told_by):
+    path = tmp_path / "ladder.pgn"
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1"
+    games = [
+        to_pgn(Game([], "1-0", "mate", "normal"), white, black, fen, f"1.{i}")
+        for i, (white, black) in enumerate((("nnuelab", "fairy"), ("fairy", "nnuelab")), 1)
+    ]
+    path.write_text("".join(games))
+    if told_by == "record":  # as where another manager held the games
+        path.write_text("".join(games).replace('[Event "nnuelab"]', '[Event "?"]'))
+        assert summaries.inspect(path).kind == "games"
+        artifacts.provenance(path, summary={"players": {}})
+    found = summaries.inspect(path)
+    assert found.kind == "tournament"
+    assert [(row["player"], row["1"], row["2"]) for row in found.tables[summaries.CROSS]] == [
+        ("nnuelab", "", "50"),
+        ("fairy", "50", ""),
+    ]
+    scores = diff.diff(path, path).tables["scores"]
+    assert [row["score_difference"] for row in scores] == [0, 0]
 
 
 def test_facts_of_games(artifact):

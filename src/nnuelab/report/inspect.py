@@ -21,6 +21,7 @@ from nnuelab.errors import UserError
 from nnuelab.report import details, reading, table
 
 MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
+EVENT = "nnuelab"  # as `tournament.pgn` writes it
 TEXT = (".pgn", ".epd", ".fen")
 LAYERS = {"l1_shift": "L1", "l2_shift": "L2", "l3_shift": "L3", "out_shift": "output"}
 COMPRESSION = (".zst", ".gz", ".bz2")
@@ -167,6 +168,7 @@ def _games(path: Path) -> Summary:
         counts["tags"] += len(tags)
         counts["evaluations"] += text.count(b"[%eval")
         counts["evaluated"] += b"[%eval" in text
+        counts["own"] += tags.get("Event") == EVENT
         counts["adjudicated"] += tags.get("Termination") == "adjudication"
         result = tags.get("Result", "*")
         if not text.rstrip().endswith(result.encode()):
@@ -180,7 +182,7 @@ def _games(path: Path) -> Summary:
     if not counts["tags"]:
         raise UserError(f"{path} is no PGN: not one of its games has a tag; fetch it again")
     more = next(texts, None) is not None
-    tournament = _is_tournament(players)
+    tournament = counts["own"] == counts["games"] or _is_tournament(path, players)
     facts = {
         "games": counts["games"],
         "complete": not more,
@@ -217,8 +219,14 @@ def _share(score: Counter[str]) -> float:
     return (score["wins"] + score["draws"] / 2) / score["games"]
 
 
-def _is_tournament(players: dict[str, Counter[str]]) -> bool:
-    """Whether the players are nets of an experiment (``FEATURE_SET#SEED``)."""
+def _is_tournament(path: Path, players: dict[str, Counter[str]]) -> bool:
+    """Whether the players are nets of an experiment (``FEATURE_SET#SEED``), or the record says so.
+
+    Managers that are installed name the event as they like.
+    """
+    beside = path.with_name(path.name + ".json")
+    if beside.is_file() and "summary" in results.read_record(beside):
+        return True
     return bool(players) and all("#" in name for name in players)
 
 
