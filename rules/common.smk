@@ -10,7 +10,7 @@ from nnuelab.artifacts import PACKAGE, code_hash
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
 from nnuelab.params import check_files, check_names, folder_of
-from nnuelab.params import options, plans, validate
+from nnuelab.params import default_experiment, options, plans, validate
 
 try:
     check_names(workflow.configfiles)
@@ -32,9 +32,8 @@ envvars:
     "NNUELAB_MAX_RATE",
 
 
-# What is made where no target says more, and what DVC's stages make. Of others no order is sure: those
-# of an overlay come first.
-DEFAULT = "axis" if "axis" in settings.experiments else next(iter(settings.experiments))
+# What is made where no target says more, and what DVC's stages make.
+DEFAULT = default_experiment(settings)
 
 EXPRESSIONS = {
     folder_of(name): name

@@ -303,6 +303,13 @@ def test_a_book_with_too_few_openings_is_told(unfit):
     assert unfit(tournament={"games_per_pairing": 8}) == []
 
 
+def test_the_default_experiment_is_axis_or_the_first(settings):
+    assert params.default_experiment(params.validate(settings)) == "axis"
+    del settings["experiments"]["axis"]
+    first = next(iter(settings["experiments"]))
+    assert params.default_experiment(params.validate(settings)) == first
+
+
 def test_feature_sets_come_back_in_canonical_form(settings):
     settings["experiments"]["axis"] |= {"feature_sets": ["all", "h + v"], "anchor": "All"}
     axis = params.validate(settings).experiments["axis"]

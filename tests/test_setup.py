@@ -19,6 +19,7 @@ case "$*" in
 *version_info*) echo "${FAKE_VERSION:-3.12}" ;;
 *ensurepip*) exit "${FAKE_NO_VENV:-0}" ;;
 --version) echo "Python 3.12.1" ;;
+*default_experiment*) echo pairwise ;;
 *"venv --clear"*)
     rm -rf .venv
     mkdir -p .venv/bin
@@ -140,12 +141,13 @@ def test_arguments_go_to_snakemake(clone):
     assert run(clone, "-n", "results/x y")[2] == ["snakemake -n results/x y"]
 
 
-def test_alone_it_makes_the_table_and_prints_it(clone):
+def test_alone_it_makes_the_table_of_the_default_experiment_and_prints_it(clone):
     run(clone, "--setup")
-    assert run(clone)[2] == [
-        "snakemake --no-hooks results/axis_table.csv",
-        "nnuelab inspect results/axis_table.csv",
-    ]
+    made, asked, shown = run(clone)[2]
+    assert made == "snakemake --no-hooks"
+    assert asked.startswith("python -c")
+    assert shown == "nnuelab inspect results/pairwise_table.csv"
+    assert run(clone, FAKE_BROKEN="--no-hooks")[2] == ["snakemake --no-hooks"]
 
 
 def test_docs_are_built_after_setup_and_their_place_is_told(clone):

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nnuelab.params.experiments import Entry, Plan, plans
+from nnuelab.params.experiments import Entry, Plan, default_experiment, plans
 from nnuelab.params.files import check_files
 from nnuelab.params.models import Params, Section, folder_of
 from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
@@ -26,6 +26,7 @@ __all__ = [
     "Section",
     "check_files",
     "check_names",
+    "default_experiment",
     "folder_of",
     "merge",
     "options",

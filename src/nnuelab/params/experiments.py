@@ -69,6 +69,14 @@ class Plan:
         }
 
 
+def default_experiment(params: Params) -> str:
+    """What is made where no target says more: axis, or else the first one.
+
+    Of others no order is sure: to Snakemake those of an overlay come first.
+    """
+    return "axis" if "axis" in params.experiments else next(iter(params.experiments))
+
+
 def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
     """The plan of each experiment; what is wrong with one is added to ``mistakes``."""
     told = [] if mistakes is None else mistakes
