@@ -21,6 +21,7 @@ from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.cli.app import app
 from nnuelab.data import feature_counts, records
+from nnuelab.data.dataset import write_index
 from nnuelab.data.sampling import Sampling, sample
 from nnuelab.engine import replay
 from nnuelab.features import check, registry
@@ -180,6 +181,16 @@ def test_a_dataset_of_whole_games_is_told_from_others(tmp_path: Path, games: Pat
         assert len(statistics.load(path, 50).records) == 50
     sample([games], path, Sampling(min_ply=0))
     assert statistics.load(path, 50).games is None
+
+
+def test_an_index_is_one_dataset(tmp_path: Path, games: Path) -> None:
+    parts, index = [tmp_path / "a.npy", tmp_path / "b.npy"], tmp_path / "all.shards"
+    for least, part in zip((0, 4), parts, strict=True):
+        sample([games], part, Sampling(min_ply=least))
+    write_index(index, parts)
+    found = statistics.load(index, 50)
+    assert len(found.records) == 50
+    np.testing.assert_array_equal(found.played, np.concatenate([*map(np.load, parts)]))
 
 
 # Times -------------------------------------------------------------------------------------------

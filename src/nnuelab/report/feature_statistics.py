@@ -19,7 +19,7 @@ import numpy as np
 from nnuelab import artifacts, data, features
 from nnuelab.chess.position import POSITION
 from nnuelab.data import feature_counts
-from nnuelab.data.dataset import evenly
+from nnuelab.data.dataset import INDEX, evenly
 from nnuelab.data.records import unpack
 from nnuelab.data.sampling import Sampling, sample
 from nnuelab.engine import replay
@@ -99,14 +99,14 @@ class Positions:
 
 
 def load(path: Path, limit: int) -> Positions:
-    """Positions of a dataset file, evenly spaced, or of the first games of a PGN file.
+    """Positions of a dataset, evenly spaced, or of the first games of a PGN file.
 
     Raises
     ------
     UserError
         When the file is missing or has no positions.
     """
-    if path.suffix == ".npy":
+    if path.suffix in (".npy", INDEX):
         records = data.open(path).records
         if not len(records):
             raise UserError(f"{path} has no positions; give games or another dataset")
