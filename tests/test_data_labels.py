@@ -273,9 +273,10 @@ def test_scores_and_results_are_mixed(tmp_path: Path) -> None:
 
 def test_a_third_set_tests(tmp_path: Path) -> None:
     samples(tmp_path / "sampled.npy", 600)
-    with pytest.raises(UserError, match="give a file"):
-        run(tmp_path, labels.pgn, test_share=0.3)
     test = tmp_path / "test.npy"
+    for alone in ({"test_share": 0.3}, {"test": test}):
+        with pytest.raises(UserError, match="give both --test and --test-share"):
+            run(tmp_path, labels.pgn, **alone)
     options = {"test_share": 0.3, "test": test, "max_score": 32_000}
     sets = [*run(tmp_path, labels.pgn, **options), np.load(test)]
     games = [set(part["game"]) for part in sets]

@@ -198,9 +198,11 @@ def label(
         nothing is written then.
     """
     outputs = {"train": train, "validation": validation}
-    if test_share:
-        if test is None:
-            raise UserError("a share of the games is for a test: give a file for that set, too")
+    if bool(test_share) != (test is not None):
+        raise UserError(
+            "a test set needs its file and a share of the games: give both --test and --test-share"
+        )
+    if test is not None:
         outputs["test"] = test
     artifacts.check_apart([sampled], outputs.values())
     samples = dataset.open(sampled)
