@@ -149,15 +149,17 @@ def test_provenance_names_what_an_artifact_came_from(tmp_path: Path) -> None:
     source.write_text("in")
     made.write_text("out")
     net = artifacts.PACKAGE / "nnue/nets/default.nnue"
+    book = artifacts.RESOURCES / "embedded/openings.epd.gz"
     record = artifacts.provenance(
         made,
-        inputs={"games": source, "net": net},
+        inputs={"games": source, "net": net, "book": book},
         parameters={"depth": 3},
         seed=7,
         module="chess.perft",
     )
-    # Where the package is installed is no one's concern.
+    # Where the project lies is no one's concern.
     assert record["inputs"]["net"]["path"] == "nnuelab/nnue/nets/default.nnue"
+    assert record["inputs"]["book"]["path"] == "resources/embedded/openings.epd.gz"
     assert record["inputs"]["games"]["path"] == str(source)
     assert json.loads((tmp_path / "made.json").read_text()) == record
     assert record["inputs"]["games"]["sha256"] == artifacts.sha256(source)

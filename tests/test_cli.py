@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
@@ -93,6 +94,21 @@ def test_every_command_that_reads_a_net_or_an_expression_finds_blocks_of_ones_ow
         "nnuelab datagen",
         *others,
     } <= found
+
+
+def test_files_of_the_project_are_found_from_any_folder_and_help_names_no_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = set()
+    for name, function in registered().items():
+        annotations = typing.get_type_hints(function, include_extras=True)
+        for key, parameter in inspect.signature(function).parameters.items():
+            if isinstance(parameter.default, Path) and "resources" in parameter.default.parts:
+                assert parameter.default.is_file(), name
+                assert annotations[key].__metadata__[0].show_default == "the project's own"
+                found.add(name)
+    assert found == {"nnuelab ablate", "nnuelab puzzles"}
 
 
 @pytest.mark.parametrize("group", ["features", "params"])

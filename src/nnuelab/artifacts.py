@@ -22,6 +22,7 @@ from nnuelab import __version__
 from nnuelab.errors import UserError
 
 PACKAGE = Path(__file__).resolve().parent
+RESOURCES = PACKAGE.parents[1] / "resources"  # of a clone
 # How artifacts are written and progress is shown changes nothing in them.
 WITHOUT_EFFECT = {"nnuelab.artifacts", "nnuelab.errors", "nnuelab.progress"}
 LIBRARIES = ("numpy", "numba", "torch", "chess", "pandas", "statsmodels")
@@ -257,9 +258,12 @@ def by_name(paths: Iterable[Path | str]) -> dict[str, Path]:
 
 
 def _told(place: Path | str) -> str:
-    """A path as a record names it: files of the package by their place in it, on all machines."""
+    """A path as a record names it: files of the project by their place in it, on all machines."""
     within = Path(place).resolve()
-    return str(within.relative_to(PACKAGE.parent) if within.is_relative_to(PACKAGE) else place)
+    for own in (PACKAGE, RESOURCES):
+        if within.is_relative_to(own):
+            return str(within.relative_to(own.parent))
+    return str(place)
 
 
 def provenance(

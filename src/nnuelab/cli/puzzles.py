@@ -12,14 +12,18 @@ from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.tournament import Depth, Movetime, Nodes, limit_of_moves
 
-EMBEDDED = Path("resources/embedded/puzzles.csv.gz")
+EMBEDDED = artifacts.RESOURCES / "embedded" / "puzzles.csv.gz"
 THEMES_SHOWN = 12
 
 
 @app.command()
 def puzzles(
     file: Annotated[
-        Path, typer.Argument(help="Puzzles: Lichess' CSV, short or full, plain or compressed.")
+        Path,
+        typer.Argument(
+            help="Puzzles: Lichess' CSV, short or full, plain or compressed.",
+            show_default="the project's own",
+        ),
     ] = EMBEDDED,
     net: Annotated[
         str,

@@ -210,9 +210,13 @@ def ablate(
     terms: Annotated[
         list[str] | None, typer.Argument(help="Terms of the search; none: each of them.")
     ] = None,
-    book: Annotated[Path, typer.Option(help="Openings: EPD or PGN, plain, .gz, .zst or .zip.")] = (
-        Path("resources/embedded/openings.epd.gz")
-    ),
+    book: Annotated[
+        Path,
+        typer.Option(
+            help="Openings: EPD or PGN, plain, .gz, .zst or .zip.",
+            show_default="the project's own",
+        ),
+    ] = artifacts.RESOURCES / "embedded" / "openings.epd.gz",
     net: Annotated[
         Path | None,
         typer.Option(

@@ -14,7 +14,7 @@ from nnuelab import artifacts
 from nnuelab.data import fetch
 from nnuelab.errors import UserError
 
-EMBEDDED = artifacts.PACKAGE.parents[1] / "resources" / "embedded" / "games.pgn.zst"
+EMBEDDED = artifacts.RESOURCES / "embedded" / "games.pgn.zst"
 LICHESS = "https://database.lichess.org"
 
 
