@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -122,6 +124,17 @@ def test_a_run_continues_within_an_epoch(
             within += checkpoints.read(folder / "checkpoint.pt.partial").running.batches > 0
     assert within == 3 * 6  # of 7 batches, the last one ends the epoch
     assert written == within + 3
+
+
+@pytest.mark.parametrize(("method", "positions"), [(Scores(), 1), (PQR(), 3), (Triplet(), 3)])
+def test_a_triplet_is_three_positions_of_the_speed(
+    method: Objective, positions: int, datasets: Data, tmp_path: Path, monkeypatch
+) -> None:
+    clock = SimpleNamespace(perf_counter=itertools.count().__next__)  # a batch takes a second
+    monkeypatch.setattr("nnuelab.nnue.training.time", clock)
+    run(replace(SETTINGS, epochs=1, objective=method), datasets, tmp_path)
+    speed = history(tmp_path)["positions_per_second"][0] / SETTINGS.batch_size
+    assert positions - 1 < speed <= positions  # the last batch is smaller
 
 
 @pytest.mark.parametrize("method", [PQR(), Triplet()])

@@ -197,11 +197,12 @@ class _Run:
                 if self.group.rank == 0:
                     self._state().write(self.partial)
                 saved = time.perf_counter()
+        positions = running.samples * self.settings.objective.positions
         return {
             "epoch": self.epoch + 1,
             "train_loss": running.loss / running.samples,
             **trainer.validate(self.validation),
-            "positions_per_second": running.samples / running.seconds,
+            "positions_per_second": positions / running.seconds,
             "learning_rate": rate,
             "seconds": before + time.perf_counter() - start,
         }
