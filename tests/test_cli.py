@@ -225,15 +225,31 @@ def test_ctrl_c_is_one_line_and_status_130(arguments: list[str]) -> None:
     assert errors == "nnuelab: stopped\n"
 
 
-def test_commands_that_continue_say_so() -> None:
+@pytest.mark.parametrize(
+    ("word", "kept", "again"),
+    [
+        ("games.pgn", "games.pgn.partial", True),
+        ("--output=1.zst", "1.zst.part", True),
+        ("months", "months/1.zst.part", True),
+        ("months", "months/1.zst", False),  # puzzles without --output, labels without a search
+        ("", "games.pgn.partial", False),
+    ],
+)
+def test_commands_that_continue_say_so_where_something_was_kept(
+    word: str, kept: str, again: bool, tmp_path: Path
+) -> None:
     from nnuelab.cli.app import CONTINUING
 
     assert {f"nnuelab {name}" for name in CONTINUING} <= set(registered())
+    (tmp_path / kept).parent.mkdir(exist_ok=True)
+    (tmp_path / kept).touch()
     done = fails(
+        f"import os; os.chdir({str(tmp_path)!r}); sys.argv.append({word!r}); "
         "from nnuelab.cli import app as a; a.CONTINUING.add('fail'); raise KeyboardInterrupt"
     )
     assert done.returncode == 130
-    assert told(done) == "nnuelab: stopped; run the same command again to continue"
+    more = "; run the same command again to continue" if again else ""
+    assert told(done) == f"nnuelab: stopped{more}"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import select
 import sys
@@ -24,7 +25,9 @@ CONTINUING = {
     "puzzles",
     "train",
     "tournament",
-}  # where they were stopped
+}  # where they were stopped, if something was kept
+# Beside a file: downloads, journals and checkpoints; in a folder: months, and labels in a cache.
+KEPT = (".part", ".partial", "/*.part", "/*.sqlite")
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -55,8 +58,9 @@ class Application(Commands):
             try:
                 return super().invoke(ctx)
             except KeyboardInterrupt:
+                continues = ctx.invoked_subcommand in CONTINUING and _kept(sys.argv[1:])
                 again = "; run the same command again to continue"
-                _end(f"stopped{again if ctx.invoked_subcommand in CONTINUING else ''}", 130)
+                _end(f"stopped{again if continues else ''}", 130)
 
 
 @contextmanager
@@ -90,6 +94,12 @@ def _told() -> Iterator[None]:
         _end(f"error: {error.strerror}{place}; make room and run again")
     except KeyboardInterrupt:
         _end("stopped", 130)
+
+
+def _kept(words: list[str]) -> bool:
+    """Whether a part of the work lies with one of the files that a command names."""
+    names = [glob.escape(name) for word in words if (name := word.rpartition("=")[2])]
+    return any(glob.glob(name + end) for name in names for end in KEPT)
 
 
 def _end(message: str, status: int = 1) -> NoReturn:
