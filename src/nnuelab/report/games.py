@@ -15,7 +15,7 @@ import numpy as np
 
 from nnuelab.data import pgn as pgn_files
 from nnuelab.tournament.headers import TAG, Results
-from nnuelab.tournament.ratings import SEED_MARK
+from nnuelab.tournament.ratings import set_of
 
 _SCORE = re.compile(r"^\s*([+-])(M)?(\d+(?:\.\d+)?)/")
 SHOWN_MATE = 100.0  # pawns; where a graph puts a forced mate
@@ -35,12 +35,6 @@ class CrossTable:
     names: list[str]
     points: np.ndarray
     games: np.ndarray
-
-
-def set_of(player: str) -> str:
-    """The feature set of ``FEATURE_SET#SEED``."""
-    name, mark, _ = player.rpartition(SEED_MARK)
-    return name if mark else player
 
 
 def cross_table(results: Results, order: Sequence[str], *, by_set: bool = False) -> CrossTable:

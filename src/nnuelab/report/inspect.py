@@ -19,6 +19,7 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.report import details, reading, table
+from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
 
 MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
 EVENT = "nnuelab"  # as `tournament.pgn` writes it
@@ -385,7 +386,7 @@ def _csv(path: Path) -> Summary:
         facts |= {"variants": len({row["variant"] for row in rows})} if "variant" in columns else {}
         facts |= {"layers": ", ".join(sorted(sizes))}
         return Summary(path, "table", facts, {"rows": rows})
-    if columns == reading.RATING_COLUMNS:
+    if columns == RATING_COLUMNS:
         rows = _values(reading.read_ratings(path))
         games = sum(row["games"] for row in rows) // 2
         return Summary(path, "ratings", {"players": len(rows), "games": games}, {"ratings": rows})

@@ -245,7 +245,7 @@ class _Builder:
         section.grids.append(grids.cross(self.found, experiment, scores))
         best: dict[str, str] = {}
         for row in ratings:  # descending
-            best.setdefault(games.set_of(row["name"]), row["name"])
+            best.setdefault(set_of(row["name"]), row["name"])
         if len(best) > 1:
             hero, *others = best.values()
             chosen = games.samples(experiment.pgn, hero, others)

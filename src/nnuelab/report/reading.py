@@ -12,8 +12,7 @@ from typing import Any
 import pydantic
 
 from nnuelab.errors import UserError
-
-RATING_COLUMNS = ("name", "elo", "error", "points", "games", "score")
+from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
 
 
 class _Input(pydantic.BaseModel):

@@ -20,11 +20,11 @@ from nnuelab.chess import notation, san
 from nnuelab.chess.moves import MAX_MOVES
 from nnuelab.chess.position import POSITION
 from nnuelab.data.formats import games_kernels as kernels
+from nnuelab.data.formats.rows import HIGHEST_MATE
 from nnuelab.data.records import MATE, NO_SCORE, UNKNOWN_RESULT, unpack
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 
-HIGHEST_MATE = 999  # moves; a score nearer to MATE is written as a mate
 RESULTS = {1: "1-0", 0: "1/2-1/2", -1: "0-1"}  # of White
 
 

@@ -19,12 +19,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from nnuelab.data.formats import rows
-from nnuelab.data.formats.rows import BadRow, Row
+from nnuelab.data.formats.rows import HIGHEST_MATE, BadRow, Row
 from nnuelab.data.records import MATE, NO_SCORE, mate_score
 from nnuelab.data.streams import lines
 from nnuelab.data.unusable import Unusable
 
-HIGHEST_MATE = 999  # moves
 _LIMIT = 31_000  # centipawns; larger ones, which no engine means, would pass for mates
 
 

@@ -18,6 +18,7 @@ from nnuelab.errors import UserError
 BATCH = 1 << 13  # rows
 LONGEST = 1_000  # bytes of a FEN; a file of one endless line would fill the memory
 VALUE_NONE = 32_002  # Stockfish's score of a position that has none
+HIGHEST_MATE = 999  # moves; a score nearer to MATE is written as a mate
 HIGHEST = 32_700  # centipawns, as in all datasets
 ABSOLUTE = {b"1-0": 1, b"0-1": -1, b"1/2-1/2": 0}  # for White
 

@@ -24,7 +24,7 @@ from typing import BinaryIO
 import numpy as np
 
 from nnuelab.data.formats import rows
-from nnuelab.data.formats.rows import ABSOLUTE, BadRow, Row
+from nnuelab.data.formats.rows import ABSOLUTE, HIGHEST_MATE, BadRow, Row
 from nnuelab.data.records import MATE, NO_SCORE, UNKNOWN_RESULT
 from nnuelab.data.streams import lines
 from nnuelab.data.unusable import Unusable
@@ -32,7 +32,6 @@ from nnuelab.errors import UserError
 
 COLUMNS = ("fen", "score", "result", "ply", "game", "move")
 MAX_PLY, MAX_GAME = 65_535, 2**32 - 1
-HIGHEST_MATE = 999  # moves; a score nearer to MATE is written as a mate
 
 _LINE = re.compile(rb"([^ ]+ [wb] [^ ]+ [^ ;|\[]+)(?: (\d+) (\d+)(?=[ ;|\[]|$))?[ ;]*(.*)")
 _OPERATION = re.compile(rb"\b(ce|dm|hmvc|fmvn) (-?\d+)")
