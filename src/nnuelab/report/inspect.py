@@ -226,7 +226,7 @@ def _is_tournament(path: Path, players: dict[str, Counter[str]]) -> bool:
     Managers that are installed name the event as they like.
     """
     beside = path.with_name(path.name + ".json")
-    if beside.is_file() and "summary" in results.read_record(beside):
+    if beside.is_file() and "summary" in reading.read_record(beside):
         return True
     return bool(players) and all("#" in name for name in players)
 
