@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +16,12 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from nnuelab.data import pgn
 from nnuelab.errors import UserError
-from nnuelab.tournament import details, model, ordo, ratings
+from nnuelab.tournament import model, ordo, ratings
 from nnuelab.tournament.headers import headers, read_results
+from nnuelab.tournament.ratings import FEW
 from tests.naive import tournament as naive
 from tests.simulated import simulate
 
@@ -299,15 +298,10 @@ def test_braces_that_open_no_comment_hide_no_game(tmp_path: Path, movetext: str)
     assert len(list(pgn.texts(path))) == 2
 
 
-def test_few_pairs_have_wide_errors() -> None:
-    """Student's t: with seven pairs 2.45 deviations, not 1.96."""
-    results = simulate(np.random.default_rng(1), np.array([40.0, -40.0]), 7)
-    fitted = model.fit(results)
-    error = fitted.relative_to(np.full(2, 1 / 2))[1]
-    assert error == pytest.approx(stats.t.ppf(0.975, 6) * np.sqrt(np.diag(fitted.covariance)))
-    deviation = np.sqrt(fitted.covariance[0, 0])
-    apart = replace(fitted, elo=np.array([deviation, -deviation]))
-    assert details.superiority(apart)[0, 1] == pytest.approx(stats.t.cdf(1, 6))
+def test_few_pairs_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for pairs, few in ((FEW // 2 - 1, True), (FEW, False)):  # lone games, so twice as many
+        ratings.rate(set_games(tmp_path, ["a", "b"], np.array([20.0, -20.0]), pairs, 1))
+        assert ("are few" in capsys.readouterr().err) == few
 
 
 # --- the program ordo

@@ -1,21 +1,8 @@
-"""95 % intervals."""
+"""95 % intervals of shares."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
-
-
-@lru_cache
-def deviations(freedom: float) -> float:
-    """So many standard deviations are half a 95 % interval: Student's t.
-
-    1.96 with infinite degrees of ``freedom``; NaN with none.
-    """
-    from scipy.stats import t
-
-    return float(t.ppf(0.975, freedom))
 
 
 def wilson(count: float, n: float) -> tuple[float, float]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.intervals import deviations
 from nnuelab.tournament import model, ratings
 from nnuelab.tournament.headers import Results
 from nnuelab.tournament.sprt import Tally
@@ -80,16 +79,16 @@ def head_to_head(results: Results) -> Iterator[Meeting]:
 def superiority(fitted: model.Fit) -> np.ndarray:
     """How surely one player is stronger than another (LOS; Ordo's CFS), float64 [n, n].
 
-    Row over column: the probability that the rating difference is positive, Student's t with the
+    Row over column: the probability that the rating difference is positive, normal with the
     variance of that difference in the joint covariance. 1/2 on the diagonal.
     """
-    from scipy.stats import t
+    from scipy.stats import norm
 
     variance = np.diag(fitted.covariance)
     spread = np.sqrt(
         np.maximum(variance[:, None] + variance[None, :] - 2 * fitted.covariance, 1e-12)
     )
-    return t.cdf((fitted.elo[:, None] - fitted.elo[None, :]) / spread, fitted.freedom)
+    return norm.cdf((fitted.elo[:, None] - fitted.elo[None, :]) / spread)
 
 
 def draw_rate(expected: np.ndarray, equal: float) -> np.ndarray:
@@ -127,7 +126,7 @@ def equal_draw_rate(results: Results, fitted: model.Fit) -> tuple[float, float]:
     rate = brentq(lambda equal: float(draw_rate(expected, equal).sum() - drawn.sum()), low, high)
     slope = (draw_rate(expected, rate + step) - draw_rate(expected, rate - step)).sum() / step / 2
     left = np.bincount(results.cluster, drawn - draw_rate(expected, rate))
-    return rate, float(deviations(fitted.freedom) * math.sqrt(left @ left) / slope)
+    return rate, float(model.SIGNIFICANCE * math.sqrt(left @ left) / slope)
 
 
 def told(

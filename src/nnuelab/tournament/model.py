@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.intervals import deviations
 from nnuelab.tournament.headers import Results
 
 SLOPE = np.log(0.76 / 0.24) / 202.0  # per rating point
+SIGNIFICANCE = 1.959963984540054  # standard deviations: the two-sided 95 % of a normal
 NAMES_SHOWN = 6  # players of a group named in a message
 
 
@@ -33,9 +33,7 @@ class Fit:
     covariance : float64 [n, n]
         Of ``elo``, each relative to the mean: sandwich estimate, clustered by opening pair.
     white_advantage, white_advantage_error : float
-        w and half its 95 % interval, rating points; both 0 where it can't be told.
-    freedom : float
-        Degrees of freedom of the errors: opening pairs less one.
+        w and 1.96 of its standard deviations, rating points; both 0 where it can't be told.
     """
 
     players: list[str]
@@ -43,17 +41,17 @@ class Fit:
     covariance: np.ndarray
     white_advantage: float
     white_advantage_error: float
-    freedom: float = np.inf
 
     def relative_to(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Ratings [n] less the weighted mean of some of them, and their errors [n]."""
+        """Ratings [n] less the weighted mean of some of them, and 1.96 standard deviations [n]."""
         difference = np.eye(len(self.elo)) - np.asarray(weights, float)
-        return difference @ self.elo, self.errors(difference)
+        return difference @ self.elo, error95(difference, self.covariance)
 
-    def errors(self, contrasts: np.ndarray) -> np.ndarray:
-        """Half the 95 % interval of ``contrasts`` [m, n] @ ratings: float64 [m]."""
-        variance = np.einsum("mi,ij,mj->m", contrasts, self.covariance, contrasts)
-        return deviations(self.freedom) * np.sqrt(np.maximum(variance, 0.0))
+
+def error95(contrasts: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """1.96 standard deviations of ``contrasts`` [m, n] @ ratings: float64 [m]."""
+    variance = np.einsum("mi,ij,mj->m", contrasts, covariance, contrasts)
+    return SIGNIFICANCE * np.sqrt(np.maximum(variance, 0.0))
 
 
 def check(results: Results) -> None:
@@ -147,14 +145,12 @@ def fit(results: Results) -> Fit:
     centre -= centre.mean(axis=0)
     advantage = float(outcome.params[-1]) if told else 0.0
     deviation = float(np.sqrt(max(covariance[-1, -1], 0.0))) if told else 0.0
-    freedom = float(max(clusters.max(), 1))
     return Fit(
         results.players,
         centre @ outcome.params[: n - 1],
         centre @ covariance[: n - 1, : n - 1] @ centre.T,
         advantage,
-        deviations(freedom) * deviation,
-        freedom,
+        SIGNIFICANCE * deviation,
     )
 
 

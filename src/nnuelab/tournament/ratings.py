@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.intervals import deviations
 from nnuelab.tournament import model, ordo
 from nnuelab.tournament.headers import Results, read_results
 
 COLUMNS = ("name", "elo", "error", "points", "games", "score")
+FEW = 30  # opening pairs; with ten, errors of 95 % hold in 89 %
 SEED_MARK = "#"  # players of an experiment are called FEATURE_SET#SEED
 
 
@@ -36,7 +36,7 @@ class Rating:
     elo : float
         Rating points relative to the mean of all players, or to the anchor.
     error : float
-        Half the 95 % interval of ``elo``, from the games alone.
+        1.96 standard deviations of ``elo``, from the games alone.
     points, games : float, int
         Points scored in how many games.
     score : float
@@ -133,13 +133,16 @@ def rated(
             f"the players are {', '.join(results.players)}"
         )
     fitted = fit(results)
+    pairs = len(np.unique(results.cluster))
     if fitted.white_advantage_error:
         print(
             f"white advantage {fitted.white_advantage:+.2f} +- {fitted.white_advantage_error:.2f}, "
             f"draws {np.mean(results.points == 0.5):.1%} of {len(results):,} games in "
-            f"{len(np.unique(results.cluster)):,} opening pairs",
+            f"{pairs:,} opening pairs",
             file=sys.stderr,
         )
+    if pairs < FEW:
+        print(f"{pairs} opening pairs are few: the errors come out too small", file=sys.stderr)
     return results, fitted
 
 
@@ -213,8 +216,8 @@ def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
     sum (r - mean of its set)^2 / df the pooled variance of equal trainings, df = sum (n - 1), and
     t the 97.5 % point of Student's t:
 
-    * elo = c.r, and elo_error_games = t(opening pairs - 1) sqrt(c' V c): the covariance between the
-      two sets, which share opponents, is in it;
+    * elo = c.r, and elo_error_games = 1.96 sqrt(c' V c): the covariance between the two sets, which
+      share opponents, is in it;
     * elo_error_seeds = t(df) sqrt(s2 (1/n + 1/n0)). Nets of all sets are taken to vary equally. The
       ratings spread by their games, too, so in a round robin this covers new trainings *and* games;
     * elo_error takes the two apart and together again, for any kind of tournament, and where s2 has
@@ -253,13 +256,13 @@ def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
         contrast = np.zeros((1, len(fitted.players)))
         contrast[0, nets] += 1 / len(nets)
         contrast[0, members[anchor]] -= 1 / len(members[anchor])
-        games = float(fitted.errors(contrast)[0])
+        games = float(model.error95(contrast, fitted.covariance)[0])
         share = 1 / len(nets) + 1 / len(members[anchor])
         alone = min(len(nets), len(members[anchor])) < 2
         if name == anchor:
             errors = (None, None, None) if alone else (0.0, 0.0, float("inf"))
         else:
-            errors = (None, None, None) if alone else spread.errors(games, share, fitted.freedom)
+            errors = (None, None, None) if alone else spread.errors(games, share)
         rows.append(SetRating(name, len(nets), float((contrast @ fitted.elo)[0]), games, *errors))
     return {row.feature_set: row for row in sorted(rows, key=lambda r: (-r.elo, r.feature_set))}
 
@@ -275,16 +278,16 @@ class _Spread:
     games: float
     freedom: int
 
-    def errors(
-        self, games_error: float, share: float, games_freedom: float
-    ) -> tuple[float, float, float]:
+    def errors(self, games_error: float, share: float) -> tuple[float, float, float]:
         """Error of the seeds, of both, and degrees of freedom of the latter."""
-        seeds = deviations(self.freedom) * float(np.sqrt(self.s2 * share))
+        from scipy.stats import t
+
+        seeds = float(t.ppf(0.975, self.freedom) * np.sqrt(self.s2 * share))
         if self.s2 <= self.games:
             return seeds, games_error, float("inf")
-        variance = (self.s2 - self.games) * share + (games_error / deviations(games_freedom)) ** 2
+        variance = (self.s2 - self.games) * share + (games_error / model.SIGNIFICANCE) ** 2
         freedom = self.freedom * (variance / (self.s2 * share)) ** 2
-        return seeds, deviations(freedom) * float(np.sqrt(variance)), freedom
+        return seeds, float(t.ppf(0.975, freedom) * np.sqrt(variance)), freedom
 
 
 def _spread(fitted: model.Fit, sets: Iterable[list[int]]) -> _Spread:

@@ -18,7 +18,6 @@ from typing import Any, Self
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.intervals import deviations
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.words import Model
 
@@ -101,8 +100,7 @@ class Tally:
         if not 0 < mean < 1:
             return math.copysign(math.inf, mean - 0.5), math.nan
         slope = 400 / math.log(10) / (mean * (1 - mean))
-        wide = deviations(self.pairs - 1) if error else math.nan
-        return 400 * math.log10(mean / (1 - mean)), wide * slope * error
+        return 400 * math.log10(mean / (1 - mean)), 1.96 * slope * error or math.nan
 
     def llr(self, elo0: float, elo1: float, model: Model = Model.LOGISTIC) -> float:
         """Log-likelihood ratio of a difference of ``elo1`` to one of ``elo0``."""
