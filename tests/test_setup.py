@@ -144,10 +144,16 @@ def test_arguments_go_to_snakemake(clone):
 def test_alone_it_makes_the_table_of_the_default_experiment_and_prints_it(clone):
     run(clone, "--setup")
     made, asked, shown = run(clone)[2]
-    assert made == "snakemake --no-hooks"
+    assert made == "snakemake all"
     assert asked.startswith("python -c")
     assert shown == "nnuelab inspect results/pairwise_table.csv"
-    assert run(clone, FAKE_BROKEN="--no-hooks")[2] == ["snakemake --no-hooks"]
+    assert run(clone, FAKE_BROKEN="all")[2] == ["snakemake all"]
+    # The workflow shows what it makes.
+    tables = clone / "results"
+    tables.mkdir()
+    (tables / "pairwise_table.csv").touch()
+    os.utime(tables / "pairwise_table.csv", (2**32, 2**32))
+    assert len(run(clone)[2]) == 2
 
 
 def test_docs_are_built_after_setup_and_their_place_is_told(clone):
