@@ -144,6 +144,13 @@ def yardsticks(experiment):
 BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairing"]
 
 
+def ladder_nets(wildcards):
+    """Nets of the ladder's players, but for the one that comes with the package."""
+    from nnuelab.tournament.roster import nets
+
+    return nets(Path(settings.ladder.players))
+
+
 def adjudication(tournament):
     """Options of games at any limit."""
     return options(tournament, without=["book", *BOTH_LIMITS])

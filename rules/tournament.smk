@@ -104,13 +104,6 @@ rule rate:
         " --sets {params.anchor:q} > {log} 2>&1"
 
 
-def ladder_nets(wildcards):
-    """Nets of the ladder's players, but for the one that comes with the package."""
-    from nnuelab.tournament.roster import nets
-
-    return nets(Path(settings.ladder.players))
-
-
 rule ladder_games:
     input:
         players=settings.ladder.players,
