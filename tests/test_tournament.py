@@ -318,7 +318,7 @@ def nnuelab(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_command_refuses_two_players_of_one_name_and_wrong_calls(tmp_path: Path) -> None:
-    options = ["--book", "b", "--output", tmp_path / "o", "--games-per-pairing", 2]
+    options = ["--book", "b", "--output", tmp_path / "o.pgn", "--games-per-pairing", 2]
     done = nnuelab("tournament", "a=x", "a=y", *options)
     assert done.returncode == 1
     assert (

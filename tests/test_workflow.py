@@ -284,7 +284,7 @@ def test_an_edit_of_a_users_block_reruns_the_nets_that_use_it(folder):
     finally:
         (folder.path / "wing.py").write_text(BLOCK)
     by_net = dict.fromkeys((*NETS, "puzzles"), 2)
-    assert jobs == {**dict.fromkeys(GAMES, 1), **by_net, "rate": 2}
+    assert jobs == {**dict.fromkeys(("count", *GAMES), 1), **by_net, "rate": 2}
 
 
 def test_wrong_settings_are_told_without_a_traceback(folder):
