@@ -123,10 +123,14 @@ def of_nets(experiment, file):
     ]
 
 
+def sets_of(experiments):
+    """The feature sets of experiments, each once."""
+    return sorted({s for e in experiments for s in settings.experiments[e].feature_sets})
+
+
 def statistics_of(experiments):
-    """What was counted of the feature sets of experiments, each once."""
-    sets = {name for e in experiments for name in settings.experiments[e].feature_sets}
-    return [f"results/statistics/{folder_of(name)}.csv" for name in sorted(sets)]
+    """What was counted of the feature sets of experiments."""
+    return [f"results/statistics/{folder_of(s)}.csv" for s in sets_of(experiments)]
 
 
 def players(experiment):

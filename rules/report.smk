@@ -15,7 +15,6 @@ JUDGED = [
     if any(entry.train.method != "scores" for entry in plan_of[name].entries)
     or Path(f"results/pqr/{name}.json").exists()
 ]
-REPORTED = sorted({name for e in MADE for name in settings.experiments[e].feature_sets})
 
 
 rule statistics:
@@ -61,7 +60,7 @@ rule report:
         "environment.yaml"
     params:
         code=code(
-            "report.page", sets=REPORTED, files=(PACKAGE / "report/page").glob("*.*")
+            "report.page", sets=sets_of(MADE), files=(PACKAGE / "report/page").glob("*.*")
         ),
         experiments=list(settings.experiments),
     message:

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab.data import pgn
+from nnuelab.data.comments import open_comment
 from nnuelab.errors import UserError
 from nnuelab.tournament import model, ordo, ratings
 from nnuelab.tournament.headers import headers, read_results
@@ -281,6 +282,16 @@ def test_opening_pairs_are_told_by_position_or_round(
 ) -> None:
     path = write_pgn(tmp_path / "g.pgn", [("a", "b", "1-0"), ("b", "a", "1-0")], extra)
     assert len(set(read_results([path]).cluster)) == clusters
+
+
+@given(st.text("a{};", max_size=12), st.booleans())
+def test_open_comments_are_those_found_letter_by_letter(line: str, comment: bool) -> None:
+    still = comment
+    for letter in line:
+        if letter == ";" and not still:
+            break
+        still = letter == "{" or (still and letter != "}")
+    assert open_comment(line.encode(), comment) == still
 
 
 def test_rounds_of_different_files_are_different_openings(tmp_path: Path) -> None:

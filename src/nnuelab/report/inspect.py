@@ -19,10 +19,10 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.report import details, reading, table
+from nnuelab.tournament.pgn import EVENT
 from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
 
 MAX_GAMES = 100_000  # of a PGN file; a month of Lichess would take hours
-EVENT = "nnuelab"  # as `tournament.pgn` writes it
 TEXT = (".pgn", ".epd", ".fen")
 LAYERS = {"l1_shift": "L1", "l2_shift": "L2", "l3_shift": "L3", "out_shift": "output"}
 COMPRESSION = (".zst", ".gz", ".bz2")

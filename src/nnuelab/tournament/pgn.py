@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from nnuelab.tournament.game import Game, Move
 from nnuelab.tournament.limits import Limit
 
+EVENT = "nnuelab"
 WIDTH = 80  # columns: the export format of the PGN standard
 
 
@@ -27,7 +28,7 @@ def to_pgn(
     ``limits`` are those of White and Black, told where one of them is a time.
     """
     tags = {
-        "Event": "nnuelab",
+        "Event": EVENT,
         "Site": "?",
         "Date": date,
         "Round": round_,
