@@ -125,7 +125,9 @@ def of_nets(experiment, file):
 
 def sets_of(experiments):
     """The feature sets of experiments, each once."""
-    return sorted({s for e in experiments for s in settings.experiments[e].feature_sets})
+    return sorted(
+        {s for e in experiments for s in settings.experiments[e].feature_sets}
+    )
 
 
 def statistics_of(experiments):

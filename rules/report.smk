@@ -60,7 +60,9 @@ rule report:
         "environment.yaml"
     params:
         code=code(
-            "report.page", sets=sets_of(MADE), files=(PACKAGE / "report/page").glob("*.*")
+            "report.page",
+            sets=sets_of(MADE),
+            files=(PACKAGE / "report/page").glob("*.*"),
         ),
         experiments=list(settings.experiments),
     message:
