@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from nnuelab.data.mixing import STEP, splitmix64
 from nnuelab.jit import inline, jit
 
 
@@ -29,22 +30,19 @@ def draw(records, kept, hashes, wanted, seed):
         count = 0
         while end < len(records) and records[end].game == records[begin].game:
             if kept[end]:
-                numbers[begin + count] = _mixed(hashes[game] ^ seed, np.uint64(records[end].ply))
+                numbers[begin + count] = _number(hashes[game] ^ seed, np.uint64(records[end].ply))
                 count += 1
             end += 1
         if count > wanted:
             limit = np.sort(numbers[begin : begin + count])[wanted - 1]
             for i in range(begin, end):
-                number = _mixed(hashes[game] ^ seed, np.uint64(records[i].ply))
+                number = _number(hashes[game] ^ seed, np.uint64(records[i].ply))
                 kept[i] &= number <= limit
         begin = end
         game += 1
 
 
 @inline
-def _mixed(hash_of_game, ply):
-    """splitmix64 (Steele, Lea, Flood 2014): another number for every ply of a game."""
-    number = hash_of_game + (ply + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return number ^ (number >> np.uint64(31))
+def _number(hash_of_game, ply):
+    """Another number for every ply of a game."""
+    return splitmix64(hash_of_game + (ply + np.uint64(1)) * STEP)

@@ -25,6 +25,7 @@ import numpy as np
 from nnuelab import artifacts
 from nnuelab.data import dataset, engines
 from nnuelab.data.cache import Cache
+from nnuelab.data.mixing import STEP, splitmix64
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, captures
 from nnuelab.data.searching import Searching
 from nnuelab.data.unusable import Unusable
@@ -132,13 +133,8 @@ def part_of(games: np.ndarray, shares: tuple[float, float], seed: int) -> np.nda
     ndarray of int64 [n]
         0 train, 1 validation, 2 test.
     """
-    # splitmix64 (Steele, Lea, Flood 2014): neighbouring numbers give unrelated hashes.
-    with np.errstate(over="ignore"):
-        mixed = games.astype(np.uint64) + np.uint64((seed * 0x9E3779B97F4A7C15 + 1) % 2**64)
-        mixed *= np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
+    start = np.uint64((seed * int(STEP) + 1) % 2**64)
+    mixed = splitmix64.py_func((games.astype(np.uint64) + start) * STEP)
     place = (mixed >> np.uint64(11)) * 2.0**-53
     return np.where(place < shares[0], 1, np.where(place < sum(shares), 2, 0))
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make
 from nnuelab.chess.position import POSITION
+from nnuelab.data.mixing import STEP, splitmix64
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, pack, unpack
 from nnuelab.jit import inline, jit
 
@@ -20,7 +21,7 @@ FEWEST = 2  # legal moves of a position that has another move than the one playe
 LAST_PLY = 1023  # later ones count as this
 _COUNTED = 256  # more legal moves count as one less than that
 _CHUNK = 1 << 20  # records that are looked at together
-_HALF, _STEP = np.uint64(32), np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
 
 
 @jit
@@ -109,20 +110,12 @@ def _plies(records: np.ndarray) -> np.ndarray:
 
 
 @inline
-def _mixed(word):
-    """splitmix64 (Steele, Lea, Flood 2014): neighbouring words give unrelated ones."""
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-@inline
 def _key(key, record):
     """Unlike for any two positions of a set."""
-    word = _mixed((key ^ np.uint64(record.occupied)) + _STEP)
-    word = _mixed((word ^ np.uint64(record.pieces_low)) + _STEP)
+    word = splitmix64((key ^ np.uint64(record.occupied)) + STEP)
+    word = splitmix64((word ^ np.uint64(record.pieces_low)) + STEP)
     where = np.uint64(record.game) << _HALF | np.uint64(record.ply)
-    return _mixed((word ^ where) + _STEP)
+    return splitmix64((word ^ where) + STEP)
 
 
 @jit

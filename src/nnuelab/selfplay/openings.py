@@ -11,6 +11,7 @@ import numpy as np
 from nnuelab.chess import notation
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
 from nnuelab.chess.position import POSITION
+from nnuelab.data.mixing import STEP, splitmix64
 from nnuelab.errors import UserError
 from nnuelab.jit import at, jit
 from nnuelab.tournament.game import Line, Seat
@@ -36,12 +37,8 @@ def _play_random(state, positions, played):
         n = legal_moves(positions[at(ply)], moves)
         if n == 0:
             return ply
-        # splitmix64 (Steele, Lea, Flood 2014)
-        state += np.uint64(0x9E3779B97F4A7C15)
-        drawn = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        drawn = (drawn ^ (drawn >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        drawn ^= drawn >> np.uint64(31)
-        played[at(ply)] = moves[at(drawn % np.uint64(n))]
+        state += STEP
+        played[at(ply)] = moves[at(splitmix64(state) % np.uint64(n))]
         make(positions[at(ply)], positions[at(ply + 1)], played[at(ply)])
     return len(played)
 
