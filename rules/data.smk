@@ -8,7 +8,8 @@ results/data/moves.
 `snakemake embedded` (with stockfish on PATH) plays the games and finds the openings, the puzzles
 and the pairs of pieces that come with the project, as results/embedded. Nothing else depends on them: the
 files in resources are committed, and are replaced by hand. The openings among them were drawn before the
-random numbers of today: made again they are others, by the same rules.
+random numbers of today, and the games played by the net that the package had then: made again they are
+others, by the same rules.
 """
 
 

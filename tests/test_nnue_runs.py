@@ -55,35 +55,36 @@ from dataclasses import replace
 from pathlib import Path
 from nnuelab.nnue.losses import METHODS
 from tests.test_nnue_runs import SETTINGS, run
-train, validation, folder, method = sys.argv[1:]
-settings = replace(SETTINGS, epochs=40, objective=METHODS[method]())
+train, validation, folder, method, epochs = sys.argv[1:]
+settings = replace(SETTINGS, epochs=int(epochs), objective=METHODS[method]())
 run(settings, (Path(train), Path(validation)), Path(folder), save_seconds=0.0)
 """
 
 
-def kill_at(wait: float, data: Data, folder: Path, method: str) -> bool:
+def kill_at(wait: float, data: Data, folder: Path, *settings: str) -> bool:
     """Starts a run, and kills it so many seconds after it has written a checkpoint."""
     partial = folder / "checkpoint.pt.partial"
     before = partial.stat().st_mtime_ns if partial.exists() else 0
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *map(str, data), str(folder), method]
+        [sys.executable, "-c", COMMAND, *map(str, data), str(folder), *settings]
     )
     while process.poll() is None:
         if partial.exists() and partial.stat().st_mtime_ns > before:
             time.sleep(wait)
             break
         time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     return process.wait() == -signal.SIGKILL
 
 
 def check_kills(waits: list[float], data: Data, tmp_path: Path, method: str) -> None:
     objective: Objective = {"scores": Scores(), "pqr": PQR()}[method]
-    settings = replace(SETTINGS, epochs=40, objective=objective)
+    epochs = 20 * len(waits)  # enough for nearly all kills to come before the end
+    settings = replace(SETTINGS, epochs=epochs, objective=objective)
     expected = run(settings, data, tmp_path / "whole")
     folder = tmp_path / "killed"
     folder.mkdir()
-    kills = sum(kill_at(wait, data, folder, method) for wait in waits)
+    kills = sum(kill_at(wait, data, folder, method, str(epochs)) for wait in waits)
     assert kills > len(waits) // 2
     assert run(settings, data, folder) == expected
     columns = ["epoch", "train_loss", "validation_loss", "learning_rate"]
