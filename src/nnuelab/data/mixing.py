@@ -1,10 +1,10 @@
-"""What is drawn depends on names and numbers alone: they are hashed, and no generator has a state."""
+"""What is drawn depends on names and numbers alone, which are hashed: no generator has a state."""
 
 import numpy as np
 
 from nnuelab.jit import inline
 
-STEP = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: what splitmix64 adds for each next number
+STEP = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: from one word to the next
 
 
 @inline
