@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import chess
 import numpy as np
@@ -111,3 +112,20 @@ def test_a_dataset_that_is_none_is_refused(tmp_path) -> None:
     path.write_bytes(path.read_bytes()[:2000])
     with pytest.raises(UserError, match="cut off"):
         data.open(path)
+
+
+def test_a_dataset_of_any_damaged_header_is_refused_or_read(tmp_path: Path) -> None:
+    """A bit of it turned: numpy's parser of Python raises more than one kind of error."""
+    path = tmp_path / "positions.npy"
+    np.save(path, np.zeros(3, RECORD))
+    content = path.read_bytes()
+    refused = 0
+    for bit in range(8 * 128):
+        damaged = bytearray(content)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            data.open(path)
+        except UserError:
+            refused += 1
+    assert refused > 500

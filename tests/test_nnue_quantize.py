@@ -242,6 +242,16 @@ def test_what_is_beyond_the_bounds_is_said_with_the_worst_positions() -> None:
     assert "\n" not in told
 
 
+@pytest.mark.parametrize("value", [float("nan"), 1e30])
+def test_verify_refuses_a_net_that_went_wrong(value: float, dataset: Path, tmp_path: Path) -> None:
+    checkpoint = a_checkpoint("ALL")
+    write_net(tmp_path / "net.nnue", quantize(checkpoint))
+    checkpoint.model["b3"][:] = value
+    checkpoint.write(tmp_path / "wrong.pt")
+    with pytest.raises(UserError, match=r"it went wrong; train again"):
+        verify.verify(tmp_path / "net.nnue", tmp_path / "wrong.pt", dataset, 10)
+
+
 def test_verify_refuses_the_checkpoint_of_another_net(dataset: Path, tmp_path: Path) -> None:
     write_net(tmp_path / "net.nnue", quantize(a_checkpoint("ALL")))
     a_checkpoint("H").write(tmp_path / "other.pt")

@@ -20,7 +20,9 @@ import torch
 from nnuelab import data
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue import first_layer
 from nnuelab.nnue.losses import PQR, Objective, Scores, Triplet
+from nnuelab.nnue.network import Network
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
 from tests.nnue_data import write_datasets
@@ -240,10 +242,84 @@ def test_gradients_are_clipped(datasets: Data, tmp_path: Path) -> None:
 def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_batch(
     datasets: Data, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match=r"the loss became nan .* the batch, in .*nan.npy"):
+    with pytest.raises(UserError, match=r"the loss became nan .* batch is kept in .*nan.npy$"):
         run(replace(SETTINGS, learning_rate=1e38), datasets, tmp_path)
     assert not (tmp_path / "checkpoint.pt").exists()
     assert len(data.open(tmp_path / "checkpoint.pt.nan.npy").records) == 256
+
+
+def test_weights_that_are_no_numbers_are_not_saved(
+    datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loss is that before the step."""
+    clip, steps = Network.clip_weights, itertools.count(1)
+
+    def spoil(network: Network) -> None:
+        clip(network)
+        if next(steps) == 3:
+            network.w1.data[5, 3] = torch.nan
+
+    monkeypatch.setattr(Network, "clip_weights", spoil)
+    with pytest.raises(UserError, match=r"no numbers in epoch 1 .*, the last .*pt\.partial$"):
+        run(SETTINGS, datasets, tmp_path, save_seconds=0.0)
+    kept = checkpoints.read(tmp_path / "checkpoint.pt.partial")
+    assert kept.running.batches == 2
+    assert kept.model["w1"].isfinite().all()
+
+
+def test_other_settings_lose_no_run(datasets: Data, tmp_path: Path) -> None:
+    """Neither a finished one, nor the unfinished one of more epochs beside it."""
+    run(replace(SETTINGS, epochs=1), datasets, tmp_path)
+    finished, partial = tmp_path / "checkpoint.pt", tmp_path / "checkpoint.pt.partial"
+    begun = checkpoints.read(finished)
+    begun.settings["epochs"], begun.epoch = 9, 2
+    begun.write(partial)
+    before = finished.read_bytes(), partial.read_bytes()
+    with pytest.raises(UserError, match=r"is of another run .*seed 1 there, 7 here"):
+        run(replace(SETTINGS, epochs=1, seed=7), datasets, tmp_path)
+    assert before == (finished.read_bytes(), partial.read_bytes())
+    assert run(replace(SETTINGS, epochs=1), datasets, tmp_path) == begun.digest()
+    assert (tmp_path / "checkpoint.pt.partial.old").read_bytes() == before[1]
+
+
+def test_a_kill_between_the_last_two_files_changes_nothing(
+    datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With patience there are two at the end, the best net and the last one."""
+    settings = replace(SETTINGS, epochs=30, patience=3, learning_rate=1e-3, lr_decay=1.9)
+    expected = run(settings, datasets, tmp_path / "whole")
+    unlink, removed = Path.unlink, list[str]()
+
+    def unlink_once(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        if path.suffix in (".partial", ".best") and (path.parent / "checkpoint.pt").exists():
+            removed.append(path.name)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "unlink", unlink_once)
+    with pytest.raises(KeyboardInterrupt):
+        run(settings, datasets, tmp_path / "killed")
+    monkeypatch.undo()
+    assert removed == ["checkpoint.pt.partial"]
+    assert run(settings, datasets, tmp_path / "killed") == expected
+
+
+def test_every_damaged_bit_of_a_checkpoint_is_noticed(datasets: Data, tmp_path: Path) -> None:
+    run(replace(SETTINGS, epochs=1, l1=8), datasets, tmp_path)
+    whole = checkpoints.read(tmp_path / "checkpoint.pt")
+    content = (tmp_path / "checkpoint.pt").read_bytes()
+    path, rng = tmp_path / "damaged.pt", np.random.default_rng(3)
+    pickled = content.index(b"data.pkl")
+    for place in [*rng.integers(pickled, pickled + 3000, 200), *rng.integers(0, len(content), 50)]:
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << rng.integers(8)
+        path.write_bytes(damaged)
+        try:
+            told = checkpoints.load(path).checksum()
+        except UserError as error:
+            told = str(error)
+        # Some bits are padding, or what zip says twice.
+        assert told == whole.checksum() or "can't be read as a checkpoint" in told
 
 
 def test_a_damaged_dataset_stops_with_the_place(datasets: Data, tmp_path: Path) -> None:
@@ -303,18 +379,23 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tests.test_nnue_runs import SETTINGS, run
-run(SETTINGS, (Path(sys.argv[1]), Path(sys.argv[2])), Path(sys.argv[3]))
+settings = replace(SETTINGS, optimizer=sys.argv[4])
+run(settings, (Path(sys.argv[1]), Path(sys.argv[2])), Path(sys.argv[3]))
 """
 
 
-def test_two_processes_have_the_loss_curve_of_one(datasets: Data, tmp_path: Path) -> None:
-    run(SETTINGS, datasets, tmp_path / "one")
+@pytest.mark.parametrize("optimizer", ["adam", "rowwise-adam"])
+def test_two_processes_have_the_loss_curve_of_one(
+    optimizer: str, datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(first_layer, "SMALL", 0)  # by the rows of a batch, which two can't do
+    run(replace(SETTINGS, optimizer=optimizer), datasets, tmp_path / "one")
     script = tmp_path / "together.py"
     script.write_text(TOGETHER)
     root = Path(__file__).resolve().parents[1]
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
     subprocess.run(
-        [sys.executable, *command, *map(str, datasets), str(tmp_path / "two")],
+        [sys.executable, *command, *map(str, datasets), str(tmp_path / "two"), optimizer],
         check=True,
         env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
         capture_output=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tokenize
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -143,8 +144,8 @@ def _mapped(path: Path) -> np.ndarray:
         records = np.load(path, mmap_mode="r")
     except FileNotFoundError:
         raise UserError(f"there is no dataset {path}; make it with `nnuelab label`") from None
-    except (ValueError, EOFError, OSError) as error:
-        # Of what is no .npy at all, numpy says that it was pickled.
+    except (ValueError, EOFError, OSError, SyntaxError, tokenize.TokenError) as error:
+        # The header is parsed as Python. Of what is no .npy at all, numpy says that it was pickled.
         reason = "it is no .npy file" if "pickle" in str(error) else one_line(error)
         raise UserError(
             f"{path} is no dataset, or cut off: {reason}; give one that `nnuelab label` made"

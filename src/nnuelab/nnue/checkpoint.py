@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import pickle
+import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint, parse
 from nnuelab.nnue.network import Network
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass
@@ -121,9 +121,14 @@ class Checkpoint:
             found.update(tensor.contiguous().numpy().tobytes())
         return found.hexdigest()
 
+    def checksum(self) -> str:
+        """SHA-256 of all that the file says, tensors or not."""
+        rest = json.dumps(asdict(self), sort_keys=True, default=lambda tensor: None)
+        return hashlib.sha256(f"{self.digest()} {rest}".encode()).hexdigest()
+
     def write(self, path: Path) -> None:
         """Writes the file, atomically."""
-        content = {"format": FORMAT, "digest": self.digest(), **asdict(self)}
+        content = {"format": FORMAT, "checksum": self.checksum(), **asdict(self)}
         with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
             try:
                 torch.save(content, file)
@@ -163,17 +168,17 @@ def load(path: Path | str) -> Checkpoint:
         content = torch.load(path, weights_only=True)
     except FileNotFoundError:
         raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
-    except (OSError, RuntimeError, EOFError, ValueError, pickle.UnpicklingError) as error:
+    except Exception as error:  # damaged bytes make torch and pickle raise whatever there is
         raise _damaged(path, str(error).splitlines()[0] if str(error) else "empty") from error
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
         raise _damaged(path, "it is no checkpoint of this version")
-    digest = content.pop("digest", None)
+    checksum = content.pop("checksum", None)
     try:
         checkpoint = Checkpoint(**{**content, "running": Running(**content["running"])})
-        found = checkpoint.digest()
-    except (TypeError, AttributeError, KeyError) as error:
+        found = checkpoint.checksum()
+    except Exception as error:
         raise _damaged(path, "parts are missing") from error
-    if found != digest:
+    if found != checksum:
         raise _damaged(path, "its checksum doesn't match")
     return checkpoint
 

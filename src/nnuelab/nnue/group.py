@@ -39,6 +39,17 @@ class Group:
             for tensor in tensors:
                 dist.all_reduce(tensor)
 
+    def agree(self, state: str) -> None:
+        """Raises UserError where the processes don't begin with the same state."""
+        if self.size > 1:
+            states = [""] * self.size
+            dist.all_gather_object(states, state)
+            if len(set(states)) > 1:
+                raise UserError(
+                    "the processes of this run don't begin alike; give all of them the same data "
+                    "and checkpoints, by a folder that they share"
+                )
+
     def wait(self) -> None:
         """Until every process is here."""
         if self.size > 1:

@@ -97,6 +97,7 @@ class Loader:
         if games_share < 1:
             samples = self._keep
             self._keep = lambda records: samples(records) & sampler.of_games(records, games_share)
+            missing = f"no sample in {games_share:g} of its games; give a larger --games-share"
         self._samples = sampler.count(self._dataset, self._keep)
         if not self._samples:
             raise UserError(f"{path} has {missing}")

@@ -58,7 +58,8 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, betas, ep
 @jit
 def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, betas, eps):
     """A step for rows present[start:stop], with one second moment for a whole row (``v``, float32
-    [N]): the mean of its squares. Others stay as they are, moments included. See `adam`.
+    [N]): the mean of its squares. Rows without a gradient stay as they are, moments included. See
+    `adam`.
     """
     beta1, rest1, beta2, rest2 = betas[0], betas[1], betas[2], betas[3]
     columns = weight.shape[1]
@@ -69,6 +70,8 @@ def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, betas
             g = gradient[panel, rank]
             for j in range(COLUMNS):
                 total += g[at(j)] * g[at(j)]
+        if total == 0:  # small tables, and those of several processes, are taken as a whole
+            continue
         v[f] = beta2 * v[f] + rest2 * total / np.float32(columns)
         factor = rate / (np.sqrt(v[f]) / root + eps)
         for panel in range(gradient.shape[0]):

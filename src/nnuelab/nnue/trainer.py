@@ -196,6 +196,10 @@ class Trainer:
         self.network.clip_weights()
         return float(total)
 
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers."""
+        return all(bool(weights.isfinite().all()) for weights in self.network.parameters())
+
     @torch.no_grad()
     def outputs(self, labelled: Labelled) -> torch.Tensor:
         """Centipawns for the side to move of each position, float32[B * positions]."""

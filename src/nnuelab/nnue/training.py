@@ -12,6 +12,7 @@ What is guaranteed, each with a test:
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
@@ -128,10 +129,13 @@ class _Run:
         self.loader, self.validation = _loaders(settings, feature_set, data, group)
         self.per_epoch = self.loader.batches
         self.described = _describe(settings, data, start) | {"device": device.type}
-        before = _earlier(self.partial, path, self.described, settings.extendable)
+        before, finished = _earlier(
+            self.partial, path, self.described, settings.extendable, group.rank == 0
+        )
         self.trainer = Trainer(settings, feature_set, threads, group, device)
         self.epoch, self.running, self.history = 0, Running(), list[dict[str, float]]()
-        self.done = before is not None and not self.partial.exists() and not settings.extendable
+        self._batch: Any = None  # records of the last step
+        self.done = finished and not settings.extendable
         if before is not None:
             self.trainer.restore(before)
             self.epoch, self.running, self.history = before.epoch, before.running, before.history
@@ -140,6 +144,8 @@ class _Run:
                 self.trainer.start_from(checkpoints.read(start), start)
             if group.rank == 0:
                 self.best.unlink(missing_ok=True)
+        # What begins anew follows from the settings, with the seed.
+        group.agree(json.dumps(self.described) if before is None else before.checksum())
 
     def epochs(self, history_path: Path, save_seconds: float) -> None:
         """Trains what is left of the run."""
@@ -154,6 +160,7 @@ class _Run:
         with progress:
             while not self._ended():
                 row = self._epoch(progress, save_seconds)
+                self._check(row["validation_loss"], saving=True)
                 self.epoch, self.running = self.epoch + 1, Running()
                 self.history = [*self.history, row]
                 if self.group.rank == 0:
@@ -183,9 +190,8 @@ class _Run:
         for labelled in self.loader.shuffled(self.settings.seed, self.epoch, running.batches):
             done = self.epoch * self.per_epoch + running.batches
             rate = trainer.learning_rate(done, self.per_epoch)
-            loss = trainer.step(labelled, rate)
-            if not math.isfinite(loss):
-                self._stop(loss, labelled.records)
+            self._batch = labelled.records
+            self._check(loss := trainer.step(labelled, rate))
             running.loss += loss
             running.samples += labelled.total
             running.batches += 1
@@ -194,6 +200,7 @@ class _Run:
             now = time.perf_counter()
             running.seconds = before + now - start
             if now - saved >= save_seconds and running.batches < self.per_epoch:
+                self._check(loss, saving=True)
                 if self.group.rank == 0:
                     self._state().write(self.partial)
                 saved = time.perf_counter()
@@ -207,15 +214,18 @@ class _Run:
             "seconds": before + time.perf_counter() - start,
         }
 
-    def _stop(self, loss: float, records: Any) -> None:
+    def _check(self, loss: float, saving: bool = False) -> None:
         """Ends a run that can't go on; keeps the batch."""
+        if math.isfinite(loss) and (not saving or self.trainer.is_finite()):
+            return
+        what = "weights became no numbers" if math.isfinite(loss) else f"the loss became {loss}"
         kept = self.path.with_name(f"{self.path.name}.nan{self.group.rank or ''}.npy")
         with dataset.writing(kept) as writer:
-            writer.append(records)
+            writer.append(self._batch)
+        before = f", the last checkpoint in {self.partial}" if self.partial.exists() else ""
         raise UserError(
-            f"the loss became {loss} in epoch {self.epoch + 1} after {self.running.samples:,} "
-            f"samples; lower --learning-rate or set --clip-norm. The last checkpoint is kept, and "
-            f"the batch, in {kept}"
+            f"{what} in epoch {self.epoch + 1} after {self.running.samples:,} samples; lower "
+            f"--learning-rate or set --clip-norm. The batch is kept in {kept}{before}"
         )
 
     def _state(self) -> Checkpoint:
@@ -229,8 +239,9 @@ class _Run:
             best = checkpoints.load(self.best)
             best.history = self.history
             best.write(self.path)
-            self.best.unlink()
+            # In this order: after a kill between the two the next run finds the best one again.
             self.partial.unlink(missing_ok=True)
+            self.best.unlink()
         elif self.partial.exists():
             os.replace(self.partial, self.path)
         _write_history(history_path, self.history)
@@ -272,17 +283,34 @@ def _describe(settings: Settings, data: tuple[Path, Path], start: Path | None) -
 
 
 def _earlier(
-    partial: Path, finished: Path, described: dict[str, Any], extendable: bool
-) -> Checkpoint | None:
-    """The checkpoint to continue from, if there is one.
+    partial: Path, finished: Path, described: dict[str, Any], extendable: bool, writes: bool
+) -> tuple[Checkpoint | None, bool]:
+    """The checkpoint to continue from, if there is one, and whether its run was finished.
 
-    An unfinished run of other settings is of no use to anyone and gives way; a finished one is
-    never overwritten.
+    A finished run of other settings is never overwritten; an unfinished one is set aside.
     """
-    path = partial if partial.exists() else finished
-    if not path.exists():
-        return None
-    found = checkpoints.load(path)
+    found = checkpoints.load(finished) if finished.exists() else None
+    if found is not None and (different := _differences(found, described, extendable)):
+        raise UserError(f"{finished} is of another run ({different}); delete it to train anew")
+    if not partial.exists():
+        return found, found is not None
+    begun = checkpoints.load(partial)
+    different = _differences(begun, described, extendable)
+    if not different:
+        return begun, False
+    if writes:
+        aside = partial.with_name(partial.name + ".old")
+        os.replace(partial, aside)
+        print(
+            f"{partial} is of an unfinished run with other settings ({different}); it is {aside} "
+            "from now on",
+            file=sys.stderr,
+        )
+    return found, found is not None
+
+
+def _differences(found: Checkpoint, described: dict[str, Any], extendable: bool) -> str:
+    """What another run has otherwise, in words; nothing where this one goes on from there."""
     different = [
         f"{key} {found.settings.get(key)!r} there, {value!r} here"
         for key, value in described.items()
@@ -290,18 +318,7 @@ def _earlier(
     ]
     if found.epoch > described["epochs"]:
         different.append(f"epochs {found.epoch} there, {described['epochs']} here")
-    if not different:
-        return found
-    if path == finished:
-        raise UserError(
-            f"{path} is of another run ({'; '.join(different)}); delete it to train anew"
-        )
-    print(
-        f"{path} is of an unfinished run with other settings ({'; '.join(different)}); "
-        "training anew",
-        file=sys.stderr,
-    )
-    return None
+    return "; ".join(different)
 
 
 def _write_history(path: Path, history: list[dict[str, float]]) -> None:

@@ -26,6 +26,7 @@ CLOSE = 50  # centipawns; the study asks that most differences be within this
 WORST = 10  # positions listed
 TOLD = 3  # of them, when the error is beyond the bounds
 PART = 4096  # positions evaluated at once by the float net
+ABSURD = 1e6  # centipawns
 BINS = 2  # centipawns of a histogram's bin
 
 
@@ -64,6 +65,11 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
         )
     chosen = soundness.spaced(dataset, count)
     floats = float_outputs(checkpoint.features, checkpoint.network(), chosen)
+    if not (np.abs(floats) < ABSURD).all():
+        raise UserError(
+            f"{checkpoint_path} gives values up to {np.abs(floats).max():g} centipawns: it went "
+            "wrong; train again with a smaller --learning-rate"
+        )
     integers = integer_outputs(net, chosen)
     difference = integers - floats
     worst = np.argsort(-np.abs(difference), kind="stable")[:WORST]

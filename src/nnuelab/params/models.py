@@ -289,6 +289,8 @@ class Train(Section):
     and move number, are left out."""
     from_: Annotated[str | None, Field(alias="from")]
     """Checkpoint to begin with (fine-tuning); {name} and {seed} stand for those of the net."""
+    device: Literal["auto", "cpu", "cuda"]
+    """Where a net is trained; auto: on a GPU where there is one. Equal bits only on the CPU."""
     threads: Count
     """Cores for one net; fewer than the machine has let several nets train side by side."""
 
