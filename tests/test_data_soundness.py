@@ -11,6 +11,7 @@ import pytest
 from nnuelab.data.records import NO_SCORE, RECORD, from_fen
 from nnuelab.data.soundness import check, first_fault
 from nnuelab.errors import UserError
+from tests.naive.data import fault
 from tests.nnue_nets import random_games
 
 START = from_fen(chess.STARTING_FEN)
@@ -63,3 +64,22 @@ def test_castling_rights_need_king_and_rook_at_home() -> None:
         records = np.array([record], RECORD)
         records["flags"] = flags
         assert (first_fault(records)[0] == -1) is sound
+
+
+def test_of_any_damaged_record_it_finds_what_the_plain_twin_finds() -> None:
+    """One to three bits turned in positions of games."""
+    rng = np.random.default_rng(4)
+    sound = np.array([from_fen(fen) for fen in random_games(10)], RECORD)
+    records = sound[rng.integers(len(sound), size=20_000)]
+    raw = records.view(np.uint8).reshape(len(records), -1)
+    for damage in range(3):
+        some = np.flatnonzero(rng.random(len(raw)) < (1.0, 0.4, 0.2)[damage])
+        bits = rng.integers(8 * 30, size=len(some))  # up to the score
+        np.bitwise_xor.at(raw, (some, bits // 8), (1 << bits % 8).astype(np.uint8))
+    kinds = np.array([fault(record) for record in records])
+    assert (np.bincount(kinds, minlength=5) > 100).all()
+    for i, kind in enumerate(kinds):
+        assert first_fault(records[i : i + 1])[1] == kind
+    assert first_fault(records[kinds == 0]) == (-1, 0)
+    place = int(np.argmax(kinds > 0))
+    assert first_fault(records) == (place, kinds[place])

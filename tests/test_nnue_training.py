@@ -17,9 +17,9 @@ from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import memory
-from nnuelab.nnue.first_layer import SMALL, Batch, FirstLayers, sums
-from nnuelab.nnue.loader import Labelled
-from nnuelab.nnue.losses import Scores
+from nnuelab.nnue.first_layer import SMALL, Batch, FirstLayers, pad, sums
+from nnuelab.nnue.loader import Labelled, Loader
+from nnuelab.nnue.losses import PQR, Objective, Scores
 from nnuelab.nnue.network import L2_BOUND, Network
 from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer
@@ -304,3 +304,26 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(name: str) -> None:
     # Adam divides by the size of the gradient, which magnifies the rounding of tiny ones.
     assert float(apart.median()) < 0.05
     assert float(apart.max()) < 0.05 * float(outputs[0].abs().max())
+
+
+def test_features_that_are_none_stand_behind_the_others() -> None:
+    rng = np.random.default_rng(8)
+    rows, n = rng.integers(0, 768, (2, 50, 9), np.int32), rng.integers(0, 8, (2, 50))
+    out = np.full((2, 50, 7), -5, np.int32)
+    pad(rows, n, 768, out)
+    np.testing.assert_array_equal(out, np.where(np.arange(7) < n[..., None], rows[..., :7], 768))
+
+
+def test_batches_are_the_same_from_any_number_of_workers(datasets: tuple[Path, Path]) -> None:
+    def batches(workers: int, objective: Objective) -> list[Labelled]:
+        feature_set = features.parse("H+V")
+        return list(
+            Loader(datasets[0], feature_set, objective, 100, workers=workers).shuffled(3, 1)
+        )
+
+    for objective in (Scores(), PQR()):
+        one, five = batches(1, objective), batches(5, objective)
+        assert len(one) == len(five) > 10
+        for ours, theirs in zip(one, five, strict=True):
+            assert ours.records.tobytes() == theirs.records.tobytes()
+            assert torch.equal(ours.target, theirs.target)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import chess
 import chess.pgn
+import numpy as np
 
 QUARTILES = ("lower", "median", "upper")
 
@@ -78,3 +79,33 @@ def samples(
         points = None if score is None else score.relative.score(mate_score=32000)
         found.append((board.fen(en_passant="legal"), points, node.move.uci()))
     return found
+
+
+def fault(record: np.void) -> int:
+    """Kind of a record's first fault by a plain board: 1 pieces, 2 state, 3 result, 4 score."""
+    board = {}
+    squares = [square for square in range(64) if int(record["occupied"]) >> square & 1]
+    codes = int(record["pieces_low"]) | int(record["pieces_high"]) << 64
+    for place, square in enumerate(squares):
+        board[square] = codes >> (4 * place) & 15
+    kings = [sum(code == king for code in board.values()) for king in (10, 11)]
+    on_edge = any(board.get(square) in (0, 1) for square in [*range(8), *range(56, 64)])
+    if len(board) > 32 or any(code >= 12 for code in board.values()) or kings != [1, 1] or on_edge:
+        return 1
+    flags, ep = int(record["flags"]), int(record["ep"])
+    homes = [(4, 10, 7, 6), (4, 10, 0, 6), (60, 11, 63, 7), (60, 11, 56, 7)]
+    for right, (king, its_code, rook, rooks_code) in enumerate(homes):
+        if flags >> (right + 1) & 1 and (board.get(king), board.get(rook)) != (
+            its_code,
+            rooks_code,
+        ):
+            return 2
+    black = flags & 1
+    wrong_ep = ep != 64 and (
+        ep // 8 != (2 if black else 5) or ep in board or board.get(ep ^ 8) != 1 - black
+    )
+    if flags >= 32 or wrong_ep:
+        return 2
+    if not -1 <= record["result"] <= 2:
+        return 3
+    return 4 if abs(int(record["score"])) > 32_700 and record["score"] != -32768 else 0

@@ -9,17 +9,18 @@ import numpy as np
 from nnuelab.data import dataset
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
 from nnuelab.errors import UserError
-from nnuelab.jit import jit, lsb, popcount
+from nnuelab.jit import inline, jit, popcount
 
-_PIECES = np.uint64(12)
 _MOST = 32  # pieces
 _CHUNK = 1 << 20  # records that are looked at together
 _HIGHEST = 32_700  # centipawns that sampling cuts scores off at
-_KING, _ROOK = np.uint64(10), np.uint64(6)  # codes of White's
+_KING, _ROOK, _NONE = 10, 6, -1  # codes of White's; of an empty square
 # Squares of king and rook, by bit of the castling right
 _KING_HOMES = np.array([4, 4, 60, 60])
 _ROOK_HOMES = np.array([7, 0, 63, 56])
-_NIBBLE, _FOUR, _ONE = np.uint64(15), np.uint64(4), np.uint64(1)
+_ONE, _ALL = np.uint64(1), np.uint64(2**64 - 1)
+_LOWEST_BITS = np.uint64(0x1111111111111111)  # of each nibble
+_FIRST_RANK, _LAST_RANK = np.uint64(0xFF), np.uint64(0xFF << 56)
 _BOARD, _STATE, _RESULT, _SCORE = np.arange(1, 5)
 FAULTS = {
     _BOARD: "its pieces are no position",
@@ -29,46 +30,77 @@ FAULTS = {
 }
 
 
+@inline
+def _nibbles(n):
+    """The lowest bit of each of the first ``n`` nibbles of a word, none for less than one."""
+    if n <= 0:
+        return np.uint64(0)
+    return _LOWEST_BITS & (_ALL >> np.uint64(64 - 4 * min(n, 16)))
+
+
+@inline
+def _code_at(record, square):
+    """The piece on a square, _NONE where it is empty."""
+    before = (_ONE << np.uint64(square)) - _ONE
+    if not (np.uint64(record.occupied) & (before + _ONE)):
+        return np.int64(_NONE)
+    place = popcount(np.uint64(record.occupied) & before)
+    word = np.uint64(record.pieces_low) if place < 16 else np.uint64(record.pieces_high)
+    return np.int64((word >> np.uint64(4 * (place & 15))) & np.uint64(15))
+
+
+@inline
+def _is_board(record):
+    """Whether the pieces are a position: one king each, no pawn on the first or the last rank.
+
+    Sixteen pieces at once: of each code the four bits are looked at in their places.
+    """
+    occupied = np.uint64(record.occupied)
+    n = popcount(occupied)
+    if n > _MOST:
+        return False
+    first = popcount(occupied & _FIRST_RANK)
+    last = n - popcount(occupied & _LAST_RANK)
+    white = black = 0
+    wrong = np.uint64(0)
+    for half in range(2):
+        codes = np.uint64(record.pieces_low) if half == 0 else np.uint64(record.pieces_high)
+        start = 16 * half
+        there = _nibbles(n - start)
+        bit1, bit2, bit3 = codes >> _ONE, codes >> np.uint64(2), codes >> np.uint64(3)
+        wrong |= there & bit3 & bit2  # 12 and above
+        kings = there & bit3 & bit1
+        white += popcount(kings & ~codes)
+        black += popcount(kings & codes)
+        on_edge = _nibbles(first - start) | (there & ~_nibbles(last - start))
+        wrong |= on_edge & ~(bit3 | bit2 | bit1)
+    return wrong == 0 and white == 1 and black == 1
+
+
 @jit
 def first_fault(records):
     """Place and kind of the first fault, (-1, 0) without one."""
-    board = np.zeros(64, np.uint64)
     for i in range(len(records)):
-        occupied = np.uint64(records[i].occupied)
-        low, high = np.uint64(records[i].pieces_low), np.uint64(records[i].pieces_high)
-        if popcount(occupied) > _MOST:
+        record = records[i]
+        if not _is_board(record):
             return np.int64(i), np.int64(_BOARD)
-        board[:] = _PIECES
-        kings = np.zeros(2, np.int64)
-        while occupied:
-            square = lsb(occupied)
-            occupied &= occupied - _ONE
-            piece = low & _NIBBLE
-            low = (low >> _FOUR) | (high << np.uint64(60))
-            high >>= _FOUR
-            if piece >= _PIECES or (piece < np.uint64(2) and (square < 8 or square >= 56)):
-                return np.int64(i), np.int64(_BOARD)
-            board[square] = piece
-            if piece >= _KING:
-                kings[np.int64(piece & _ONE)] += 1
-        if kings[0] != 1 or kings[1] != 1:
-            return np.int64(i), np.int64(_BOARD)
-        flags, ep = np.int64(records[i].flags), np.int64(records[i].ep)
+        flags, ep = np.int64(record.flags), np.int64(record.ep)
         wrong = flags >> 5 != 0
-        for right in range(4):
-            if flags >> (right + 1) & 1:
-                color = np.uint64(right >> 1)
-                wrong |= board[_KING_HOMES[right]] != _KING + color
-                wrong |= board[_ROOK_HOMES[right]] != _ROOK + color
+        if flags > 1:
+            for right in range(4):
+                if flags >> (right + 1) & 1:
+                    color = right >> 1
+                    wrong |= _code_at(record, _KING_HOMES[right]) != _KING + color
+                    wrong |= _code_at(record, _ROOK_HOMES[right]) != _ROOK + color
         # Behind a pawn that the other side moved two squares
         wrong |= ep != 64 and (ep > 63 or ep >> 3 != (2 if flags & 1 else 5))
         if not wrong and ep != 64:
-            wrong |= board[ep] != _PIECES or board[ep ^ 8] != np.uint64(1 - (flags & 1))
+            wrong |= _code_at(record, ep) != _NONE or _code_at(record, ep ^ 8) != 1 - (flags & 1)
         if wrong:
             return np.int64(i), np.int64(_STATE)
-        if records[i].result < -1 or records[i].result > UNKNOWN_RESULT:
+        if record.result < -1 or record.result > UNKNOWN_RESULT:
             return np.int64(i), np.int64(_RESULT)
-        if abs(np.int64(records[i].score)) > _HIGHEST and records[i].score != NO_SCORE:
+        if abs(np.int64(record.score)) > _HIGHEST and record.score != NO_SCORE:
             return np.int64(i), np.int64(_SCORE)
     return np.int64(-1), np.int64(0)
 

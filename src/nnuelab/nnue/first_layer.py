@@ -55,6 +55,23 @@ class Batch:
 
 
 @jit
+def pad(rows, n, nothing, out):
+    """Active features with ``nothing`` behind them.
+
+    Parameters
+    ----------
+    rows, n : int32[2, B, K], int64[2, B]
+        See `Batch`.
+    out : int32[2, B, at least n.max()], written
+    """
+    for side in range(rows.shape[0]):
+        for i in range(rows.shape[1]):
+            count = n[side, i]
+            for k in range(out.shape[2]):
+                out[side, i, at(k)] = rows[side, i, at(k)] if k < count else nothing
+
+
+@jit
 def compact(rows, n, ranks, out, present):
     """Numbers the features of a batch without gaps.
 

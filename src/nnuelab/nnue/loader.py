@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -44,7 +45,7 @@ class Labelled:
 
 
 class Loader:
-    """Reads the samples of a dataset file in batches, one batch ahead of the training.
+    """Reads the samples of a dataset file in batches, ahead of the training.
 
     A sample is a position with a score, or a triplet of which the file holds the first position
     with its move; others are left out. Which samples make a batch is a function of the seed and the
@@ -65,6 +66,8 @@ class Loader:
         Of the games, so many: see ``sampler.of_games``.
     part, parts : int
         Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on.
+    workers : int
+        Threads; so many batches are made at once, ahead of the training. Changes none of them.
 
     Raises
     ------
@@ -82,13 +85,14 @@ class Loader:
         part: int = 0,
         parts: int = 1,
         games_share: float = 1.0,
+        workers: int = 1,
     ) -> None:
         self._path, self._dataset = path, data.open(path)
         self._tables = feature_set.tables()
         self._width = feature_set.max_active
         self._objective = objective
         self._share, self._parts = slice(part, None, parts), parts
-        self.batch_size = batch_size
+        self.batch_size, self._workers = batch_size, workers
         missing = "no position with a score; label it first (nnuelab label)"
         self._keep: Callable[[np.ndarray], np.ndarray] = sampler.scored
         if objective.positions == 3:
@@ -130,16 +134,17 @@ class Loader:
         return self._ahead(found, (HELD_OUT, 0))
 
     def _ahead(self, batches: Iterator[np.ndarray], draw: tuple[int, int]) -> Iterator[Labelled]:
-        def load() -> Labelled | None:
-            records = next(batches, None)
-            return None if records is None else self._load(records, draw)
+        # Threads are enough: extraction releases the GIL. One of them reads, so in order.
+        with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(self._workers) as pool:
 
-        # Extraction releases the GIL, so a thread is enough to have the next batch ready.
-        with ThreadPoolExecutor(1) as background:
-            following = background.submit(load)
-            while (ready := following.result()) is not None:
-                following = background.submit(load)
-                yield ready
+            def load() -> Future[Labelled] | None:
+                records = next(batches, None)
+                return None if records is None else pool.submit(self._load, records, draw)
+
+            ahead = deque(reader.submit(load) for _ in range(self._workers))
+            while (loading := ahead.popleft().result()) is not None:
+                ahead.append(reader.submit(load))
+                yield loading.result()
 
     def _load(self, records: np.ndarray, draw: tuple[int, int]) -> Labelled:
         """A batch; ``draw`` is the seed and the epoch of its triplets."""

@@ -8,14 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.nnue import schedules
 from nnuelab.nnue.checkpoint import Checkpoint, Running
-from nnuelab.nnue.first_layer import Batch, FirstLayers
+from nnuelab.nnue.first_layer import Batch, FirstLayers, pad
 from nnuelab.nnue.group import Group
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.losses import Objective, Scores
@@ -214,12 +213,10 @@ class Trainer:
     def _active(self, batch: Batch) -> torch.Tensor:
         """Features on the device, int32[2, B, K], with N for none."""
         width = max(int(batch.n.max()), 1)
-        is_active = np.arange(width) < batch.n[..., None]
-        active = np.where(is_active, batch.rows[..., :width], self.network.sizes[0])
-        found = torch.from_numpy(active.astype(np.int32))
-        if self.device.type == "cuda":  # pinned memory is copied while the device computes
-            return found.pin_memory().to(self.device, non_blocking=True)
-        return found.to(self.device)
+        pinned = self.device.type == "cuda"  # is copied while the device computes
+        active = torch.empty((2, len(batch), width), dtype=torch.int32, pin_memory=pinned)
+        pad(batch.rows, batch.n, self.network.sizes[0], active.numpy())
+        return active.to(self.device, non_blocking=pinned)
 
     def validate(self, loader: Loader) -> dict[str, float]:
         """Means over all samples of a dataset.

@@ -126,7 +126,9 @@ class _Run:
         feature_set = features.parse(settings.feature_set)
         positions = settings.batch_size * settings.objective.positions
         memory.check_training(feature_set, settings.l1, positions, settings.optimizer)
-        self.loader, self.validation = _loaders(settings, feature_set, data, group)
+        # On the CPU the threads have the training to do.
+        workers = 1 if device.type == "cpu" else threads.n
+        self.loader, self.validation = _loaders(settings, feature_set, data, group, workers)
         self.per_epoch = self.loader.batches
         self.described = _describe(settings, data, start) | {"device": device.type}
         before, finished = _earlier(
@@ -248,7 +250,11 @@ class _Run:
 
 
 def _loaders(
-    settings: Settings, feature_set: features.FeatureSet, data: tuple[Path, Path], group: Group
+    settings: Settings,
+    feature_set: features.FeatureSet,
+    data: tuple[Path, Path],
+    group: Group,
+    workers: int,
 ) -> tuple[Loader, Loader]:
     quantile = getattr(settings.objective, "moves_quantile", 0.0)
     loader = Loader(
@@ -260,6 +266,7 @@ def _loaders(
         group.rank,
         group.size,
         settings.games_share,
+        workers,
     )
     if len(loader) < settings.batch_size:
         kind = "positions with a score" if settings.objective.positions == 1 else "triplets"
