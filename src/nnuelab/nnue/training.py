@@ -131,9 +131,7 @@ class _Run:
         self.loader, self.validation = _loaders(settings, feature_set, data, group, workers)
         self.per_epoch = self.loader.batches
         self.described = _describe(settings, data, start) | {"device": device.type}
-        before, finished = _earlier(
-            self.partial, path, self.described, settings.extendable, group.rank == 0
-        )
+        before, finished, other = _earlier(self.partial, path, self.described, settings.extendable)
         self.trainer = Trainer(settings, feature_set, threads, group, device)
         self.epoch, self.running, self.history = 0, Running(), list[dict[str, float]]()
         self._batch: Any = None  # records of the last step
@@ -148,6 +146,18 @@ class _Run:
                 self.best.unlink(missing_ok=True)
         # What begins anew follows from the settings, with the seed.
         group.agree(json.dumps(self.described) if before is None else before.checksum())
+        if other and group.rank == 0:  # all have read it now
+            self._set_aside(other)
+
+    def _set_aside(self, different: str) -> None:
+        """Keeps an unfinished run of other settings from being overwritten."""
+        aside = self.partial.with_name(self.partial.name + ".old")
+        os.replace(self.partial, aside)
+        print(
+            f"{self.partial} is of an unfinished run with other settings ({different}); "
+            f"it is {aside} from now on",
+            file=sys.stderr,
+        )
 
     def epochs(self, history_path: Path, save_seconds: float) -> None:
         """Trains what is left of the run."""
@@ -290,30 +300,23 @@ def _describe(settings: Settings, data: tuple[Path, Path], start: Path | None) -
 
 
 def _earlier(
-    partial: Path, finished: Path, described: dict[str, Any], extendable: bool, writes: bool
-) -> tuple[Checkpoint | None, bool]:
+    partial: Path, finished: Path, described: dict[str, Any], extendable: bool
+) -> tuple[Checkpoint | None, bool, str]:
     """The checkpoint to continue from, if there is one, and whether its run was finished.
 
-    A finished run of other settings is never overwritten; an unfinished one is set aside.
+    A finished run of other settings is never overwritten. The third is what an unfinished one has
+    otherwise, nothing where there is none.
     """
     found = checkpoints.load(finished) if finished.exists() else None
     if found is not None and (different := _differences(found, described, extendable)):
         raise UserError(f"{finished} is of another run ({different}); delete it to train anew")
     if not partial.exists():
-        return found, found is not None
+        return found, found is not None, ""
     begun = checkpoints.load(partial)
     different = _differences(begun, described, extendable)
     if not different:
-        return begun, False
-    if writes:
-        aside = partial.with_name(partial.name + ".old")
-        os.replace(partial, aside)
-        print(
-            f"{partial} is of an unfinished run with other settings ({different}); it is {aside} "
-            "from now on",
-            file=sys.stderr,
-        )
-    return found, found is not None
+        return begun, False, ""
+    return found, found is not None, different
 
 
 def _differences(found: Checkpoint, described: dict[str, Any], extendable: bool) -> str:
