@@ -116,19 +116,23 @@ class Checkpoint:
     def digest(self) -> str:
         """SHA-256 of all tensors: the same for the same net, whatever else is in the file."""
         found = hashlib.sha256()
-        for name, tensor in sorted(_tensors(asdict(self))):
+        for name, tensor in sorted(_tensors(vars(self))):
             found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\0".encode())
             found.update(tensor.contiguous().numpy().tobytes())
         return found.hexdigest()
 
     def checksum(self) -> str:
         """SHA-256 of all that the file says, tensors or not."""
-        rest = json.dumps(asdict(self), sort_keys=True, default=lambda tensor: None)
+        rest = json.dumps(self._content(), sort_keys=True, default=lambda tensor: None)
         return hashlib.sha256(f"{self.digest()} {rest}".encode()).hexdigest()
+
+    def _content(self) -> dict[str, Any]:
+        """The attributes as plain types; tensors, which may be large, are not copied."""
+        return {**vars(self), "running": asdict(self.running)}
 
     def write(self, path: Path) -> None:
         """Writes the file, atomically."""
-        content = {"format": FORMAT, "checksum": self.checksum(), **asdict(self)}
+        content = {"format": FORMAT, "checksum": self.checksum(), **self._content()}
         with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
             try:
                 torch.save(content, file)
