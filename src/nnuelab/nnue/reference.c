@@ -68,7 +68,7 @@ void refresh(int16_t *acc, long count, long width, const int16_t *rows, const in
 long forward(const int16_t *acc, long count, long width, const int8_t *w2, const int32_t *b2,
              const int32_t *w3, long b3, int l1_shift, int l2_shift, int out_shift, long calls)
 {
-    enum { OUTPUTS = 32, SUMS = OUTPUTS * 4 / sizeof(vec) };
+    enum { OUTPUTS = 32, SUMS = OUTPUTS * 4 / sizeof(vec), CHAINS = 4 };
     static uint8_t x[1 << 16];
     long total = 0;
     const int16_t high = (int16_t)((128 << l1_shift) - 1);
@@ -78,27 +78,27 @@ long forward(const int16_t *acc, long count, long width, const int8_t *w2, const
             int16_t v = a[k] < 0 ? 0 : a[k] > high ? high : a[k];
             x[k] = (uint8_t)(v >> l1_shift);
         }
-        vec sums[2][SUMS];
+        vec sums[CHAINS][SUMS]; // so many that none waits for its last product
         for (unsigned s = 0; s < SUMS; s++) {
             sums[0][s] = LOAD((const int8_t *)b2 + s * sizeof(vec));
-            sums[1][s] = SET32(0);
+            for (int c = 1; c < CHAINS; c++) sums[c][s] = SET32(0);
         }
-        for (long block = 0; block < width / 2; block += 2)
-            for (int half = 0; half < 2; half++) {
+        for (long block = 0; block < width / 2; block += CHAINS)
+            for (int c = 0; c < CHAINS; c++) {
                 int32_t inputs;
-                memcpy(&inputs, x + 4 * (block + half), 4);
+                memcpy(&inputs, x + 4 * (block + c), 4);
                 vec four = SET32(inputs);
-                const int8_t *row = w2 + (block + half) * 4 * OUTPUTS;
+                const int8_t *row = w2 + (block + c) * 4 * OUTPUTS;
                 for (unsigned s = 0; s < SUMS; s++)
-                    sums[half][s] = DOT(sums[half][s], four, LOAD(row + s * sizeof(vec)));
+                    sums[c][s] = DOT(sums[c][s], four, LOAD(row + s * sizeof(vec)));
             }
-        int32_t y[2][OUTPUTS];
+        int32_t y[CHAINS][OUTPUTS];
         for (unsigned s = 0; s < SUMS; s++)
-            for (int half = 0; half < 2; half++)
-                STORE((int8_t *)y[half] + s * sizeof(vec), sums[half][s]);
+            for (int c = 0; c < CHAINS; c++)
+                STORE((int8_t *)y[c] + s * sizeof(vec), sums[c][s]);
         long value = b3;
         for (int o = 0; o < OUTPUTS; o++) {
-            int32_t z = (y[0][o] + y[1][o]) >> l2_shift;
+            int32_t z = (y[0][o] + y[1][o] + y[2][o] + y[3][o]) >> l2_shift;
             value += (long)(z < 0 ? 0 : z > 127 ? 127 : z) * w3[o];
         }
         total += value >> out_shift;
