@@ -52,7 +52,7 @@ def expected(net: Net, fens: list[str]) -> list[int]:
 
 shapes = st.fixed_dictionaries(
     {
-        "l1": st.sampled_from([1, 8, 32, 64, 100]),
+        "l1": st.sampled_from([1, 8, 32, 64, 100, 330]),
         "l2": st.sampled_from([1, 7, 8, 16, 24, 32, 40]),
         "l1_shift": st.integers(0, 4),
         "l2_shift": st.integers(5, 8),

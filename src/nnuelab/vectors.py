@@ -41,3 +41,13 @@ def shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
     """The elements of a vector with these numbers."""
     numbers = ir.Constant(ir.VectorType(I32, len(lanes)), lanes)
     return builder.shuffle_vector(vector, vector, numbers)
+
+
+def joined(builder: Any, vectors: list[Any]) -> Any:
+    """Vectors of one type, as many as a power of two, one behind the other."""
+    while len(vectors) > 1:
+        both = range(2 * vectors[0].type.count)
+        order = ir.Constant(ir.VectorType(I32, len(both)), list(both))
+        pairs = zip(vectors[::2], vectors[1::2], strict=True)
+        vectors = [builder.shuffle_vector(one, other, order) for one, other in pairs]
+    return vectors[0]

@@ -18,8 +18,20 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnuelab.jit import SIMD, symbol, table
-from nnuelab.vectors import I8, I16, I32, I64, declared, element, load, shuffled, splat, store
+from nnuelab.jit import SIMD, VBMI2, symbol, table
+from nnuelab.vectors import (
+    I8,
+    I16,
+    I32,
+    I64,
+    declared,
+    element,
+    joined,
+    load,
+    shuffled,
+    splat,
+    store,
+)
 
 LANES = 64  # accumulators are a multiple of it; what a pass over one takes at once
 BLOCK = 4  # inputs that the byte dot product takes together
@@ -160,6 +172,31 @@ def _numbers_by_compress(builder: Any, nonzero: Any, first: Any, place: Any, cou
     builder.store(builder.add(n, more), count)
 
 
+def _numbers_by_bytes(builder: Any, nonzero: Any, first: Any, place: Any, count: Any) -> None:
+    """The same, 64 at a time."""
+    narrow, wide = ir.VectorType(I8, 64), ir.VectorType(I16, 64)
+    compress = declared(
+        builder, "llvm.x86.avx512.mask.compress.v64i8", narrow, narrow, narrow, nonzero.type
+    )
+    numbers = ir.Constant(narrow, list(range(64)))
+    numbers = builder.call(compress, [numbers, ir.Constant(narrow, [0] * 64), nonzero])
+    numbers = builder.add(
+        builder.zext(numbers, wide), splat(builder, builder.trunc(first, I16), 64)
+    )
+    n = builder.load(count)
+    store(builder, numbers, builder.add(place, builder.shl(n, I64(1))), 2)
+    builder.store(builder.add(n, builder.ctpop(builder.bitcast(nonzero, I64))), count)
+
+
+def _saturated(builder: Any, value: Any) -> Any:
+    """<LANES x i16> as bytes, clamped to -128..127: what LLVM takes twice as many steps for."""
+    half, bytes_ = ir.VectorType(I16, 32), ir.VectorType(I8, LANES)
+    pack = declared(builder, "llvm.x86.avx512.packsswb.512", bytes_, half, half)
+    halves = [shuffled(builder, value, list(range(i, i + 32))) for i in (0, 32)]
+    packed = builder.bitcast(builder.call(pack, halves), ir.VectorType(I64, 8))
+    return builder.bitcast(shuffled(builder, packed, [0, 2, 4, 6, 1, 3, 5, 7]), bytes_)
+
+
 def _rounded_product(builder: Any, a: Any, b: Any) -> Any:
     """(a * b + 2^14) >> 15 of <LANES x i16>; neither may be -2^15."""
     if SIMD == "portable":
@@ -177,12 +214,7 @@ def _rounded_product(builder: Any, a: Any, b: Any) -> Any:
         here = list(range(start, start + lanes))
         sides = [shuffled(builder, vector, here) for vector in (a, b)]
         parts.append(builder.call(multiply, sides))
-    while len(parts) > 1:
-        both = range(2 * parts[0].type.count)
-        order = ir.Constant(ir.VectorType(I32, len(both)), list(both))
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [builder.shuffle_vector(one, other, order) for one, other in pairs]
-    return parts[0]
+    return joined(builder, parts)
 
 
 def _activation(squared: bool) -> Any:
@@ -211,27 +243,49 @@ def _activation(squared: bool) -> Any:
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             source, target, width, high, shift, first, blocks, n = args
-            vector = ir.VectorType(I16, LANES)
+            vector, bytes_ = ir.VectorType(I16, LANES), ir.VectorType(I8, LANES)
             zero = ir.Constant(vector, [0] * LANES)
             high = splat(builder, builder.trunc(high, I16), LANES)
             shift = splat(builder, builder.trunc(shift, I16), LANES)
             found = cgutils.alloca_once_value(builder, n)
-            list_numbers = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
-            count = LANES // BLOCK
-            with _loop(builder, builder.udiv(width, I64(LANES)), LANES) as i:
-                place = builder.add(source, builder.shl(i, I64(1)))
+
+            def activated(place: Any) -> Any:
                 value = load(builder, place, vector, 2)
+                if SIMD == "avx512" and not squared:
+                    value = _saturated(builder, builder.ashr(value, shift))
+                    zero_bytes = ir.Constant(bytes_, [0] * LANES)
+                    return builder.select(
+                        builder.icmp_signed(">", value, zero_bytes), value, zero_bytes
+                    )
                 value = _clamp(builder, value, zero, high, builder.icmp_signed)
                 if squared:
                     value = _rounded_product(builder, value, builder.shl(value, shift))
                 else:
                     value = builder.lshr(value, shift)
-                value = builder.trunc(value, ir.VectorType(I8, LANES))
-                store(builder, value, builder.add(target, i), 1)
-                fours = builder.bitcast(value, ir.VectorType(I32, count))
-                nonzero = builder.icmp_unsigned("!=", fours, ir.Constant(fours.type, [0] * count))
-                number = builder.add(first, builder.udiv(i, I64(BLOCK)))
-                list_numbers(builder, nonzero, number, blocks, found)
+                return builder.trunc(value, bytes_)
+
+            def pass_over(start: Any, count: Any, vectors: int, list_numbers: Any) -> None:
+                """``count`` times so many vectors, beginning with value ``start``."""
+                with _loop(builder, count, vectors * LANES) as here:
+                    begin = builder.add(start, here)
+                    nonzero = []
+                    for v in range(vectors):
+                        i = builder.add(begin, I64(v * LANES))
+                        value = activated(builder.add(source, builder.shl(i, I64(1))))
+                        store(builder, value, builder.add(target, i), 1)
+                        fours = builder.bitcast(value, ir.VectorType(I32, LANES // BLOCK))
+                        none = ir.Constant(fours.type, [0] * (LANES // BLOCK))
+                        nonzero.append(builder.icmp_unsigned("!=", fours, none))
+                    number = builder.add(first, builder.udiv(begin, I64(BLOCK)))
+                    list_numbers(builder, joined(builder, nonzero), number, blocks, found)
+
+            rest = I64(0)
+            if VBMI2:
+                rest = builder.and_(width, I64(-4 * LANES))
+                pass_over(I64(0), builder.udiv(width, I64(4 * LANES)), 4, _numbers_by_bytes)
+            left = builder.udiv(builder.sub(width, rest), I64(LANES))
+            one = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
+            pass_over(rest, left, 1, one)
             return builder.load(found)
 
         return types.int64(*[types.int64] * 8), generate
