@@ -279,13 +279,13 @@ def _activation(squared: bool) -> Any:
                     number = builder.add(first, builder.udiv(begin, I64(BLOCK)))
                     list_numbers(builder, joined(builder, nonzero), number, blocks, found)
 
-            rest = I64(0)
-            if VBMI2:
-                rest = builder.and_(width, I64(-4 * LANES))
+            done = I64(0)
+            if VBMI2:  # one list for four vectors
+                done = builder.and_(width, I64(-4 * LANES))
                 pass_over(I64(0), builder.udiv(width, I64(4 * LANES)), 4, _numbers_by_bytes)
-            left = builder.udiv(builder.sub(width, rest), I64(LANES))
+            left = builder.udiv(builder.sub(width, done), I64(LANES))
             one = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
-            pass_over(rest, left, 1, one)
+            pass_over(done, left, 1, one)
             return builder.load(found)
 
         return types.int64(*[types.int64] * 8), generate
