@@ -43,6 +43,18 @@ def shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
     return builder.shuffle_vector(vector, vector, numbers)
 
 
+def compressed(builder: Any, values: Any, bits: Any) -> Any:
+    """The elements of <n x i8> or <n x i32> that n bits select, side by side; anything is behind.
+
+    An instruction of AVX-512; for bytes, of VBMI2.
+    """
+    kind, mask = values.type, ir.VectorType(I1, values.type.count)
+    name = f"llvm.x86.avx512.mask.compress.v{kind.count}i{kind.element.width}"
+    compress = declared(builder, name, kind, kind, kind, mask)
+    # With zeros for what is behind, CPUs wait for whatever the target register held before.
+    return builder.call(compress, [values, values, builder.bitcast(bits, mask)])
+
+
 def joined(builder: Any, vectors: list[Any]) -> Any:
     """Vectors of one type, as many as a power of two, one behind the other."""
     while len(vectors) > 1:

@@ -31,7 +31,19 @@ from nnuelab.features.extraction import (
     MOST_BEFORE,
     PARTS,
 )
-from nnuelab.vectors import I1, I8, I16, I32, I64, declared, load, shuffled, splat, store
+from nnuelab.vectors import (
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    compressed,
+    declared,
+    load,
+    shuffled,
+    splat,
+    store,
+)
 
 LOW, HIGH, FLAGS = 8, 16, 24  # bytes from a record's field `occupied` to its other fields
 _EMPTY = 128  # instead of a group
@@ -138,12 +150,7 @@ class _Position:
 
 def _listed(builder: Any, values: Any, bits: Any) -> Any:
     """The list of the bytes that bits select, as words; anything is behind."""
-    vector, mask = values.type, ir.VectorType(I1, values.type.count)
-    name = f"llvm.x86.avx512.mask.compress.v{vector.count}i8"
-    compress = declared(builder, name, vector, vector, vector, mask)
-    # With zeros for what is behind, CPUs wait for whatever the target register held before.
-    found = builder.call(compress, [values, values, builder.bitcast(bits, mask)])
-    return _words(builder, found, _ELEMENTS)
+    return _words(builder, compressed(builder, values, bits), _ELEMENTS)
 
 
 def _words(builder: Any, values: Any, order: list[int]) -> Any:

@@ -24,6 +24,7 @@ from nnuelab.vectors import (
     I16,
     I32,
     I64,
+    compressed,
     declared,
     element,
     joined,
@@ -156,36 +157,17 @@ def _numbers_by_table(builder: Any, nonzero: Any, first: Any, place: Any, count:
 
 
 def _numbers_by_compress(builder: Any, nonzero: Any, first: Any, place: Any, count: Any) -> None:
-    """The same, sixteen at a time."""
-    wide = ir.VectorType(I32, 16)
-    compress = declared(
-        builder, "llvm.x86.avx512.mask.compress.v16i32", wide, wide, wide, nonzero.type
-    )
-    numbers = builder.add(
-        ir.Constant(wide, list(range(16))), splat(builder, builder.trunc(first, I32), 16)
-    )
-    numbers = builder.call(compress, [numbers, ir.Constant(wide, [0] * 16), nonzero])
+    """The same, sixteen or 64 at a time."""
+    lanes = nonzero.type.count
+    narrow = lanes == 64  # of bytes: a list of 64 words would take two instructions
+    numbers = ir.Constant(ir.VectorType(I8 if narrow else I32, lanes), list(range(lanes)))
+    numbers = compressed(builder, numbers, nonzero)
+    words = (builder.zext if narrow else builder.trunc)(numbers, ir.VectorType(I16, lanes))
+    words = builder.add(words, splat(builder, builder.trunc(first, I16), lanes))
     n = builder.load(count)
-    narrow = builder.trunc(numbers, ir.VectorType(I16, 16))
-    store(builder, narrow, builder.add(place, builder.shl(n, I64(1))), 2)
-    more = builder.zext(builder.ctpop(builder.bitcast(nonzero, I16)), I64)
-    builder.store(builder.add(n, more), count)
-
-
-def _numbers_by_bytes(builder: Any, nonzero: Any, first: Any, place: Any, count: Any) -> None:
-    """The same, 64 at a time."""
-    narrow, wide = ir.VectorType(I8, 64), ir.VectorType(I16, 64)
-    compress = declared(
-        builder, "llvm.x86.avx512.mask.compress.v64i8", narrow, narrow, narrow, nonzero.type
-    )
-    numbers = ir.Constant(narrow, list(range(64)))
-    numbers = builder.call(compress, [numbers, ir.Constant(narrow, [0] * 64), nonzero])
-    numbers = builder.add(
-        builder.zext(numbers, wide), splat(builder, builder.trunc(first, I16), 64)
-    )
-    n = builder.load(count)
-    store(builder, numbers, builder.add(place, builder.shl(n, I64(1))), 2)
-    builder.store(builder.add(n, builder.ctpop(builder.bitcast(nonzero, I64))), count)
+    store(builder, words, builder.add(place, builder.shl(n, I64(1))), 2)
+    more = builder.ctpop(builder.bitcast(nonzero, ir.IntType(lanes)))
+    builder.store(builder.add(n, more if narrow else builder.zext(more, I64)), count)
 
 
 def _saturated(builder: Any, value: Any) -> Any:
@@ -248,6 +230,7 @@ def _activation(squared: bool) -> Any:
             high = splat(builder, builder.trunc(high, I16), LANES)
             shift = splat(builder, builder.trunc(shift, I16), LANES)
             found = cgutils.alloca_once_value(builder, n)
+            list_numbers = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
 
             def activated(place: Any) -> Any:
                 value = load(builder, place, vector, 2)
@@ -264,7 +247,7 @@ def _activation(squared: bool) -> Any:
                     value = builder.lshr(value, shift)
                 return builder.trunc(value, bytes_)
 
-            def pass_over(start: Any, count: Any, vectors: int, list_numbers: Any) -> None:
+            def pass_over(start: Any, count: Any, vectors: int) -> None:
                 """``count`` times so many vectors, beginning with value ``start``."""
                 with _loop(builder, count, vectors * LANES) as here:
                     begin = builder.add(start, here)
@@ -280,12 +263,10 @@ def _activation(squared: bool) -> Any:
                     list_numbers(builder, joined(builder, nonzero), number, blocks, found)
 
             done = I64(0)
-            if VBMI2:  # one list for four vectors
+            if VBMI2:  # the numbers of four vectors at once
                 done = builder.and_(width, I64(-4 * LANES))
-                pass_over(I64(0), builder.udiv(width, I64(4 * LANES)), 4, _numbers_by_bytes)
-            left = builder.udiv(builder.sub(width, done), I64(LANES))
-            one = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
-            pass_over(done, left, 1, one)
+                pass_over(I64(0), builder.udiv(width, I64(4 * LANES)), 4)
+            pass_over(done, builder.udiv(builder.sub(width, done), I64(LANES)), 1)
             return builder.load(found)
 
         return types.int64(*[types.int64] * 8), generate
