@@ -46,7 +46,9 @@ def assert_same_as_python_chess(board: chess.Board) -> np.void:
     ours = {notation.move_to_uci(move): move for move in notation.moves_of(position)}
     assert sorted(ours) == sorted(move.uci() for move in board.legal_moves)
     out = np.empty(moves.MAX_MOVES, np.int64)
-    noisy = out[: moves.captures(position, out)].tolist()
+    n_noisy = moves.captures(position, out, 0)
+    noisy = out[:n_noisy].tolist()
+    quiet = out[n_noisy : moves.quiet_moves(position, out, n_noisy)].tolist()
     expected = {
         move.uci()
         for move in board.legal_moves
@@ -55,6 +57,7 @@ def assert_same_as_python_chess(board: chess.Board) -> np.void:
     }
     assert {notation.move_to_uci(move) for move in noisy} == expected
     assert len(noisy) == len(expected)
+    assert sorted(noisy + quiet) == sorted(ours.values())
     assert bool(position["checkers"]) == board.is_check()
     assert bool(insufficient_material(position)) == board.is_insufficient_material()
     return position

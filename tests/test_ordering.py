@@ -28,6 +28,13 @@ def _dropped(position, entries, first, n):  # type: ignore[no-untyped-def]
     return ordering.drop_quiet(position, checks, entries, first, n)
 
 
+@jit
+def _checks(position, moves, first, n):  # type: ignore[no-untyped-def]
+    checks = checks_record()
+    find_checks(position, checks)
+    return ordering.only_checks(position, checks, moves, first, n)
+
+
 def lists(data: st.DataObject, fen: str) -> tuple[chess.Board, np.void, np.ndarray]:
     """A position of a random game, and a list of its moves with scores of quiet moves."""
     board, _ = data.draw(st.sampled_from(random_game(data.draw(st.integers(0, 1 << 32)), fen)))
@@ -72,3 +79,19 @@ def test_late_pruning_keeps_what_takes_promotes_or_checks(data: st.DataObject, f
     assert set(told(entries[first:end])) == kept
     assert sorted(told(entries)) == sorted(before)
     assert (entries & 0xFFFF).tolist() == list(range(len(entries)))
+
+
+@settings(max_examples=60)
+@given(st.data(), st.sampled_from(SEEDS))
+def test_of_quiet_moves_only_checks_are_listed(data: st.DataObject, fen: str) -> None:
+    board, position, entries = lists(data, fen)
+    moves = np.array([move for _, move in told(entries)])
+    first = data.draw(st.integers(0, len(moves)))
+    before = moves.tolist()
+    end = _checks(position, moves, first, len(moves))
+    gives_check = [
+        move
+        for move in before[first:]
+        if board.gives_check(chess.Move.from_uci(notation.move_to_uci(move)))
+    ]
+    assert moves[:end].tolist() == before[:first] + gives_check

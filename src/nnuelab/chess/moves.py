@@ -38,7 +38,7 @@ _FILE_A, _FILE_H = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 _RANK_3, _RANK_6 = np.uint64(0xFF << 16), np.uint64(0xFF << 40)
 LAST_RANKS = np.uint64(0xFF000000000000FF)
 _ONE, _SEVEN, _EIGHT, _NINE = np.uint64(1), np.uint64(7), np.uint64(8), np.uint64(9)
-_ALL = ~np.uint64(0)
+_ALL, _NONE = ~np.uint64(0), np.uint64(0)
 # Squares that must be empty, by castling right: White's O-O and O-O-O, Black's
 CASTLING_EMPTY = np.array([0x60, 0x0E, 0x60 << 56, 0x0E << 56], np.uint64)
 
@@ -80,9 +80,12 @@ def pack(from_square, to_square, move_kind):
 
 
 _YES, _NO = np.bool_(True), np.bool_(False)
+_START = np.int64(0)  # of a list
 
-# A generator either lists moves or counts them: `counting` is a constant in its callers, so each is
-# compiled to a function of its own, and a set of targets is counted by one instruction.
+# A generator lists moves or counts them: `counting` is a constant in its callers, so each is
+# compiled to a function of its own, and a set of targets is counted by one instruction. Constants
+# are `loud`, too, whether captures, en passant and queen promotions belong to the list, and
+# `quiet`, whether all other moves do.
 
 
 @inline
@@ -97,7 +100,7 @@ def _add(out, n, square, targets, counting):
 
 
 @inline
-def _add_pawns(out, n, targets, step, move_kind, captures_only, counting):
+def _add_pawns(out, n, targets, step, move_kind, loud, quiet, counting):
     """Moves of pawns to ``targets``, each from ``step`` squares before its target."""
     promotions = targets & LAST_RANKS
     if counting:
@@ -111,9 +114,10 @@ def _add_pawns(out, n, targets, step, move_kind, captures_only, counting):
     while promotions:
         square = lsb(promotions)
         promotions &= promotions - _ONE
-        out[at(n)] = pack(square - step, square, PROMOTION + QUEEN - KNIGHT)
-        n += 1
-        if not captures_only:
+        if loud:
+            out[at(n)] = pack(square - step, square, PROMOTION + QUEEN - KNIGHT)
+            n += 1
+        if quiet:
             for role in range(KNIGHT, QUEEN):
                 out[at(n)] = pack(square - step, square, PROMOTION + role - KNIGHT)
                 n += 1
@@ -121,23 +125,22 @@ def _add_pawns(out, n, targets, step, move_kind, captures_only, counting):
 
 
 @inline
-def _pawn_moves(position, out, n, captures_only, counting, allowed, occupied, enemy, king):
+def _pawn_moves(position, out, n, loud, quiet, counting, allowed, occupied, enemy, king):
     """All pawns at once; a pinned one only moves along its pin, a line through the king."""
     us = np.int64(position.turn)
     white = us == WHITE
     free = position.roles[PAWN] & position.colors[us]
     pinned = free & position.pinned
     free ^= pinned
+    taken = enemy & allowed & (_ALL if loud else LAST_RANKS)
     takers = free | (pinned & attacks.diagonal(king))
     targets = (takers & ~_FILE_H) << _NINE if white else (takers & ~_FILE_A) >> _NINE
     step = 9 if white else -9
-    targets &= enemy & allowed
-    n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
+    n = _add_pawns(out, n, targets & taken, step, NORMAL, loud, quiet, counting)
     takers = free | (pinned & attacks.antidiagonal(king))
     targets = (takers & ~_FILE_A) << _SEVEN if white else (takers & ~_FILE_H) >> _SEVEN
     step = 7 if white else -7
-    targets &= enemy & allowed
-    n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
+    n = _add_pawns(out, n, targets & taken, step, NORMAL, loud, quiet, counting)
     walkers = free | (pinned & (_FILE_A << np.uint64(king & 7)))
     step = 8 if white else -8
     if white:
@@ -146,11 +149,11 @@ def _pawn_moves(position, out, n, captures_only, counting, allowed, occupied, en
     else:
         targets = (walkers >> _EIGHT) & ~occupied
         doubles = ((targets & _RANK_6) >> _EIGHT) & ~occupied & allowed
-    targets &= allowed & (LAST_RANKS if captures_only else _ALL)
-    n = _add_pawns(out, n, targets, step, NORMAL, captures_only, counting)
-    if not captures_only:
-        n = _add_pawns(out, n, doubles, 2 * step, DOUBLE_PUSH, captures_only, counting)
-    if position.ep != NO_SQUARE:
+    targets &= allowed & (_ALL if quiet else LAST_RANKS)
+    n = _add_pawns(out, n, targets, step, NORMAL, loud, quiet, counting)
+    if quiet:
+        n = _add_pawns(out, n, doubles, 2 * step, DOUBLE_PUSH, loud, quiet, counting)
+    if loud and position.ep != NO_SQUARE:
         n = _en_passant_moves(position, out, n, us, king, occupied, enemy)
     return n
 
@@ -212,12 +215,12 @@ def _castling_moves(position, out, n, us, king, safe_steps, occupied):
 
 
 @inline
-def _generate(position, out, captures_only, counting):
+def _generate(position, out, n, loud, quiet, counting):
     us = np.int64(position.turn)
     own, enemy = position.colors[us], position.colors[us ^ 1]
     occupied = own | enemy
     king = king_square(position, us)
-    targets = enemy if captures_only else ~own
+    targets = (enemy if loud else _NONE) | (~occupied if quiet else _NONE)
     without_king = occupied ^ bit(king)
     steps = attacks.king(king) & targets
     safe = steps
@@ -226,35 +229,41 @@ def _generate(position, out, captures_only, counting):
         steps &= steps - _ONE
         if is_attacked(position, square, without_king, us):
             safe ^= bit(square)
-    n = _add(out, np.int64(0), king, safe, counting)
+    n = _add(out, n, king, safe, counting)
     checkers = position.checkers
     evasions = _ALL
     if checkers:
         if checkers & (checkers - _ONE):
             return n  # only the king can answer a double check
         evasions = checkers | attacks.between(king, lsb(checkers))
-    elif not captures_only and position.castling:
+    elif quiet and position.castling:
         n = _castling_moves(position, out, n, us, king, safe, occupied)
     n = _piece_moves(position, out, n, counting, targets & evasions, occupied, king)
-    return _pawn_moves(position, out, n, captures_only, counting, evasions, occupied, enemy, king)
+    return _pawn_moves(position, out, n, loud, quiet, counting, evasions, occupied, enemy, king)
 
 
 @jit
 def legal_moves(position, out):
     """Writes all legal moves to ``out`` (int64, at least MAX_MOVES) and returns their number."""
-    return _generate(position, out, _NO, _NO)
+    return _generate(position, out, _START, _YES, _YES, _NO)
 
 
 @jit
-def captures(position, out):
-    """Writes legal captures, en passant and queen promotions to ``out``; returns their number."""
-    return _generate(position, out, _YES, _NO)
+def captures(position, out, n):
+    """Writes legal captures, en passant and queen promotions to out[n:]; returns the list's end."""
+    return _generate(position, out, n, _YES, _NO, _NO)
+
+
+@jit
+def quiet_moves(position, out, n):
+    """Writes all other legal moves to out[n:]; returns the list's end."""
+    return _generate(position, out, n, _NO, _YES, _NO)
 
 
 @jit
 def count_moves(position, scratch):
     """The number of legal moves; ``scratch`` (int64, at least MAX_MOVES) is overwritten."""
-    return _generate(position, scratch, _NO, _YES)
+    return _generate(position, scratch, _START, _YES, _YES, _YES)
 
 
 @inline

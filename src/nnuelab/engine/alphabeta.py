@@ -7,7 +7,14 @@ search returns through all plies at once with values that nobody reads.
 import numpy as np
 
 from nnuelab.chess.checks import checks_record, find_checks, is_check
-from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, is_surely_legal, legal_moves, likely_key
+from nnuelab.chess.moves import (
+    MAX_MOVES,
+    NO_MOVE,
+    captures,
+    is_surely_legal,
+    likely_key,
+    quiet_moves,
+)
 from nnuelab.chess.position import KING, PAWN, QUEEN, ROOK
 from nnuelab.engine import table, terms
 from nnuelab.engine.accumulators import evaluate
@@ -21,18 +28,19 @@ from nnuelab.engine.node import (
     is_usable,
     list_of,
     may_go_on,
+    says_more,
 )
 from nnuelab.engine.ordering import (
     HASH_MOVE,
-    KILLER,
     LOSING,
-    best_first,
+    NO_ENTRY,
     drop_quiet,
     entry_of,
     history_of,
     is_tactical,
     learn_cutoff,
     move_of,
+    only_checks,
     pick,
     score_moves,
     score_of,
@@ -63,10 +71,12 @@ LATE_DEPTH, LATE_MOVES = 8, 4
 FUTILITY_DEPTH, FUTILITY_MARGIN, FUTILITY_SLOPE = 7, 120, 90
 EXCHANGE_DEPTH, EXCHANGE_QUIET, EXCHANGE_CAPTURE = 8, 60, 100
 REDUCTION_DEPTH, HISTORY_PER_PLY = 3, 8192
+_FIRST, _CAPTURES, _ALL = np.arange(3)  # which moves are listed: the table's, and captures, and all
 
 _TRANSPOSITION, _IMPROVING, _CHECK = map(terms.has, ("transposition", "improving", "check"))
 _REVERSE_FUTILITY, _RAZORING = terms.has("reverse-futility"), terms.has("razoring")
 _NULL_MOVE = terms.has("null-move")
+_TABLE_EVALUATION = terms.has("table-evaluation")
 _INTERNAL_REDUCTION = terms.has("internal-reduction")
 _LATE_PRUNING, _FUTILITY = terms.has("late-pruning"), terms.has("futility")
 _EXCHANGE, _LATE_REDUCTION = terms.has("exchange-pruning"), terms.has("late-reduction")
@@ -102,15 +112,12 @@ def _extend_line(s, ply, move):
 
 
 @inline
-def _generate(s, ply):
-    """Writes the moves to be searched at ``ply`` to its list."""
-    moves = list_of(s, ply)
-    if ply > 0:
-        return legal_moves(frame_at(s, ply).position, moves)
+def _root_moves(s, moves, n):
+    """Writes the moves to be searched at the root to moves[n:]; returns the list's end."""
     chosen = view(s.root_moves, MAX_MOVES, np.int64)
     for i in range(s.n_root_moves):
-        moves[at(i)] = chosen[at(i)]
-    return s.n_root_moves
+        moves[at(n + i)] = chosen[at(i)]
+    return n + s.n_root_moves
 
 
 @inline
@@ -123,16 +130,23 @@ def _reduction(s, frame, move, entry_score, depth, place, is_pv, improving):
         return plies - 1
     if not improving:
         plies += 1
-    if entry_score >= KILLER:
-        return plies - 1
     return plies - history_of(s, frame, move) // HISTORY_PER_PLY
 
 
 @inline
-def _is_pruned(frame, checks, move, entry_score, tactical, depth, alpha, searched, improving):
+def _prunes_quiet(evaluation, depth, alpha, searched, improving):
+    """Whether all quiet moves of a shallow search that give no check are left out from now on."""
+    # Late moves of a well ordered list, and quiet moves far below alpha.
+    late = (LATE_MOVES + depth * depth) >> np.int64(not improving)
+    if _LATE_PRUNING and depth <= LATE_DEPTH and searched >= late:
+        return True
+    hopeless = evaluation + FUTILITY_MARGIN + FUTILITY_SLOPE * depth <= alpha
+    return _FUTILITY and depth <= FUTILITY_DEPTH and hopeless
+
+
+@inline
+def _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_pruned):
     """Whether a move of a shallow search is left out: 0 no, 1 this one, 2 all quiet ones."""
-    position = frame.position
-    in_check = position.checkers != 0
     if tactical:
         loses = (
             _EXCHANGE
@@ -141,14 +155,9 @@ def _is_pruned(frame, checks, move, entry_score, tactical, depth, alpha, searche
             and not wins_at_least(position, move, -EXCHANGE_CAPTURE * depth)
         )
         return 1 if loses else 0
-    if in_check or is_check(position, checks, move):
+    if position.checkers or is_check(position, checks, move):
         return 0
-    # Late moves of a well ordered list, and quiet moves far below alpha.
-    late = (LATE_MOVES + depth * depth) >> np.int64(not improving)
-    if _LATE_PRUNING and depth <= LATE_DEPTH and searched >= late:
-        return 2
-    hopeless = frame.evaluation + FUTILITY_MARGIN + FUTILITY_SLOPE * depth <= alpha
-    if _FUTILITY and depth <= FUTILITY_DEPTH and entry_score < KILLER and hopeless:
+    if quiet_pruned:
         return 2
     if (
         _EXCHANGE
@@ -216,20 +225,23 @@ def search(s, alpha, beta, depth, ply):
             evaluation = evaluate(s, ply)
         improving = _IMPROVING and ply >= 2 and evaluation > frame_at(s, ply - 2).evaluation
     frame.evaluation = evaluation
+    estimate = evaluation
+    if _TABLE_EVALUATION and slot >= 0 and not in_check and says_more(entry, score, evaluation):
+        estimate = score
 
     if not is_pv and not in_check and abs(beta) < MATE_BOUND:
         # Reverse futility: so far ahead that a shallow search would hardly change it.
         if (
             _REVERSE_FUTILITY
             and depth <= REVERSE_DEPTH
-            and evaluation - REVERSE_MARGIN * (depth - np.int64(improving)) >= beta
+            and estimate - REVERSE_MARGIN * (depth - np.int64(improving)) >= beta
         ):
-            return evaluation
+            return estimate
         # Razoring: so far behind that only captures could help.
         if (
             _RAZORING
             and depth <= RAZOR_DEPTH
-            and evaluation + RAZOR_MARGIN + RAZOR_SLOPE * depth <= alpha
+            and estimate + RAZOR_MARGIN + RAZOR_SLOPE * depth <= alpha
         ):
             score = quiesce(s, alpha, beta, ply)
             if s.stop != 0 or score <= alpha:
@@ -238,12 +250,12 @@ def search(s, alpha, beta, depth, ply):
         if (
             _NULL_MOVE
             and depth >= NULL_DEPTH
-            and evaluation >= beta
+            and estimate >= beta
             and frame.moved != NO_DESTINATION  # never two in a row
             and _is_mobile(position)
         ):
             less = NULL_REDUCTION + depth // NULL_SLOPE
-            less += min((evaluation - beta) // NULL_MARGIN, 3)
+            less += min((estimate - beta) // NULL_MARGIN, 3)
             enter_null(s, ply)
             score = -search(s, -beta, 1 - beta, depth - less, ply + 1)
             if s.stop != 0:
@@ -253,12 +265,15 @@ def search(s, alpha, beta, depth, ply):
     if _INTERNAL_REDUCTION and depth >= INTERNAL_REDUCTION_DEPTH and hash_move == NO_MOVE:
         depth -= 1  # without a move to try first a full search is not worth its price
 
-    # The table's move goes first, before the others are generated: it often settles the node.
+    # The table's move goes first, then the captures that don't lose: each often settles the node
+    # before the other moves are listed.
     moves = list_of(s, ply)
     n = listed = np.int64(0)  # moves to be tried, and all that are listed
-    if not is_root and hash_move != NO_MOVE and is_surely_legal(position, hash_move):
+    if hash_move != NO_MOVE and (is_root or is_surely_legal(position, hash_move)):
         moves[0] = entry_of(hash_move, np.int64(HASH_MOVE), np.int64(0))
-        n = np.int64(1)
+        n = listed = np.int64(1)
+    tried = n > 0
+    stage = _FIRST
 
     best, best_move, floor = np.int64(-INFINITE), np.int64(NO_MOVE), alpha
     searched = np.int64(0)
@@ -266,22 +281,36 @@ def search(s, alpha, beta, depth, ply):
     i = np.int64(-1)
     while True:
         i += 1
-        if i == n:
-            if listed == 0:
-                n = listed = _generate(s, ply)
-                score_moves(s, frame, moves, n, hash_move)
-                find_checks(position, checks)
-                if i == 1:
-                    best_first(moves, np.int64(0), n)  # has been searched
-            if i == n:
+        may_prune = not is_root and best > -MATE_BOUND
+        quiet_pruned = (
+            may_prune
+            and not in_check
+            and _prunes_quiet(estimate, depth, alpha, searched, improving)
+        )
+        while True:
+            entry_of_list = pick(position, moves, i, n) if i < n else np.int64(NO_ENTRY)
+            if stage == _ALL or score_of(entry_of_list) >= LOSING:
                 break
-        entry_of_list = pick(position, moves, i, n)
+            first = n
+            if is_root:
+                stage = _ALL
+                n = _root_moves(s, moves, n)
+            elif stage == _FIRST:
+                stage = _CAPTURES
+                n = captures(position, moves, n)
+            else:
+                stage = _ALL
+                n = quiet_moves(position, moves, n)
+                find_checks(position, checks)
+                if quiet_pruned:
+                    n = only_checks(position, checks, moves, first, n)
+            n = listed = score_moves(s, frame, moves, first, n, hash_move, tried)
+        if i == n:
+            break
         move, entry_score = move_of(entry_of_list), score_of(entry_of_list)
         tactical = is_tactical(position, move)
-        if not is_root and best > -MATE_BOUND:
-            pruned = _is_pruned(
-                frame, checks, move, entry_score, tactical, depth, alpha, searched, improving
-            )
+        if may_prune:
+            pruned = _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_pruned)
             if pruned == 2:
                 n = drop_quiet(position, checks, moves, i + 1, n)
             if pruned:
@@ -321,7 +350,7 @@ def search(s, alpha, beta, depth, ply):
                 if score >= beta:
                     learn_cutoff(s, frame, moves, i, n, listed, depth)
                     break
-    if n == 0:
+    if searched == 0:
         return ply - MATE if in_check else DRAW
     if not is_root or s.root_whole:
         bound = bound_of(best, floor, beta)

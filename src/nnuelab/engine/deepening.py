@@ -37,8 +37,6 @@ def place_root(s, position, keys, n_keys):
         own[at(i)] = keys[at(n_keys - reversible + i)]
     own[at(reversible)] = position.key
     s.root = reversible
-    for ply in range(FRAMES):
-        frame_at(s, ply).killers[:] = NO_MOVE
     root = frame_at(s, 0)
     copy_record(root.position, position)
     root.computed[:] = 0

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from nnuelab.chess.moves import MAX_MOVES, legal_moves, likely_key, make, make_null
+from nnuelab.chess.moves import legal_moves, likely_key, make, make_null
 from nnuelab.chess.position import insufficient_material
 from nnuelab.engine import clock, table
 from nnuelab.engine.accumulators import outdate
 from nnuelab.engine.ordering import destination
-from nnuelab.engine.state import FRAMES, HISTORY_KEYS, NO_DESTINATION, frame_at
+from nnuelab.engine.state import FRAMES, HISTORY_KEYS, LIST, MATE_BOUND, NO_DESTINATION, frame_at
 from nnuelab.jit import at, inline, jit, view
 
 DRAW = 0
@@ -52,7 +52,7 @@ def enter_null(s, ply):
 
 @inline
 def list_of(s, ply):
-    return view(s.moves, (FRAMES, MAX_MOVES), np.int64)[at(ply)]
+    return view(s.moves, (FRAMES, LIST), np.int64)[at(ply)]
 
 
 @jit
@@ -87,6 +87,12 @@ def is_usable(bound, score, alpha, beta):
     if bound == table.BOUND_EXACT:
         return True
     return score >= beta if bound == table.BOUND_LOWER else score <= alpha
+
+
+@inline
+def says_more(entry, score, evaluation):
+    """Whether a stored bound, short of a mate, corrects an evaluation."""
+    return abs(score) < MATE_BOUND and is_usable(entry.bound & 3, score, evaluation, evaluation)
 
 
 @inline

@@ -2,8 +2,8 @@
 
 An entry of a move list is ``score << 32 | move << 16 | place``, so that sorting is comparing
 integers, and the greatest says where it stands. From the top: the transposition table's move,
-captures by MVV-LVA, killers, quiet moves by history, captures that lose material, promotions to
-less than a queen.
+captures by MVV-LVA, quiet moves by history, captures that lose material, promotions to less than a
+queen.
 
 Whoever gives a move a score that it may be tried for asks for the bucket of the transposition table
 where it leads to: memory is slower than all that happens until then.
@@ -28,18 +28,17 @@ from nnuelab.jit import at, inline, jit, view
 
 HASH_MOVE = 1 << 30
 CAPTURE = 1 << 28
-KILLER = 1 << 26  # above every history
 LOSING = -(1 << 26)  # below every history, above the two that follow
 LOSING_CAPTURE = -(1 << 27)
 UNDERPROMOTION = -(1 << 28)
+NO_ENTRY = -(1 << 60)  # below every entry
 HISTORY_LIMIT = 1 << 14  # histories stay within +-
 _SCORE_SHIFT, _MOVE_SHIFT = 32, 16
 _MASK = (1 << 16) - 1  # of a move or a place
 _MVV = 16  # an attacker's role never outweighs a difference of victims
 _CAPTURE_SHARE = 8  # of a capture's history in its score: worth at most 128 centipawns of victim
 _BUTTERFLY, _CONTINUATION = terms.has("butterfly"), terms.has("continuation")
-_CAPTURE_HISTORY, _KILLERS = terms.has("capture-history"), terms.has("killers")
-_EXCHANGE = terms.has("exchange-ordering")
+_CAPTURE_HISTORY, _EXCHANGE = terms.has("capture-history"), terms.has("exchange-ordering")
 
 
 @inline
@@ -135,24 +134,25 @@ def _tactical_score(s, position, move):
 
 
 @jit
-def score_moves(s, frame, moves, n, hash_move):
-    """Turns the first ``n`` moves of a list into entries."""
+def score_moves(s, frame, moves, first, n, hash_move, tried):
+    """Turns moves[first:n] into entries, less one of the table that was tried; returns the end."""
     position = frame.position
-    for i in range(n):
+    end = first
+    for i in range(first, n):
         move = moves[at(i)]
         if move == hash_move:
+            if tried:
+                continue
             score = np.int64(HASH_MOVE)
         elif is_tactical(position, move):
             score = _tactical_score(s, position, move)
-        elif _KILLERS and move == frame.killers[0]:
-            score = np.int64(KILLER + 1)
-        elif _KILLERS and move == frame.killers[1]:
-            score = np.int64(KILLER)
         else:
             score = history_of(s, frame, move)
-        moves[at(i)] = entry_of(move, score, i)
+        moves[at(end)] = entry_of(move, score, end)
+        end += 1
         if score > 0:
             table.prefetch(s, likely_key(position, move))
+    return end
 
 
 @jit
@@ -189,6 +189,18 @@ def pick(position, moves, i, n):
         moves[at(i)] = entry_of(move, score_of(entry) - CAPTURE + LOSING_CAPTURE, i)
         entry = best_first(moves, i, n)
     return entry
+
+
+@inline
+def only_checks(position, checks, moves, first, n):
+    """Leaves the checks in the quiet moves[first:n], which have no score yet; returns their end."""
+    end = first
+    for i in range(first, n):
+        move = moves[at(i)]
+        if is_check(position, checks, move):
+            moves[at(end)] = move
+            end += 1
+    return end
 
 
 @inline
@@ -233,9 +245,6 @@ def learn_cutoff(s, frame, moves, i, n, listed, depth):
     best = move_of(moves[at(i)])
     bonus = min(150 * depth, 1500)
     quiet = not is_tactical(frame.position, best)
-    if quiet and frame.killers[0] != best:
-        frame.killers[1] = frame.killers[0]
-        frame.killers[0] = best
     _reward(s, frame, best, bonus)
     for j in range(listed):
         if j < i or (j >= n and moves[at(j)] > moves[at(i)]):

@@ -6,7 +6,16 @@ from nnuelab.chess.moves import NO_MOVE, captures, is_promotion, legal_moves
 from nnuelab.engine import table, terms
 from nnuelab.engine.accumulators import evaluate
 from nnuelab.engine.exchange import victim_value
-from nnuelab.engine.node import DRAW, bound_of, enter, is_draw, is_usable, list_of, may_go_on
+from nnuelab.engine.node import (
+    DRAW,
+    bound_of,
+    enter,
+    is_draw,
+    is_usable,
+    list_of,
+    may_go_on,
+    says_more,
+)
 from nnuelab.engine.ordering import (
     LOSING,
     is_tactical,
@@ -21,6 +30,7 @@ from nnuelab.jit import at, inline, jit
 
 DELTA_MARGIN = 150  # the most that a capture may gain in position, centipawns
 _DELTA, _TRANSPOSITION = terms.has("delta"), terms.has("transposition")
+_TABLE_EVALUATION = terms.has("table-evaluation")
 
 
 @inline
@@ -60,6 +70,8 @@ def quiesce(s, alpha, beta, ply):
         if evaluation == NO_EVALUATION:
             evaluation = evaluate(s, ply)
         best = evaluation
+        if _TABLE_EVALUATION and slot >= 0 and says_more(entry, score, evaluation):
+            best = score
         if best >= beta:
             if slot < 0:
                 _store_quiet(s, ply, hash_move, best, evaluation, alpha, beta)
@@ -72,9 +84,9 @@ def quiesce(s, alpha, beta, ply):
         n = legal_moves(position, moves)
         if n == 0:
             return ply - MATE
-        score_moves(s, frame, moves, n, hash_move)
+        score_moves(s, frame, moves, np.int64(0), n, hash_move, np.bool_(False))
     else:
-        n = captures(position, moves)
+        n = captures(position, moves, np.int64(0))
         score_captures(s, position, moves, n)
     best_move = np.int64(NO_MOVE)
     for i in range(n):

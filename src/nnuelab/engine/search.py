@@ -125,7 +125,7 @@ class Engine:
         self._table.clear()
 
     def new_game(self) -> None:
-        """Forgets all earlier searches: hash, histories, killers."""
+        """Forgets all earlier searches: hash, histories."""
         self._table.clear()
         self._memory.forget()
         self._record["generation"] = 0
@@ -257,10 +257,10 @@ class Engine:
         deepening.place_root(self._record, position, keys, len(keys))
 
     def _offer(self, roots: list[int], first: int) -> None:
-        """Makes these the moves of the root, one of them to be tried first."""
+        """Makes these the moves of the root; ``first``, if it is one of them, is tried first."""
         self._memory.root_moves[: len(roots)] = roots
         self._record["n_root_moves"] = len(roots)
-        self._record["root_best"] = first
+        self._record["root_best"] = first if first in roots else NO_MOVE
 
     def _line(self) -> list[int]:
         length = int(self._record["line_length"])

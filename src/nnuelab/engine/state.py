@@ -20,6 +20,7 @@ MATE_BOUND = MATE - MAX_PLY  # scores beyond are mates
 EVALUATION_BOUND = 30000  # evaluations are clamped to it
 NO_EVALUATION = -32768
 
+LIST = MAX_MOVES + 1  # the table's move is listed once more before it's dropped
 DESTINATIONS = 12 * 64  # piece code * 64 + target square: what a move does, for histories
 NO_DESTINATION = DESTINATIONS  # of the move before the root and of a null move
 FOREVER = np.iinfo(np.int64).max
@@ -32,7 +33,6 @@ FRAME = np.dtype(
         ("evaluation", "i8"),  # static, for the side to move; NO_EVALUATION in check
         ("moved", "i8"),  # destination index of the move that led here
         ("moved_before", "i8"),  # and of the move before that
-        ("killers", "i8", 2),  # quiet moves that refuted a sibling
         ("pv_length", "i8"),
     ],
     align=True,
@@ -63,7 +63,7 @@ SEARCH = np.dtype(
         ("cache", "u8"),  # -> int16[2, slots, width]
         ("added", "u8"),  # -> int32[2, max_active], scratch
         ("removed", "u8"),  # -> int32[2, max_active], scratch
-        ("moves", "u8"),  # -> int64[FRAMES, MAX_MOVES]: entries of ordering
+        ("moves", "u8"),  # -> int64[FRAMES, LIST]: entries of ordering
         ("pv", "u8"),  # -> int64[FRAMES, FRAMES]: row of a ply holds its best line
         ("keys", "u8"),  # -> uint64[HISTORY_KEYS + FRAMES]: game, then the line being searched
         ("root", "i8"),  # index of the root in `keys`
@@ -73,7 +73,7 @@ SEARCH = np.dtype(
         ("root_moves", "u8"),  # -> int64[MAX_MOVES]
         ("n_root_moves", "i8"),
         ("root_whole", "i8"),  # 1 when these are all legal moves: only then is the root stored
-        ("root_best", "i8"),  # move to try first at the root
+        ("root_best", "i8"),  # of the root's moves the one to try first, or NO_MOVE
         ("root_score", "i8"),  # of the best line found in this iteration
         ("root_depth", "i8"),
         ("line_length", "i8"),  # of the line in row BEST_LINE
@@ -129,7 +129,7 @@ class Memory:
             "accumulators": aligned((FRAMES, 2, int(net["width"])), np.int16),
             "added": np.zeros((2, int(net["max_active"])), np.int32),
             "removed": np.zeros((2, int(net["max_active"])), np.int32),
-            "moves": np.zeros((FRAMES, MAX_MOVES), np.int64),
+            "moves": np.zeros((FRAMES, LIST), np.int64),
         }
         record = self.record
         record["net"], record["slots"] = net, slots

@@ -12,6 +12,7 @@ from nnuelab.jit import WITHOUT
 TERMS = {
     "aspiration": "iterations search a narrow window around the last score",
     "transposition": "a bound found before settles a node (its move and evaluation are kept)",
+    "table-evaluation": "and otherwise stands for the evaluation where it says more",
     "null-move": "a position that is good enough even after passing is good enough",
     "reverse-futility": "a shallow search isn't made where the evaluation is far above beta",
     "razoring": "nor, but for quiescence, where it is far below alpha",
@@ -21,7 +22,6 @@ TERMS = {
     "futility": "quiet moves that could hardly come up to alpha are left out",
     "exchange-pruning": "moves that lose much material are left out of a shallow search",
     "late-reduction": "late moves are searched less deeply, and again if they are good",
-    "killers": "quiet moves that refuted a sibling are tried first",
     "butterfly": "quiet moves are ordered by how their squares have done",
     "continuation": "and by how piece and target have done after the two moves before",
     "capture-history": "captures of equal victims are ordered by how they have done",
