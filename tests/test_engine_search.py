@@ -116,12 +116,33 @@ def test_positions_of_the_game_count_for_threefold(fresh: Engine) -> None:
     assert fresh.search(start, twice, depth=4, moves=[move]).score_cp > 500
 
 
+def test_one_move_is_searched_as_long_as_any_when_the_time_is_given(fresh: Engine) -> None:
+    start = notation.from_fen(chess.STARTING_FEN)
+    assert fresh.search(start, movetime=100, moves=notation.moves_of(start)[:1]).depth > 3
+    forced = notation.from_fen("7k/4Q3/8/8/8/8/8/K7 b - - 0 1")
+    assert fresh.search(forced, movetime=100).depth > 3
+    # On a clock a forced move costs nothing.
+    assert fresh.search(forced, budget=clock.budget(60_000, 0, None, 0)).depth == 1
+
+
 @pytest.mark.parametrize("nodes", [1, 2, 37, 1000, 5003])
 def test_a_node_limit_is_exact(fresh: Engine, nodes: int) -> None:
     result = fresh.search(notation.from_fen(KIWIPETE), nodes=nodes)
     assert result.nodes == nodes
     assert result.move in notation.moves_of(notation.from_fen(KIWIPETE))
     assert result.pv[0] == result.move
+
+
+def test_a_search_that_is_cut_tells_no_mate_that_another_move_avoids() -> None:
+    engine = Engine(hash_mb=1)
+    for fen, moves_to_mate in (
+        ("1r1k4/8/8/8/2r5/8/8/6K1 w - - 24 16", 4),
+        ("8/2r1k3/8/8/8/3R4/1r6/5K2 w - - 14 9", 10),  # not to be seen in so few nodes
+    ):
+        for nodes in range(1, 500):
+            engine.new_game()
+            mate = engine.search(notation.from_fen(fen), nodes=nodes).mate
+            assert mate is None or mate <= -moves_to_mate
 
 
 def _outcome(engine: Engine, fens: list[str], nodes: int) -> list[tuple]:

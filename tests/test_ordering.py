@@ -83,15 +83,18 @@ def test_late_pruning_keeps_what_takes_promotes_or_checks(data: st.DataObject, f
 
 @settings(max_examples=60)
 @given(st.data(), st.sampled_from(SEEDS))
-def test_of_quiet_moves_only_checks_are_listed(data: st.DataObject, fen: str) -> None:
+def test_where_quiet_moves_are_pruned_only_checks_and_promotions_are_listed(
+    data: st.DataObject, fen: str
+) -> None:
     board, position, entries = lists(data, fen)
     moves = np.array([move for _, move in told(entries)])
     first = data.draw(st.integers(0, len(moves)))
     before = moves.tolist()
     end = _checks(position, moves, first, len(moves))
-    gives_check = [
+    kept = [
         move
         for move in before[first:]
-        if board.gives_check(chess.Move.from_uci(notation.move_to_uci(move)))
+        for parsed in [chess.Move.from_uci(notation.move_to_uci(move))]
+        if board.gives_check(parsed) or parsed.promotion
     ]
-    assert moves[:end].tolist() == before[:first] + gives_check
+    assert moves[:end].tolist() == before[:first] + kept

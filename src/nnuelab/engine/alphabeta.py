@@ -25,6 +25,7 @@ from nnuelab.engine.node import (
     enter,
     enter_null,
     is_draw,
+    is_trusted,
     is_usable,
     list_of,
     may_go_on,
@@ -58,8 +59,6 @@ from nnuelab.engine.state import (
 )
 from nnuelab.jit import at, inline, jit, view
 from nnuelab.jit import table as jit_table
-
-OLD_HALFMOVES = 90  # near the 50-move rule the same position has another value: no hash cut-offs
 
 # Margins and depths of pruning, in centipawns and plies. The forms are those that the strong open
 # engines agree on (Stockfish, Ethereal, Weiss); the numbers are round starting values for this net.
@@ -147,6 +146,8 @@ def _prunes_quiet(evaluation, depth, alpha, searched, improving):
 @inline
 def _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_pruned):
     """Whether a move of a shallow search is left out: 0 no, 1 this one, 2 all quiet ones."""
+    if not quiet_pruned and depth > EXCHANGE_DEPTH:
+        return 0
     if tactical:
         loses = (
             _EXCHANGE
@@ -207,7 +208,7 @@ def search(s, alpha, beta, depth, ply):
             _TRANSPOSITION
             and not is_pv
             and entry.depth >= depth
-            and position.halfmove < OLD_HALFMOVES
+            and is_trusted(position)
             and is_usable(entry.bound & 3, score, alpha, beta)
         ):
             return score
@@ -226,7 +227,12 @@ def search(s, alpha, beta, depth, ply):
         improving = _IMPROVING and ply >= 2 and evaluation > frame_at(s, ply - 2).evaluation
     frame.evaluation = evaluation
     estimate = evaluation
-    if _TABLE_EVALUATION and slot >= 0 and not in_check and says_more(entry, score, evaluation):
+    if (
+        _TABLE_EVALUATION
+        and slot >= 0
+        and not in_check
+        and says_more(position, entry, score, evaluation)
+    ):
         estimate = score
 
     if not is_pv and not in_check and abs(beta) < MATE_BOUND:
@@ -262,7 +268,12 @@ def search(s, alpha, beta, depth, ply):
                 return DRAW
             if score >= beta:
                 return beta if score >= MATE_BOUND else score
-    if _INTERNAL_REDUCTION and depth >= INTERNAL_REDUCTION_DEPTH and hash_move == NO_MOVE:
+    if (
+        _INTERNAL_REDUCTION
+        and depth >= INTERNAL_REDUCTION_DEPTH
+        and hash_move == NO_MOVE
+        and not is_root
+    ):
         depth -= 1  # without a move to try first a full search is not worth its price
 
     # The table's move goes first, then the captures that don't lose: each often settles the node
@@ -301,7 +312,8 @@ def search(s, alpha, beta, depth, ply):
             else:
                 stage = _ALL
                 n = quiet_moves(position, moves, n)
-                find_checks(position, checks)
+                if not in_check:
+                    find_checks(position, checks)
                 if quiet_pruned:
                     n = only_checks(position, checks, moves, first, n)
             n = listed = score_moves(s, frame, moves, first, n, hash_move, tried)

@@ -100,6 +100,19 @@ def iterate(s, depth, last):
 
 
 @jit
+def score_when_cut(s, move, score):
+    """The score of an iteration that was cut, after one that gave this ``move`` and ``score``.
+
+    Only moves that were tried count in it, so that it is a lower bound: a lower score of the same
+    move says nothing yet, nor does a mate that some other move may avoid.
+    """
+    same = view(s.pv, (FRAMES, FRAMES), np.int64)[BEST_LINE, 0] == move
+    if s.root_score < score and (same or s.root_score <= -MATE_BOUND):
+        return score
+    return s.root_score
+
+
+@jit
 def think(s, position, keys, n_keys, moves, n, nodes, depth):
     """Searches to a number of nodes or a depth: ``Engine.search`` without its options.
 
@@ -132,11 +145,12 @@ def think(s, position, keys, n_keys, moves, n, nodes, depth):
     while done < depth:
         s.root_depth, s.seldepth = done + 1, 0
         found = iterate(s, done + 1, score)
+        last = best
         if s.line_length > 0:
             best = pv[at(BEST_LINE), 0]
         if s.stop != 0:
             if s.line_length > 0:  # cut, but it has come so far
-                score = s.root_score
+                score = score_when_cut(s, last, score)
             break
         done += 1
         score = found

@@ -13,6 +13,7 @@ from nnuelab.jit import at, inline, jit, view
 DRAW = 0
 CLOCK_NODES = 1024  # the clock is read once per so many nodes, about every millisecond
 FIFTY_MOVES = 100  # plies
+OLD_HALFMOVES = 90  # near the 50-move rule the same position has another value
 
 
 @inline
@@ -90,9 +91,16 @@ def is_usable(bound, score, alpha, beta):
 
 
 @inline
-def says_more(entry, score, evaluation):
+def is_trusted(position):
+    """Whether scores that were stored for a position hold under its clock of 50 moves."""
+    return position.halfmove < OLD_HALFMOVES
+
+
+@inline
+def says_more(position, entry, score, evaluation):
     """Whether a stored bound, short of a mate, corrects an evaluation."""
-    return abs(score) < MATE_BOUND and is_usable(entry.bound & 3, score, evaluation, evaluation)
+    usable = is_usable(entry.bound & 3, score, evaluation, evaluation)
+    return usable and abs(score) < MATE_BOUND and is_trusted(position)
 
 
 @inline

@@ -15,6 +15,7 @@ from nnuelab.chess.checks import is_check
 from nnuelab.chess.moves import (
     EN_PASSANT,
     PROMOTION,
+    is_promotion,
     kind,
     likely_key,
     origin,
@@ -193,11 +194,11 @@ def pick(position, moves, i, n):
 
 @inline
 def only_checks(position, checks, moves, first, n):
-    """Leaves the checks in the quiet moves[first:n], which have no score yet; returns their end."""
+    """Keeps checks and promotions of the quiet moves[first:n], not yet scored; returns the end."""
     end = first
     for i in range(first, n):
         move = moves[at(i)]
-        if is_check(position, checks, move):
+        if is_promotion(move) or is_check(position, checks, move):
             moves[at(end)] = move
             end += 1
     return end
@@ -239,8 +240,8 @@ def _reward(s, frame, move, bonus):
 def learn_cutoff(s, frame, moves, i, n, listed, depth):
     """Rewards the move moves[i] that refuted the position, blames those that are better placed.
 
-    These are moves[:i] and, among those that were left out, moves[n:listed], the greater ones. A
-    capture that refutes says nothing against the quiet moves, which weren't tried.
+    These are moves[:i] and, among those that were listed and left out, moves[n:listed], the greater
+    ones. A capture that refutes says nothing against the quiet moves, which weren't tried.
     """
     best = move_of(moves[at(i)])
     bonus = min(150 * depth, 1500)

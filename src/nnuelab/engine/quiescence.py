@@ -11,6 +11,7 @@ from nnuelab.engine.node import (
     bound_of,
     enter,
     is_draw,
+    is_trusted,
     is_usable,
     list_of,
     may_go_on,
@@ -44,7 +45,7 @@ def _store_quiet(s, ply, move, best, evaluation, alpha, beta):
 def quiesce(s, alpha, beta, ply):
     """The value of a position once all captures that don't lose are played out.
 
-    In check every evasion is tried, so that a mate is seen.
+    In check evasions are tried until one holds, so that a mate is seen.
     """
     frame = frame_at(s, ply)
     position = frame.position
@@ -61,7 +62,12 @@ def quiesce(s, alpha, beta, ply):
     if slot >= 0:
         entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
-        if _TRANSPOSITION and is_usable(entry.bound & 3, score, alpha, beta) and beta - alpha == 1:
+        if (
+            _TRANSPOSITION
+            and beta - alpha == 1
+            and is_trusted(position)
+            and is_usable(entry.bound & 3, score, alpha, beta)
+        ):
             return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
@@ -70,15 +76,14 @@ def quiesce(s, alpha, beta, ply):
         if evaluation == NO_EVALUATION:
             evaluation = evaluate(s, ply)
         best = evaluation
-        if _TABLE_EVALUATION and slot >= 0 and says_more(entry, score, evaluation):
+        if _TABLE_EVALUATION and slot >= 0 and says_more(position, entry, score, evaluation):
             best = score
         if best >= beta:
             if slot < 0:
                 _store_quiet(s, ply, hash_move, best, evaluation, alpha, beta)
             return best
     frame.evaluation = evaluation
-    floor = alpha
-    alpha = max(alpha, best)
+    floor = alpha = max(alpha, best)
     moves = list_of(s, ply)
     if in_check:
         n = legal_moves(position, moves)

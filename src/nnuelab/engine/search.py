@@ -234,18 +234,24 @@ class Engine:
                 left.remove(lines[number].move)
             if record["stop"]:
                 best = lines[0]
+                score, pv = best.score_cp, best.pv
                 if best.depth < iteration and line:  # the first line was cut, but has come so far
-                    best = self._result(started, int(record["root_score"]), best.depth, line)
-                else:
-                    best = self._result(started, best.score_cp, best.depth, best.pv)
+                    score = int(deepening.score_when_cut(record, best.move, score))
+                    if line[0] != best.move or score != best.score_cp:
+                        pv = line
+                best = self._result(started, score, best.depth, pv)
                 break
             lines.sort(key=lambda result: -result.score_cp)
-            lines = [replace(result, number=number) for number, result in enumerate(lines)]
+            whole = self._result(started, 0, iteration, [])
+            lines = [
+                replace(result, number=number, nodes=whole.nodes, seconds=whole.seconds)
+                for number, result in enumerate(lines)
+            ]
             if on_info is not None:
                 for result in lines:
                     on_info(result)
             best = lines[0]
-            if self._is_enough(best, len(roots), mate):
+            if self._is_enough(best, len(legal), mate):
                 break
         self.ready()
         self.check()
@@ -272,7 +278,8 @@ class Engine:
             return True
         if self._soft == FOREVER:
             return False
-        return n_moves == 1 or time.monotonic_ns() >= self._soft
+        spares = self._soft < self._record["deadline"]  # unlike a given time, which is used up
+        return (n_moves == 1 and spares) or time.monotonic_ns() >= self._soft
 
     def _result(self, started: int, score: int, depth: int, line: list[int]) -> Result:
         record = self._record
