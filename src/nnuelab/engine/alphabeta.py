@@ -25,11 +25,10 @@ from nnuelab.engine.node import (
     enter,
     enter_null,
     is_draw,
-    is_trusted,
-    is_usable,
     list_of,
     may_go_on,
     says_more,
+    settles,
 )
 from nnuelab.engine.ordering import (
     HASH_MOVE,
@@ -72,10 +71,9 @@ EXCHANGE_DEPTH, EXCHANGE_QUIET, EXCHANGE_CAPTURE = 8, 60, 100
 REDUCTION_DEPTH, HISTORY_PER_PLY = 3, 8192
 _FIRST, _CAPTURES, _ALL = np.arange(3)  # which moves are listed: the table's, and captures, and all
 
-_TRANSPOSITION, _IMPROVING, _CHECK = map(terms.has, ("transposition", "improving", "check"))
+_IMPROVING, _CHECK = terms.has("improving"), terms.has("check")
 _REVERSE_FUTILITY, _RAZORING = terms.has("reverse-futility"), terms.has("razoring")
 _NULL_MOVE = terms.has("null-move")
-_TABLE_EVALUATION = terms.has("table-evaluation")
 _INTERNAL_REDUCTION = terms.has("internal-reduction")
 _LATE_PRUNING, _FUTILITY = terms.has("late-pruning"), terms.has("futility")
 _EXCHANGE, _LATE_REDUCTION = terms.has("exchange-pruning"), terms.has("late-reduction")
@@ -204,13 +202,7 @@ def search(s, alpha, beta, depth, ply):
     if slot >= 0:
         entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
-        if (
-            _TRANSPOSITION
-            and not is_pv
-            and entry.depth >= depth
-            and is_trusted(position)
-            and is_usable(entry.bound & 3, score, alpha, beta)
-        ):
+        if not is_pv and entry.depth >= depth and settles(position, entry, score, alpha, beta):
             return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
@@ -227,12 +219,7 @@ def search(s, alpha, beta, depth, ply):
         improving = _IMPROVING and ply >= 2 and evaluation > frame_at(s, ply - 2).evaluation
     frame.evaluation = evaluation
     estimate = evaluation
-    if (
-        _TABLE_EVALUATION
-        and slot >= 0
-        and not in_check
-        and says_more(position, entry, score, evaluation)
-    ):
+    if slot >= 0 and not in_check and says_more(position, entry, score, evaluation):
         estimate = score
 
     if not is_pv and not in_check and abs(beta) < MATE_BOUND:

@@ -4,7 +4,7 @@ import numpy as np
 
 from nnuelab.chess.moves import legal_moves, likely_key, make, make_null
 from nnuelab.chess.position import insufficient_material
-from nnuelab.engine import clock, table
+from nnuelab.engine import clock, table, terms
 from nnuelab.engine.accumulators import outdate
 from nnuelab.engine.ordering import destination
 from nnuelab.engine.state import FRAMES, HISTORY_KEYS, LIST, MATE_BOUND, NO_DESTINATION, frame_at
@@ -14,6 +14,8 @@ DRAW = 0
 CLOCK_NODES = 1024  # the clock is read once per so many nodes, about every millisecond
 FIFTY_MOVES = 100  # plies
 OLD_HALFMOVES = 90  # near the 50-move rule the same position has another value
+_TRANSPOSITION = terms.has("transposition")
+_TABLE_EVALUATION = terms.has("table-evaluation")
 
 
 @inline
@@ -91,16 +93,28 @@ def is_usable(bound, score, alpha, beta):
 
 
 @inline
-def is_trusted(position):
+def _is_trusted(position):
     """Whether scores that were stored for a position hold under its clock of 50 moves."""
     return position.halfmove < OLD_HALFMOVES
 
 
 @inline
+def settles(position, entry, score, alpha, beta):
+    """Whether an entry of the table settles a search of a position with this window."""
+    return (
+        _TRANSPOSITION and _is_trusted(position) and is_usable(entry.bound & 3, score, alpha, beta)
+    )
+
+
+@inline
 def says_more(position, entry, score, evaluation):
     """Whether a stored bound, short of a mate, corrects an evaluation."""
-    usable = is_usable(entry.bound & 3, score, evaluation, evaluation)
-    return usable and abs(score) < MATE_BOUND and is_trusted(position)
+    return (
+        _TABLE_EVALUATION
+        and abs(score) < MATE_BOUND
+        and _is_trusted(position)
+        and is_usable(entry.bound & 3, score, evaluation, evaluation)
+    )
 
 
 @inline

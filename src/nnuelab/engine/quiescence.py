@@ -11,11 +11,10 @@ from nnuelab.engine.node import (
     bound_of,
     enter,
     is_draw,
-    is_trusted,
-    is_usable,
     list_of,
     may_go_on,
     says_more,
+    settles,
 )
 from nnuelab.engine.ordering import (
     LOSING,
@@ -30,8 +29,7 @@ from nnuelab.engine.state import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_EVALUAT
 from nnuelab.jit import at, inline, jit
 
 DELTA_MARGIN = 150  # the most that a capture may gain in position, centipawns
-_DELTA, _TRANSPOSITION = terms.has("delta"), terms.has("transposition")
-_TABLE_EVALUATION = terms.has("table-evaluation")
+_DELTA = terms.has("delta")
 
 
 @inline
@@ -62,12 +60,7 @@ def quiesce(s, alpha, beta, ply):
     if slot >= 0:
         entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
-        if (
-            _TRANSPOSITION
-            and beta - alpha == 1
-            and is_trusted(position)
-            and is_usable(entry.bound & 3, score, alpha, beta)
-        ):
+        if beta - alpha == 1 and settles(position, entry, score, alpha, beta):
             return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
@@ -76,7 +69,7 @@ def quiesce(s, alpha, beta, ply):
         if evaluation == NO_EVALUATION:
             evaluation = evaluate(s, ply)
         best = evaluation
-        if _TABLE_EVALUATION and slot >= 0 and says_more(position, entry, score, evaluation):
+        if slot >= 0 and says_more(position, entry, score, evaluation):
             best = score
         if best >= beta:
             if slot < 0:

@@ -241,10 +241,10 @@ class Engine:
                         pv = line
                 best = self._result(started, score, best.depth, pv)
                 break
+            latest = lines[-1]  # which tells the nodes and the time of the whole iteration
             lines.sort(key=lambda result: -result.score_cp)
-            whole = self._result(started, 0, iteration, [])
             lines = [
-                replace(result, number=number, nodes=whole.nodes, seconds=whole.seconds)
+                replace(result, number=number, nodes=latest.nodes, seconds=latest.seconds)
                 for number, result in enumerate(lines)
             ]
             if on_info is not None:
