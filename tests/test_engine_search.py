@@ -22,6 +22,7 @@ from nnuelab.engine import accumulators, bench, clock, node
 from nnuelab.engine.exchange import wins_at_least
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE, MAX_PLY
+from nnuelab.jit import SIMD
 from nnuelab.nnue import inference
 from tests import feature_sets
 from tests.naive import engine as naive
@@ -96,6 +97,13 @@ def test_fifty_moves_without_progress_are_a_draw(fresh: Engine) -> None:
     assert fresh.search(notation.from_fen(won.format(0)), depth=3).score_cp > 500
     fresh.new_game()
     assert fresh.search(notation.from_fen(won.format(99)), depth=3).score_cp == 0
+
+
+def test_scores_of_the_table_dont_reach_into_the_fifty_move_rule(fresh: Engine) -> None:
+    fen, mate = MATES[3]
+    far, near = (notation.from_fen(fen.replace(" 0 1", f" {clock} 99")) for clock in (0, 98))
+    assert fresh.search(far, depth=10).mate == mate
+    assert fresh.search(near, depth=10).score_cp == 0
 
 
 def test_perpetual_check_is_a_draw_by_repetition(fresh: Engine) -> None:
@@ -242,6 +250,23 @@ def test_stop_from_another_thread_ends_the_search_at_once(fresh: Engine) -> None
     assert results[0].move
 
 
+def test_nothing_is_compiled_when_a_clock_runs() -> None:
+    """The first move that is cut would be a tenth of a second late."""
+    probe = """
+from nnuelab.chess import notation
+from nnuelab.engine import deepening
+from nnuelab.engine.search import Engine
+engine = Engine()
+called = [deepening.place_root, deepening.begin, deepening.iterate, deepening.score_when_cut]
+before = [function.signatures for function in called]
+assert all(before)
+for nodes in range(1000, 1100):
+    engine.search(notation.from_fen(notation.STARTING_FEN), nodes=nodes)
+assert [function.signatures for function in called] == before
+"""
+    subprocess.run([sys.executable, "-c", probe], check=True)
+
+
 def test_time_limits_hold(fresh: Engine) -> None:
     started = time.monotonic()
     result = fresh.search(notation.from_fen(KIWIPETE), movetime=100)
@@ -357,12 +382,21 @@ def test_bench_counts_the_same_nodes_every_time(fresh: Engine) -> None:
     assert first.nodes == second.nodes > 1000
 
 
-def test_the_shipped_engine_counts_the_nodes_that_the_readme_says() -> None:
+@pytest.mark.parametrize("path", sorted({"portable", SIMD}))
+def test_the_shipped_engine_counts_the_nodes_that_the_readme_says(path: str) -> None:
     """Another count is another search or another net: every table may change with it."""
     readme = (Path(__file__).parent.parent / "README.md").read_text()
     said = re.search(r"`bench` counts ([\d,]+) nodes", readme)
     assert said
-    assert bench.run(Engine()).nodes == int(said[1].replace(",", ""))
+    done = subprocess.run(
+        [sys.executable, "-m", "nnuelab.cli", "uci"],
+        input="bench\nquit\n",
+        env=os.environ | {"NNUELAB_SIMD": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"Nodes searched  : {said[1].replace(',', '')}\n" in done.stdout
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])

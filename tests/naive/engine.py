@@ -8,6 +8,7 @@ import chess
 import numpy as np
 
 from nnuelab import features
+from nnuelab.engine.state import MATE, MATE_BOUND
 from nnuelab.nnue.netfile import Net
 
 VALUES = {
@@ -90,23 +91,37 @@ class Unsure(Exception):
     """What is best here depends on the order of moves."""
 
 
+def _is_draw(board: chess.Board) -> bool:
+    return board.is_insufficient_material() or (
+        board.halfmove_clock >= 100 and any(board.legal_moves)
+    )
+
+
 def quiescence(
-    board: chess.Board, evaluate: Callable[[chess.Board], int], alpha: int, beta: int
+    board: chess.Board,
+    evaluate: Callable[[chess.Board], int],
+    alpha: int,
+    beta: int,
+    *,
+    ply: int = 0,
+    whole: bool = False,
 ) -> int:
     """A position's value once the captures that don't lose are played out.
+
+    ``whole``: no capture is left out for its small gain, and no answer to a check for being late.
 
     Raises
     ------
     Unsure
-        In check with more than three answers: of those, quiet ones may be left out.
+        In check with more than three answers unless ``whole``: quiet ones may be left out.
     """
-    if board.is_insufficient_material() or (board.halfmove_clock >= 100 and any(board.legal_moves)):
+    if _is_draw(board):
         return 0
     moves = list(board.legal_moves)
     if board.is_check():
-        if len(moves) > 3:
+        if len(moves) > 3 and not whole:
             raise Unsure
-        best = -32000
+        best = ply - MATE
     else:
         best = evaluate(board)
         moves = [
@@ -117,17 +132,53 @@ def quiescence(
     still = best
 
     def loses(move: chess.Move) -> bool:
+        if move.promotion and move.promotion != chess.QUEEN:
+            return True
         return bool(board.is_capture(move) or move.promotion) and exchange(board, move) < 0
 
     for move in sorted(moves, key=loses):
-        if best >= beta or (best > -31000 and loses(move)):
+        if best >= beta or (best > -MATE_BOUND and loses(move)):
             break
         victim = board.piece_type_at(move.to_square)
         gain = still + (VALUES[victim] if victim else 100) + 150
-        if not board.is_check() and not move.promotion and gain <= alpha:
+        if not whole and not board.is_check() and not move.promotion and gain <= alpha:
             best = max(best, gain)
             continue
         board.push(move)
-        best = max(best, -quiescence(board, evaluate, -beta, -max(alpha, best)))
+        below = quiescence(board, evaluate, -beta, -max(alpha, best), ply=ply + 1, whole=whole)
+        best = max(best, -below)
         board.pop()
+    return best
+
+
+def alpha_beta(
+    board: chess.Board,
+    evaluate: Callable[[chess.Board], int],
+    depth: int,
+    alpha: int = -MATE,
+    beta: int = MATE,
+    ply: int = 0,
+) -> int:
+    """The value of a position to a depth below 4, where nothing can repeat, without any pruning."""
+    if depth == 0:
+        return quiescence(board, evaluate, alpha, beta, ply=ply, whole=True)
+    if ply and _is_draw(board):
+        return 0
+    best = None
+    for move in sorted(board.legal_moves, key=board.is_capture, reverse=True):
+        board.push(move)
+        below = alpha_beta(
+            board,
+            evaluate,
+            depth - 1,
+            -beta,
+            -(alpha if best is None else max(alpha, best)),
+            ply + 1,
+        )
+        board.pop()
+        best = -below if best is None else max(best, -below)
+        if best >= beta:
+            break
+    if best is None:
+        return ply - MATE if board.is_check() else 0
     return best

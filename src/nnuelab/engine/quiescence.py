@@ -29,7 +29,7 @@ from nnuelab.engine.state import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_EVALUAT
 from nnuelab.jit import at, inline, jit
 
 DELTA_MARGIN = 150  # the most that a capture may gain in position, centipawns
-_DELTA = terms.has("delta")
+_DELTA, _LATE_EVASIONS = terms.has("delta"), terms.has("late-evasions")
 
 
 @inline
@@ -93,7 +93,7 @@ def quiesce(s, alpha, beta, ply):
         if best > -MATE_BOUND:
             if score_of(entry_of_list) < LOSING:
                 break  # only captures that lose material are left
-            if in_check and i > 2 and not is_tactical(position, move):
+            if _LATE_EVASIONS and in_check and i > 2 and not is_tactical(position, move):
                 break  # some evasion has held already
             if _DELTA and not in_check and not is_promotion(move):
                 gain = evaluation + victim_value(position, move) + DELTA_MARGIN

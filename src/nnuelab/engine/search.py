@@ -108,7 +108,13 @@ class Engine:
         self._record = self._memory.record
         deepening.compile_for(self._record)
         self._table.attach(self._record)
+        self._warm_up()
         self.new_game()
+
+    def _warm_up(self) -> None:
+        """Calls all that is compiled or loaded at its first call, while no clock runs yet."""
+        self.search(notation.from_fen(notation.STARTING_FEN), depth=1)
+        deepening.score_when_cut(self._record, NO_MOVE, 0)
 
     @property
     def record(self) -> np.void:

@@ -27,6 +27,7 @@ TERMS = {
     "capture-history": "captures of equal victims are ordered by how they have done",
     "exchange-ordering": "captures that lose material are tried last",
     "delta": "quiescence leaves out captures that could hardly come up to alpha",
+    "late-evasions": "and late quiet answers to a check once one has held",
     "improving": "more is pruned where the evaluation has fallen since the last move",
 }
 
