@@ -15,10 +15,6 @@ from nnuelab.engine.search import Engine
 from tests.naive import engine as naive
 from tests.test_chess import SEEDS
 
-GUESSES = (  # what may leave out the best move, or searches it less
-    "transposition,table-evaluation,null-move,reverse-futility,razoring,internal-reduction,check,"
-    "late-pruning,futility,exchange-pruning,late-reduction,delta,late-evasions"
-)
 FEW_PIECES = [  # the answer to one move of each is best by castling or en passant: the table's move
     "4k3/3p1p2/8/2P1P1P1/8/8/8/4K3 b - - 0 1",
     "4k2r/8/8/8/8/5p2/3P1P2/4K3 w k - 0 1",
@@ -64,7 +60,7 @@ def test_without_guesses_the_search_is_alpha_beta() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PLAIN_SEARCH],
         input="".join(f"{depth} {lines} {fen}\n" for depth, lines, fen in asked),
-        env=os.environ | {"NNUELAB_WITHOUT": GUESSES},
+        env=os.environ | {"NNUELAB_WITHOUT": naive.GUESSES},
         capture_output=True,
         text=True,
         check=True,

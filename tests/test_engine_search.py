@@ -199,25 +199,6 @@ def test_more_lines_than_moves_are_all_moves(fresh: Engine) -> None:
     assert {result.number for result in told} == {0}
 
 
-TERMS_PROBE = """
-from nnuelab.chess import notation
-from nnuelab.engine.search import Engine
-from tests.naive.engine import material_net
-engine = Engine(material_net(noise=3), hash_mb=2)
-print(engine.search(notation.from_fen("%s"), depth=8).nodes)
-"""
-
-
-# The same as in test_ablation: an engine without them is compiled for half a minute.
-@pytest.mark.parametrize("without", ["null-move", "late-reduction,razoring"])
-def test_terms_can_be_left_out(fresh: Engine, without: str) -> None:
-    """And the search is another one then."""
-    environment = {**os.environ, "NNUELAB_WITHOUT": without}
-    command = [sys.executable, "-c", TERMS_PROBE % KIWIPETE]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert int(done.stdout) != fresh.search(notation.from_fen(KIWIPETE), depth=8).nodes
-
-
 def test_an_unknown_term_is_refused_in_one_line() -> None:
     environment = {**os.environ, "NNUELAB_WITHOUT": "null-moves"}
     command = [sys.executable, "-m", "nnuelab.cli", "bench", "search"]

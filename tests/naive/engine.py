@@ -19,6 +19,12 @@ VALUES = {
     chess.QUEEN: 900,
     chess.KING: 0,
 }
+# What may leave out the best move, or searches it less. Tests of a build without terms leave out
+# all of these: each build is compiled for a minute.
+GUESSES = (
+    "transposition,table-evaluation,null-move,reverse-futility,razoring,internal-reduction,check,"
+    "late-pruning,futility,exchange-pruning,late-reduction,delta,late-evasions"
+)
 
 
 def exchange(board: chess.Board, move: chess.Move) -> int:

@@ -208,7 +208,8 @@ def sprt(
 @app.command()
 def ablate(
     terms: Annotated[
-        list[str] | None, typer.Argument(help="Terms of the search; none: each of them.")
+        list[str] | None,
+        typer.Argument(help="Terms of the search, or groups of them (A+B); none: each of them."),
     ] = None,
     book: Annotated[
         Path,
@@ -234,21 +235,24 @@ def ablate(
 
     Prints CSV: term, elo, error (95 %), games, llr. A test of 0 against 5 Elo ends it early.
 
-    Example: nnuelab ablate null-move razoring
+    Example: nnuelab ablate null-move delta+futility
     """
     from nnuelab.data.parallel import cores
     from nnuelab.engine.terms import TERMS
     from nnuelab.tournament import ablation
 
-    if unknown := set(terms or ()) - set(TERMS):
-        raise typer.BadParameter(f"no term {', '.join(unknown)}; there are {', '.join(TERMS)}")
+    groups = {name: name.split("+") for name in terms or TERMS}
+    if unknown := {term for group in groups.values() for term in group} - set(TERMS):
+        raise typer.BadParameter(
+            f"no term {', '.join(sorted(unknown))}; there are {', '.join(TERMS)}"
+        )
     if games % 2:
         raise typer.BadParameter(f"{games} games are no whole number of pairs; give an even number")
     print("term,elo,error,games,llr", flush=True)
-    for term in dict.fromkeys(terms or TERMS):
-        tally = ablation.ablate([term], book, games, nodes, net, workers or cores())
+    for name, group in groups.items():
+        tally = ablation.ablate(group, book, games, nodes, net, workers or cores())
         elo, error = tally.elo()
         print(
-            f"{term},{elo:.1f},{error:.1f},{2 * tally.pairs},{ablation.SPRT.llr(tally):.2f}",
+            f"{name},{elo:.1f},{error:.1f},{2 * tally.pairs},{ablation.SPRT.llr(tally):.2f}",
             flush=True,
         )

@@ -135,7 +135,7 @@ def ablate(
     """
     tasks = [(fen, nodes) for fen in Book(book).draw(games // 2, seed=1, pairing=0)]
     tally = Tally.empty()
-    with Progress(games, "games", ",".join(terms)) as progress:
+    with Progress(games, "games", "+".join(terms)) as progress:
         for points in workers.run(tasks, partial(_prepare, net, terms), processes):
             tally.counts[points] += 1
             elo, error = tally.elo()
