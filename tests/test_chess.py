@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import chess
@@ -126,10 +129,27 @@ def test_null_move_only_passes_the_turn() -> None:
         assert int(new["key"]) == naive.key(new)
 
 
-@pytest.mark.parametrize("lines", [attacks.BISHOP_LINES, attacks.ROOK_LINES])
+LINES = {attacks.BISHOP_LINES: attacks.bishop, attacks.ROOK_LINES: attacks.rook}
+
+
+@pytest.mark.parametrize("lines", LINES)
 def test_slider_attacks_equal_the_walk_for_every_occupancy(lines: int) -> None:
-    ours = attacks.rook if lines == attacks.ROOK_LINES else attacks.bishop
-    assert naive.slider_mismatches(ours, lines) == 0
+    assert naive.slider_mismatches(LINES[lines], lines) == 0
+
+
+def test_slider_attacks_of_a_cpu_that_cannot_gather_bits() -> None:
+    ask = (
+        "from tests.test_chess import LINES, naive;"
+        "print([naive.slider_mismatches(ours, lines) for lines, ours in LINES.items()])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", ask],
+        env=os.environ | {"NNUELAB_SIMD": "portable"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[0, 0]\n"
 
 
 def test_perft_standard_suite(shared: Path) -> None:

@@ -211,7 +211,12 @@ def byteswap(typing_context: Any, bits: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-_BMI2 = bool(llvmlite.binding.get_host_cpu_features().get("bmi2"))
+BMI2 = (
+    SIMD != "portable"
+    and bool(llvmlite.binding.get_host_cpu_features().get("bmi2"))
+    and llvmlite.binding.get_host_cpu_name() not in ("bdver4", "znver1", "znver2")
+)
+"""Whether gathering and scattering bits takes an instruction that isn't a slow loop inside."""
 
 
 def _bmi2(name: str) -> Any:
@@ -256,13 +261,13 @@ def _scatter_bits(bits, mask):  # type: ignore[no-untyped-def]
 @inline
 def gather_bits(bits, mask):  # type: ignore[no-untyped-def]
     """The bits of a uint64 where a mask has ones, moved together at the low end."""
-    return _pext(bits, mask) if _BMI2 else _gather_bits(bits, mask)
+    return _pext(bits, mask) if BMI2 else _gather_bits(bits, mask)
 
 
 @inline
 def scatter_bits(bits, mask):  # type: ignore[no-untyped-def]
     """The low bits of a uint64, moved to where a mask has ones; the inverse of ``gather_bits``."""
-    return _pdep(bits, mask) if _BMI2 else _scatter_bits(bits, mask)
+    return _pdep(bits, mask) if BMI2 else _scatter_bits(bits, mask)
 
 
 # Raw memory --------------------------------------------------------------------------------------
