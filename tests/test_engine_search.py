@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab.chess import notation
-from nnuelab.engine import accumulators, bench, clock, node
+from nnuelab.engine import accumulators, bench, clock, node, table
 from nnuelab.engine.exchange import wins_at_least
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE, MAX_PLY
-from nnuelab.jit import SIMD
+from nnuelab.jit import SIMD, jit
 from nnuelab.nnue import inference
 from tests import feature_sets
 from tests.naive import engine as naive
@@ -104,6 +104,26 @@ def test_scores_of_the_table_dont_reach_into_the_fifty_move_rule(fresh: Engine) 
     far, near = (notation.from_fen(fen.replace(" 0 1", f" {clock} 99")) for clock in (0, 98))
     assert fresh.search(far, depth=10).mate == mate
     assert fresh.search(near, depth=10).score_cp == 0
+
+
+@jit
+def _settles(position, entry):  # type: ignore[no-untyped-def]
+    return node.settles(position, entry, np.int64(entry.score), np.int64(0), np.int64(1))
+
+
+@pytest.mark.parametrize(
+    ("halfmove", "plies", "in_time"),
+    [(0, 41, True), (59, 41, True), (60, 41, False), (89, 11, True), (89, 12, False)],
+)
+def test_a_mate_of_the_table_counts_if_it_comes_in_time(
+    halfmove: int, plies: int, in_time: bool
+) -> None:
+    position = notation.from_fen(f"7k/8/8/8/8/8/8/KQ6 w - - {halfmove} 90")
+    entry = np.zeros(1, table.ENTRY)[0]
+    entry["bound"] = table.BOUND_EXACT
+    for score in (MATE - plies, plies - MATE):
+        entry["score"] = score
+        assert _settles(position, entry) == in_time
 
 
 def test_perpetual_check_is_a_draw_by_repetition(fresh: Engine) -> None:
@@ -266,6 +286,28 @@ def test_a_budget_never_exceeds_the_clock(remaining: int, increment: int, overhe
     for to_go in (None, 1, 40):
         budget = clock.budget(remaining, increment, to_go, overhead)
         assert 0 < budget.soft <= budget.hard <= max(remaining - overhead, 1)
+
+
+@given(st.floats(1.4, 2.6), st.integers(0, 2000), st.integers(1, 200))
+def test_what_an_increment_brings_is_not_all_spent(
+    growth: float, left: int, increment: int
+) -> None:
+    """Whether an iteration takes 1.4 or 2.6 times what was needed before it."""
+    for _ in range(300):
+        budget = clock.budget(left, increment, None, 0)
+        used = 0.01
+        while used < budget.soft:
+            used *= growth
+        left = left - min(used, budget.hard) + increment
+    assert left > 1.9 * increment
+
+
+def test_without_any_time_a_move_has_been_searched(fresh: Engine) -> None:
+    mate = notation.from_fen("6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1")
+    assert notation.move_to_uci(fresh.search(mate, movetime=0).move) == "a1a8"
+    result = fresh.search(notation.from_fen(KIWIPETE), movetime=0)
+    assert result.depth == 1
+    assert result.seldepth >= 1
 
 
 def test_the_jitted_clock_is_pythons() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import random
 import re
 import subprocess
@@ -332,11 +333,58 @@ def test_a_hundred_thousand_broken_lines_are_survived(net: Path) -> None:
     )
 
 
-def test_a_go_that_fails_is_answered_with_a_legal_move(net: Path) -> None:
-    for line in ("go depth x", "go searchmoves e2e5", "go movetime"):
-        info, best = converse(net, "position startpos", line)
-        assert info.startswith("info string error")
-        assert chess.Move.from_uci(best.split()[1]) in chess.Board().legal_moves
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("go movetime 50 rtime 5", 2),
+        ("go rtime 5 depth 3", 2),
+        ("go depth x", 1),
+        ("go movetime", 1),
+        ("go depth searchmoves a1a8", 1),
+        ("go DEPTH 3", 2),
+        ("go searchmoves e2e5 a1a8 nodes 50", 1),
+        ("go searchmoves e2e5", 1),
+        ("go btime 1000", 0),
+        ("go winc 10", 0),
+    ],
+)
+def test_a_go_that_is_partly_understood_is_a_search(net: Path, line: str, wrong: int) -> None:
+    """What is left of it counts; where no limit is left it takes a moment."""
+    answers = converse(net, "position fen 6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1", line)
+    assert len([text for text in answers if text.startswith("info string error")]) == wrong
+    assert answers[-1] == "bestmove a1a8"
+
+
+def test_what_is_said_of_an_error_is_short(net: Path) -> None:
+    for line in ("x" * 100_000, "go " + "x" * 100_000, "position startpos moves " + "x" * 100_000):
+        assert len(converse(net, line)[0]) < 400
+
+
+def test_a_search_without_a_limit_ends_with_the_input(net: Path) -> None:
+    for line in ("go", "go infinite", "go ponder"):
+        assert converse(net, line)[-1].startswith("bestmove")
+
+
+def test_a_stray_ponderhit_does_not_end_an_analysis(net: Path) -> None:
+    output = io.StringIO()
+    gui = Uci(net, output)
+    for line in ("go infinite depth 1", "ponderhit", "isready"):
+        gui.obey(line.split())
+    time.sleep(0.2)
+    assert "bestmove" not in output.getvalue()
+    gui.run(["quit"])
+    assert "bestmove" in output.getvalue()
+
+
+def test_letters_that_the_output_cannot_show_are_survived(net: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "uci", "--net", str(net)],
+        input="é€\nisready\n".encode(),
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+    )
+    assert done.returncode == 0
+    assert done.stdout.endswith(b"readyok\n")
 
 
 def test_a_broken_net_ends_the_program_before_any_game(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ def uci(net: NetFile = None, blocks: Blocks = None) -> None:
         load_net(net)  # a broken one ends here, not in the middle of a game
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # a stray byte is no reason to end
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # nor is a letter that can't be shown
     Uci(net).run(iter(sys.stdin.readline, ""))
 
 

@@ -15,7 +15,9 @@ _NS = 1_000_000_000
 SHARE = 0.02  # of the remaining time for one move, after the increment: the study's rule
 SOFT = 0.7  # of a move's share: no new iteration begins later, it would seldom end in time
 HARD = 2.5  # shares after which an unfinished iteration is cut
-RESERVE = 0.8  # of the remaining time is the most that one move ever takes
+# Of the remaining time is the most that one move ever takes. Moves take a little more than their
+# share on average, so this is what keeps time in hand: an increment after each move, at least.
+RESERVE = 0.5
 
 
 def _reader(clock: int) -> Any:

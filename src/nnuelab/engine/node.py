@@ -7,7 +7,15 @@ from nnuelab.chess.position import insufficient_material
 from nnuelab.engine import clock, table, terms
 from nnuelab.engine.accumulators import outdate
 from nnuelab.engine.ordering import destination
-from nnuelab.engine.state import FRAMES, HISTORY_KEYS, LIST, MATE_BOUND, NO_DESTINATION, frame_at
+from nnuelab.engine.state import (
+    FRAMES,
+    HISTORY_KEYS,
+    LIST,
+    MATE,
+    MATE_BOUND,
+    NO_DESTINATION,
+    frame_at,
+)
 from nnuelab.jit import at, inline, jit, view
 
 DRAW = 0
@@ -20,8 +28,12 @@ _TABLE_EVALUATION = terms.has("table-evaluation")
 
 @inline
 def may_go_on(s):
-    """Whether one more node may be searched; a node limit is exact, the clock is not."""
-    if s.nodes >= s.node_limit or (s.nodes % CLOCK_NODES == 0 and clock.now() >= s.deadline):
+    """Whether one more node may be searched; a node limit is exact, the clock is not.
+
+    It is first read after so many nodes: what little time there may be, a move has been searched.
+    """
+    due = s.nodes % CLOCK_NODES == CLOCK_NODES - 1
+    if s.nodes >= s.node_limit or (due and clock.now() >= s.deadline):
         s.stop = 1
     return s.stop == 0
 
@@ -93,16 +105,21 @@ def is_usable(bound, score, alpha, beta):
 
 
 @inline
-def _is_trusted(position):
-    """Whether scores that were stored for a position hold under its clock of 50 moves."""
-    return position.halfmove < OLD_HALFMOVES
+def _is_trusted(position, entry):
+    """Whether a stored score of a position holds under its clock of 50 moves, as a mate in time."""
+    halfmove, score = np.int64(position.halfmove), abs(np.int64(entry.score))
+    return halfmove < OLD_HALFMOVES and (
+        score < MATE_BOUND or MATE - score <= FIFTY_MOVES - halfmove
+    )
 
 
 @inline
 def settles(position, entry, score, alpha, beta):
     """Whether an entry of the table settles a search of a position with this window."""
     return (
-        _TRANSPOSITION and _is_trusted(position) and is_usable(entry.bound & 3, score, alpha, beta)
+        _TRANSPOSITION
+        and _is_trusted(position, entry)
+        and is_usable(entry.bound & 3, score, alpha, beta)
     )
 
 
@@ -112,7 +129,7 @@ def says_more(position, entry, score, evaluation):
     return (
         _TABLE_EVALUATION
         and abs(score) < MATE_BOUND
-        and _is_trusted(position)
+        and _is_trusted(position, entry)
         and is_usable(entry.bound & 3, score, evaluation, evaluation)
     )
 

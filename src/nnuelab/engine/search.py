@@ -113,6 +113,7 @@ class Engine:
 
     def _warm_up(self) -> None:
         """Calls all that is compiled or loaded at its first call, while no clock runs yet."""
+        self.ready()
         self.search(notation.from_fen(notation.STARTING_FEN), depth=1)
         deepening.score_when_cut(self._record, NO_MOVE, 0)
 
@@ -245,7 +246,8 @@ class Engine:
                     score = int(deepening.score_when_cut(record, best.move, score))
                     if line[0] != best.move or score != best.score_cp:
                         pv = line
-                best = self._result(started, score, best.depth, pv)
+                reached = max(best.seldepth, int(record["seldepth"]))
+                best = replace(self._result(started, score, best.depth, pv), seldepth=reached)
                 break
             latest = lines[-1]  # which tells the nodes and the time of the whole iteration
             lines.sort(key=lambda result: -result.score_cp)

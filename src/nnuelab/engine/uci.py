@@ -31,6 +31,8 @@ NUMBERS = (
 KEYWORDS = {*NUMBERS, "infinite", "ponder", "searchmoves"}
 LARGEST = 1 << 42  # nodes or ms (139 years), of which a search still reckons in 64 bits
 WARM_UP_NODES = 1000  # reaches every kernel of the search
+UNCLEAR_MS = 100  # a search takes where it isn't clear how much it may
+LONGEST = 300  # letters of what is said of an error
 FAILURES = (UserError, ValueError, OverflowError, MemoryError)
 _OPTIONS = (
     f"option name Hash type spin default {HASH_DEFAULT} min 1 max {HASH_MAX}",
@@ -44,26 +46,30 @@ _OPTIONS = (
 
 @dataclass
 class Go:
-    """The words of a ``go`` command."""
+    """The words of a ``go`` command, and what was wrong with others."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     infinite: bool = False
     ponder: bool = False
     moves: list[str] = field(default_factory=list)
+    faults: list[ValueError] = field(default_factory=list)
 
 
 def parse_go(words: list[str]) -> Go:
-    """The limits of a ``go``; ValueError when a number is missing or a word unknown."""
+    """The limits of a ``go``; a word that is unknown or has no number counts as not there."""
     go, i = Go(), 0
     while i < len(words):
         word = words[i]
         i += 1
         if word in NUMBERS:
-            if i == len(words):
-                raise ValueError(f"go {word} needs a number")
-            number = _integer(words[i], f"go {word}")
+            text = words[i] if i < len(words) and words[i] not in KEYWORDS else ""
+            i += bool(text)
+            try:
+                number = _integer(text, f"go {word}")
+            except ValueError as error:
+                go.faults.append(error)
+                continue
             go.numbers[word] = min(max(number, -LARGEST), LARGEST)
-            i += 1
         elif word == "infinite":
             go.infinite = True
         elif word == "ponder":
@@ -73,7 +79,7 @@ def parse_go(words: list[str]) -> Go:
                 go.moves.append(words[i])
                 i += 1
         else:
-            raise ValueError(f"go knows no {word!r}")
+            go.faults.append(ValueError(f"go knows no {word!r}"))
     return go
 
 
@@ -105,6 +111,8 @@ class Uci:
         self._positions: list = []  # records of the game, the last one is to be searched
         self._thread: threading.Thread | None = None
         self._may_answer = threading.Event()
+        self._is_limited = False  # a search that will end by itself
+        self._is_pondering = False
         self._budget: Budget | None = None  # of a search that ponders
         self._commands: dict[str, Callable[[list[str]], None]] = {
             "uci": self._uci,
@@ -132,25 +140,23 @@ class Uci:
                 self._halt()
                 return
             self.obey(words)
-        if not self._may_answer.is_set():
-            self._halt()
-        elif self._thread is not None:
+        if self._thread is not None and self._may_answer.is_set() and self._is_limited:
             self._thread.join()
+        self._halt()
 
     def obey(self, words: list[str]) -> None:
         """Does one command; whatever fails is said in an ``info string``."""
-        command = self._commands.get(words[0])
-        if command is None:
-            self._say(f"info string unknown command {words[0]!r}")
-            return
         try:
+            command = self._commands.get(words[0])
+            if command is None:
+                raise ValueError(f"unknown command {words[0]!r}")
             command(words[1:])
         except FAILURES as error:
             self._complain(error)
 
     def _complain(self, error: Exception) -> None:
         reason = " ".join(str(error).split()) or type(error).__name__
-        self._say(f"info string error: {reason}")
+        self._say(f"info string error: {reason[:LONGEST]}")
 
     def _say(self, text: str) -> None:
         with self._output_lock:
@@ -305,13 +311,20 @@ class Uci:
 
         go = parse_go(words)
         engine, positions = self._loaded(), self._current()
-        position = positions[-1]
+        position, moves = positions[-1], []
+        for text in go.moves:
+            try:
+                moves.append(notation.parse_uci(position, text))
+            except ValueError as error:
+                go.faults.append(error)
+        for fault in go.faults:
+            self._complain(fault)
         numbers: dict[str, Any] = {
             name: max(go.numbers[name], 1) for name in NUMBERS[-3:] if name in go.numbers
         }
-        moves = [notation.parse_uci(position, text) for text in go.moves] or None
         budget = self._budget_of(go, int(position["turn"]))
         engine.ready()
+        self._is_limited, self._is_pondering = bool(numbers) or budget is not None, go.ponder
         self._budget = budget if go.ponder else None
         self._may_answer.clear()
         if not go.infinite and not go.ponder:
@@ -330,7 +343,12 @@ class Uci:
 
             try:
                 best = engine.search(
-                    position, keys, **numbers, moves=moves, multipv=self._multipv, on_info=tell
+                    position,
+                    keys,
+                    **numbers,
+                    moves=moves or None,
+                    multipv=self._multipv,
+                    on_info=tell,
                 )
             except Exception as error:
                 self._say(f"info string error: the search failed: {error!r}")
@@ -351,8 +369,11 @@ class Uci:
         if "movetime" in n:
             return clock.fixed(n["movetime"], self._overhead)
         remaining = n.get("btime" if turn else "wtime")
-        if remaining is None or go.infinite:
+        if go.infinite:
             return None
+        if remaining is None:
+            unclear = (n or go.faults) and not any(name in n for name in NUMBERS[-3:])
+            return clock.fixed(UNCLEAR_MS, 0) if unclear else None
         increment = max(n.get("binc" if turn else "winc", 0), 0)
         to_go = n.get("movestogo")
         return clock.budget(
@@ -378,6 +399,9 @@ class Uci:
             self._may_answer.set()
 
     def _ponderhit(self, words: list[str]) -> None:
+        if not self._is_pondering:
+            return
+        self._is_pondering = False
         if self._engine is not None and self._budget is not None:
             self._engine.set_budget(self._budget)
         self._may_answer.set()
