@@ -23,6 +23,7 @@ from nnuelab.nnue.netfile import Net, read_net
 
 DEFAULT_NET = Path(nnuelab.nnue.__file__).parent / "nets" / "default.nnue"
 MAX_DEPTH = MAX_PLY - 1
+WARM_UP_NODES = 1000  # reaches every kernel of the search
 
 
 def load_net(net: Net | Path | str | None) -> Net:
@@ -114,7 +115,7 @@ class Engine:
     def _warm_up(self) -> None:
         """Calls all that is compiled or loaded at its first call, while no clock runs yet."""
         self.ready()
-        self.search(notation.from_fen(notation.STARTING_FEN), depth=1)
+        self.search(notation.from_fen(notation.STARTING_FEN), nodes=WARM_UP_NODES)
         deepening.score_when_cut(self._record, NO_MOVE, 0)
 
     @property

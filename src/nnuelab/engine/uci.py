@@ -30,7 +30,6 @@ NUMBERS = (
 )
 KEYWORDS = {*NUMBERS, "infinite", "ponder", "searchmoves"}
 LARGEST = 1 << 42  # nodes or ms (139 years), of which a search still reckons in 64 bits
-WARM_UP_NODES = 1000  # reaches every kernel of the search
 UNCLEAR_MS = 100  # a search takes where it isn't clear how much it may
 LONGEST = 300  # letters of what is said of an error
 FAILURES = (UserError, ValueError, OverflowError, MemoryError)
@@ -168,7 +167,6 @@ class Uci:
     def _loaded(self) -> Engine:
         """The engine, made when it is first needed."""
         if self._engine is None:
-            from nnuelab.chess import notation
             from nnuelab.engine.search import Engine
 
             try:
@@ -178,9 +176,6 @@ class Uci:
                 self._say(f"info string Hash is {HASH_DEFAULT} MB instead of {self._hash_mb}")
                 self._hash_mb = HASH_DEFAULT
                 engine = Engine(self._net, self._hash_mb)
-            # Kernels are compiled or loaded by their first call: no search on a clock shall pay.
-            engine.search(notation.from_fen(STARTPOS), nodes=WARM_UP_NODES)
-            engine.new_game()
             # The collector would look through all of it again, some 60 ms, in a search.
             gc.collect()
             gc.freeze()

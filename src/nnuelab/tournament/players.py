@@ -17,7 +17,6 @@ HASH_MB = 4
 OVERHEAD = 1.0  # ms of a move's time that calls in this process take
 PATIENCE = 60.0  # seconds for an answer under a limit of nodes or depth
 READ = (".nnue", ".nn", ".bin", ".book")  # files that an engine reads and doesn't write
-WARM_UP_NODES = 1000  # reaches every kernel of the search
 
 
 class Entrant(Protocol):
@@ -91,13 +90,10 @@ class NetEntrant:
     overhead: float = OVERHEAD
 
     def start(self) -> Player:
-        """An engine whose kernels are loaded: no search on a clock shall pay for that."""
-        from nnuelab.chess import notation
+        """An engine, with its kernels loaded."""
         from nnuelab.engine.search import Engine
 
-        engine = Engine(self.net, self.hash_mb)
-        engine.search(notation.from_fen(notation.STARTING_FEN), nodes=WARM_UP_NODES)
-        return EnginePlayer(engine, self.overhead)
+        return EnginePlayer(Engine(self.net, self.hash_mb), self.overhead)
 
     def files(self) -> dict[str, Path]:
         """The net."""
