@@ -14,6 +14,11 @@ settings.load_profile("nnuelab")
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The file that takes longest comes first, so that no process waits for it at the end."""
+    items.sort(key=lambda item: item.path.name != "test_workflow.py")
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real games, suites and reference outputs beside the project, or a skip."""

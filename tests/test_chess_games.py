@@ -6,6 +6,7 @@ from pathlib import Path
 
 import chess
 import chess.pgn
+import pytest
 import zstandard
 
 from nnuelab.chess import notation
@@ -55,9 +56,9 @@ def follow(archive: Path, games: int) -> list[int]:
     return plies
 
 
-def test_thousands_of_games_have_the_same_moves_and_fen_at_every_ply() -> None:
+@pytest.mark.parametrize("games", [1000, pytest.param(2500, marks=pytest.mark.slow)])
+def test_games_have_the_same_moves_and_fen_at_every_ply(games: int) -> None:
     """Real games where the folder of test data is; otherwise those that come with the project."""
-    archive, games = (REAL, 2500) if REAL.exists() else (EMBEDDED, 1500)
-    plies = follow(archive, games)
+    plies = follow(REAL if REAL.exists() else EMBEDDED, games)
     assert len(plies) == games
     assert sum(plies) > 60 * games

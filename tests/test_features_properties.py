@@ -89,13 +89,13 @@ def test_product(expression, games):
 
 
 @pytest.mark.parametrize("expression", SUMS)
-def test_sum(expression, fifty_games):
-    holds(expression, fifty_games)
+def test_sum(expression, games):
+    holds(expression, games)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("expression", PAIRS)
-def test_every_pair_of_blocks(expression, fifty_games):
+@pytest.mark.parametrize("expression", [*SUMS, *PAIRS])
+def test_sums_and_every_pair_of_blocks(expression, fifty_games):
     holds(expression, fifty_games)
 
 
@@ -138,9 +138,9 @@ def is_possible(text):
 
 @settings(max_examples=25)
 @given(COMPOSITIONS.filter(is_possible))
-def test_compositions(fifty_games, text):
+def test_compositions(games, text):
     composed = parse(text)
     assert parse(composed.name) == composed
     assert parse(composed.name).name == composed.name
     names = [name for name in check.PROPERTIES if name != "names are unique"]
-    holds(composed.name, fifty_games[:5], names)
+    holds(composed.name, games[:5], names)

@@ -155,6 +155,7 @@ def sha256(path: Path | str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@cache
 def _source(name: str) -> Path | None:
     """The file of a dotted module name, None when it is no module of the package."""
     place = PACKAGE.parent.joinpath(*name.split("."))
@@ -162,11 +163,19 @@ def _source(name: str) -> Path | None:
     return next((file for file in files if file.is_file()), None)
 
 
+def _statements(nodes: list[Any]) -> Iterator[ast.AST]:
+    """All statements, without the expressions that make up most of a tree."""
+    for node in nodes:
+        yield node
+        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+            yield from _statements(getattr(node, part, []))
+
+
 @cache
 def _imported(file: Path) -> frozenset[str]:
     """Modules of the package that a file imports, inside functions, too."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_bytes())):
+    for node in _statements(ast.parse(file.read_bytes()).body):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -176,7 +185,8 @@ def _imported(file: Path) -> frozenset[str]:
     return frozenset(part for part in found if part.startswith("nnuelab.")) - WITHOUT_EFFECT
 
 
-def sources(module: str) -> set[Path]:
+@cache
+def sources(module: str) -> frozenset[Path]:
     """The file of a module and of all modules of the package that it reaches by imports.
 
     Parameters
@@ -195,7 +205,7 @@ def sources(module: str) -> set[Path]:
             raise ValueError(f"there is no module {name}")
         reached[name] = file
         waiting += _imported(file)
-    return set(reached.values())
+    return frozenset(reached.values())
 
 
 def code_hash(module: str | None, files: Iterable[Path | str] = ()) -> str:

@@ -270,18 +270,18 @@ def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
         for number, position in enumerate(game.positions):
             for perspective in range(2):
                 found = game.defined(features, number, perspective)
-                place = _place(position, perspective)
+                place = partial(_place, position, perspective)
                 if wrong := [f for f in found if not 0 <= f < features.size]:
-                    raise PropertyFailed(f"{place}: active though out of range: {wrong}")
+                    raise PropertyFailed(f"{place()}: active though out of range: {wrong}")
                 if wrong := [f for f, n in Counter(found).items() if n > 1]:
                     names = _names(features, wrong)
-                    raise PropertyFailed(f"{place}: more than once in the list: {names}")
+                    raise PropertyFailed(f"{place()}: more than once in the list: {names}")
                 # What is dead is so in positions of games.
                 if game.moves and (wrong := [f for f in found if not alive[f]]):
-                    raise PropertyFailed(f"{place}: active though dead: {wrong}")
+                    raise PropertyFailed(f"{place()}: active though dead: {wrong}")
                 if len(found) > features.max_active:
                     raise PropertyFailed(
-                        f"{place}: {len(found)} features are active, "
+                        f"{place()}: {len(found)} features are active, "
                         f"more than max_active {features.max_active}"
                     )
 
@@ -298,8 +298,9 @@ def extraction_is_definition(features: FeatureSet, games: list[Game]) -> None:
                 wanted = game.defined(features, number, perspective)
                 copy = position.copy()
                 found = extracted(features, copy, perspective)
-                written = [n for n in POSITION.names or () if np.any(position[n] != copy[n])]
-                if written:
+                if copy.tobytes() != position.tobytes():
+                    names = POSITION.names or ()
+                    written = [name for name in names if np.any(position[name] != copy[name])]
                     raise PropertyFailed(
                         f"{_place(position, perspective)}: the function changes the position "
                         f"itself ({', '.join(written)}); let it change variables of its own"
