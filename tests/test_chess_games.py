@@ -56,7 +56,7 @@ def follow(archive: Path, games: int) -> list[int]:
     return plies
 
 
-@pytest.mark.parametrize("games", [1000, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("games", [500, pytest.param(2500, marks=pytest.mark.slow)])
 def test_games_have_the_same_moves_and_fen_at_every_ply(games: int) -> None:
     """Real games where the folder of test data is; otherwise those that come with the project."""
     plies = follow(REAL if REAL.exists() else EMBEDDED, games)
