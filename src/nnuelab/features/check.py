@@ -298,9 +298,8 @@ def extraction_is_definition(features: FeatureSet, games: list[Game]) -> None:
                 wanted = game.defined(features, number, perspective)
                 copy = position.copy()
                 found = extracted(features, copy, perspective)
-                if copy.tobytes() != position.tobytes():
-                    names = POSITION.names or ()
-                    written = [name for name in names if np.any(position[name] != copy[name])]
+                written = [n for n in POSITION.names or () if np.any(position[n] != copy[n])]
+                if written:
                     raise PropertyFailed(
                         f"{_place(position, perspective)}: the function changes the position "
                         f"itself ({', '.join(written)}); let it change variables of its own"

@@ -143,17 +143,17 @@ def _numbers_by_table(builder: Any, nonzero: Any, first: Any, place: Any, count:
     """Appends the numbers of the nonzero blocks, eight at a time."""
     eight = ir.VectorType(I16, 8)
     base = builder.ptrtoint(symbol(builder, "simd_set_bits"), I64)
-    mask = builder.bitcast(nonzero, I16)
     for half in range(2):
-        byte = builder.and_(builder.lshr(mask, I16(8 * half)), I16(255))
-        entry = builder.add(base, builder.shl(builder.zext(byte, I64), I64(4)))
+        lanes = shuffled(builder, nonzero, list(range(8 * half, 8 * half + 8)))
+        mask = builder.bitcast(lanes, I8)
+        entry = builder.add(base, builder.shl(builder.zext(mask, I64), I64(4)))
         numbers = builder.add(
             load(builder, entry, eight, 2),
             splat(builder, builder.trunc(builder.add(first, I64(8 * half)), I16), 8),
         )
         n = builder.load(count)
         store(builder, numbers, builder.add(place, builder.shl(n, I64(1))), 2)
-        builder.store(builder.add(n, builder.zext(builder.ctpop(byte), I64)), count)
+        builder.store(builder.add(n, builder.zext(builder.ctpop(mask), I64)), count)
 
 
 def _numbers_by_compress(builder: Any, nonzero: Any, first: Any, place: Any, count: Any) -> None:
@@ -172,11 +172,20 @@ def _numbers_by_compress(builder: Any, nonzero: Any, first: Any, place: Any, cou
 
 def _saturated(builder: Any, value: Any) -> Any:
     """<LANES x i16> as bytes, clamped to -128..127: what LLVM takes twice as many steps for."""
-    half, bytes_ = ir.VectorType(I16, 32), ir.VectorType(I8, LANES)
-    pack = declared(builder, "llvm.x86.avx512.packsswb.512", bytes_, half, half)
-    halves = [shuffled(builder, value, list(range(i, i + 32))) for i in (0, 32)]
-    packed = builder.bitcast(builder.call(pack, halves), ir.VectorType(I64, 8))
-    return builder.bitcast(shuffled(builder, packed, [0, 2, 4, 6, 1, 3, 5, 7]), bytes_)
+    name, lanes = ("avx512.packsswb.512", 32) if SIMD == "avx512" else ("avx2.packsswb", 16)
+    half, bytes_ = ir.VectorType(I16, lanes), ir.VectorType(I8, 2 * lanes)
+    pack = declared(builder, f"llvm.x86.{name}", bytes_, half, half)
+    # It takes eight values of the one and eight of the other in turn.
+    quads = ir.VectorType(I64, lanes // 4)
+    order = [*range(0, lanes // 4, 2), *range(1, lanes // 4, 2)]
+    parts = []
+    for start in range(0, LANES, 2 * lanes):
+        halves = [
+            shuffled(builder, value, list(range(i, i + lanes))) for i in (start, start + lanes)
+        ]
+        packed = builder.bitcast(builder.call(pack, halves), quads)
+        parts.append(builder.bitcast(shuffled(builder, packed, order), bytes_))
+    return joined(builder, parts)
 
 
 def _rounded_product(builder: Any, a: Any, b: Any) -> Any:
@@ -234,7 +243,7 @@ def _activation(squared: bool) -> Any:
 
             def activated(place: Any) -> Any:
                 value = load(builder, place, vector, 2)
-                if SIMD == "avx512" and not squared:
+                if SIMD != "portable" and not squared:
                     value = _saturated(builder, builder.ashr(value, shift))
                     zero_bytes = ir.Constant(bytes_, [0] * LANES)
                     return builder.select(
