@@ -14,6 +14,7 @@ import os
 import shutil
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -109,13 +110,29 @@ _FLAGS: dict[str, Any] = {
     "nogil": True,
     "error_model": "numpy",  # no check for division by zero in kernels
     "boundscheck": CHECKED,
+    "no_cfunc_wrapper": True,  # it is for functions that are passed as values
 }
 
 jit = numba.njit(**_FLAGS)
 """Compiles a function without Python objects; it releases the GIL while it runs."""
 
-inline = numba.njit(**_FLAGS, forceinline=True)
-"""The same for small functions of the hot path: LLVM puts them into their callers."""
+
+def inline(function: Any) -> Any:
+    """The same for small functions of the hot path: LLVM puts them into their callers.
+
+    They lack the wrapper for calls from Python, into which LLVM would put them once more: it took
+    a quarter of the time of compiling. A call from Python compiles the function anew in each
+    process, which is good for tests; ``py_func`` is the function that isn't compiled.
+    """
+    made = numba.njit(**_FLAGS, forceinline=True, no_cpython_wrapper=True)(function)
+
+    @cache
+    def alone() -> Any:
+        return numba.njit(**{**_FLAGS, "cache": False})(function)
+
+    made._insert = lambda *arguments, **named: None  # a call from Python never finds it compiled
+    made._compile_for_args = lambda *arguments, **named: alone()  # and calls what this returns
+    return made
 
 
 # Calls by address ---------------------------------------------------------------------------------
@@ -276,20 +293,40 @@ def scatter_bits(bits, mask):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], cgutils.voidptr_t)
-
-    return types.voidptr(types.uint64), generate
-
-
-@inline
-def view(address, shape, dtype):  # type: ignore[no-untyped-def]
-    """An array over the memory at ``address`` (uint64), C order, not owned.
+def view(typing_context: Any, address: Any, shape: Any, dtype: Any) -> Any:
+    """An array over the memory at ``address`` (64 bits), C order, not owned.
 
     Its owner is a Python object that outlives the call; ``shape`` is an int or a tuple.
     """
-    return numba.carray(_pointer(np.uint64(address)), shape, dtype)
+    several = isinstance(shape, types.BaseTuple)
+    sizes = list(shape) if several else [shape]
+    kind = types.Array(dtype.dtype, len(sizes), "C")
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place, size, _ = args
+        dims = cgutils.unpack_tuple(builder, size) if several else [size]
+        dims = [context.cast(builder, n, t, types.intp) for n, t in zip(dims, sizes, strict=True)]
+        return _array(context, builder, kind, builder.inttoptr(place, cgutils.voidptr_t), dims)
+
+    return kind(address, shape, dtype), generate
+
+
+def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -> Any:
+    """An array of the numba type ``kind`` over memory that it doesn't own, as LLVM's value."""
+    made = context.make_array(kind)(context, builder)
+    itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [context.get_constant(types.intp, itemsize)]
+    for size in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], size))
+    populate_array(
+        made,
+        data=builder.bitcast(data, made.data.type),
+        shape=shape,
+        strides=strides,
+        itemsize=context.get_constant(types.intp, itemsize),
+        meminfo=None,
+    )
+    return made._getvalue()
 
 
 @intrinsic
@@ -400,26 +437,12 @@ def table(name: str, array: np.ndarray) -> Any:
     _TABLES.append(array)
     llvmlite.binding.add_symbol(f"nnuelab_{name}", address(array))
     array_type = types.Array(numba.from_dtype(array.dtype), array.ndim, "C")
-    shape, strides, itemsize = array.shape, array.strides, array.itemsize
 
     @intrinsic
     def function(typing_context: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            data = symbol(builder, name)
-            made = context.make_array(array_type)(context, builder)
-
-            def integer(value: int) -> Any:
-                return context.get_constant(types.intp, value)
-
-            populate_array(
-                made,
-                data=builder.bitcast(data, made.data.type),
-                shape=[integer(n) for n in shape],
-                strides=[integer(n) for n in strides],
-                itemsize=integer(itemsize),
-                meminfo=None,
-            )
-            return made._getvalue()
+            shape = [context.get_constant(types.intp, n) for n in array.shape]
+            return _array(context, builder, array_type, symbol(builder, name), shape)
 
         return array_type(), generate
 

@@ -15,11 +15,8 @@ from nnuelab.chess.moves import (
     MAX_MOVES,
     NO_MOVE,
     PROMOTION,
-    kind,
     legal_moves,
     make,
-    origin,
-    target,
 )
 from nnuelab.chess.position import (
     BLACK,
@@ -285,7 +282,10 @@ def parse_san(position: np.void, text: str) -> int:
     moves = moves_of(position)
     if bare in ("O-O", "O-O-O"):
         fits = [
-            m for m in moves if kind(m) == CASTLING and (target(m) > origin(m)) == (bare == "O-O")
+            move
+            for move in moves
+            for start, to, move_kind in [_parts(move)]
+            if move_kind == CASTLING and (to > start) == (bare == "O-O")
         ]
     else:
         match = _SAN.fullmatch(bare)

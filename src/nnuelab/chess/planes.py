@@ -48,12 +48,19 @@ _REACH = np.zeros((6, 64), np.uint64)  # of a role on an empty board; nothing fo
 _ODD, _TWO, _FOUR = np.array(
     [[(role >> i & 1) * int(_ALL) for role in range(6)] for i in range(3)], np.uint64
 )
-for _square in range(64):
-    _REACH[KNIGHT, _square] = attacks.knight(_square)
-    _REACH[BISHOP, _square] = attacks.bishop(_square, _NONE)
-    _REACH[ROOK, _square] = attacks.rook(_square, _NONE)
-    _REACH[QUEEN, _square] = attacks.queen(_square, _NONE)
-    _REACH[KING, _square] = attacks.king(_square)
+
+
+@jit
+def _fill_reach(reach):
+    for square in range(64):
+        reach[KNIGHT, square] = attacks.knight(square)
+        reach[BISHOP, square] = attacks.bishop(square, _NONE)
+        reach[ROOK, square] = attacks.rook(square, _NONE)
+        reach[QUEEN, square] = attacks.queen(square, _NONE)
+        reach[KING, square] = attacks.king(square)
+
+
+_fill_reach(_REACH)
 
 
 @jit

@@ -99,7 +99,7 @@ def _random_game(rng: random.Random, fen: str) -> Game:
             make_null(position, new)
         else:
             # Special moves are rare among random ones: half of the time one is taken if there is.
-            special = [m for m in legal if kind(m) >= CASTLING]
+            special = [m for m in legal if kind.py_func(m) >= CASTLING]
             move = rng.choice(special if special and rng.random() < 0.5 else legal)
             new = notation.after(position, move)
         game.moves.append(move)
@@ -145,7 +145,7 @@ def _position_of(pieces: dict[int, str]) -> np.void | None:
 
 def census(games: Iterable[Game]) -> dict[str, int]:
     """How many moves of each special kind the games hold."""
-    kinds = [(kind(move), move) for game in games for move in game.moves]
+    kinds = [(kind.py_func(move), move) for game in games for move in game.moves]
     return {
         "moves": len(kinds),
         "castling": sum(k == CASTLING for k, _ in kinds),
@@ -349,7 +349,7 @@ def both_at_once(features: FeatureSet, games: list[Game]) -> None:
             for perspective in range(2):
                 counts = kernels.changes(tables, old, new, perspective, *alone)
                 for lists, lengths, n, wanted in zip(both, packed, counts, alone, strict=True):
-                    length = unpack(lengths)[perspective]
+                    length = unpack.py_func(lengths)[perspective]
                     found = sorted(lists[perspective, :length].tolist())
                     if found != sorted(wanted[:n].tolist()):
                         text = notation.move_to_uci(move)
