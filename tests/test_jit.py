@@ -1,14 +1,21 @@
-"""Folders of compiled kernels come and go."""
+"""Folders of compiled kernels come and go; functions of all kinds are callable from Python."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import numba
+import numpy as np
+import pytest
+
 from nnuelab import jit
+from nnuelab.chess.moves import is_promotion, kind
+from nnuelab.jit import view
 
 DAY = 86400
 
@@ -67,3 +74,46 @@ def test_the_folder_of_this_package_is_used_at_import(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", "import nnuelab.jit"], check=True, env=environment)
     (made,) = (tmp_path / "nnuelab" / "kernels").iterdir()
     assert made.name == jit._cache_folder().name
+
+
+MOVE = 12 | 28 << 6 | 7 << 12  # a promotion, by its bits
+
+
+def test_an_inline_function_is_called_from_python_like_any_other() -> None:
+    assert kind(MOVE) == 7  # before a compiled function needs it
+    assert is_promotion(MOVE)
+
+    @numba.njit
+    def kind_of(move):  # type: ignore[no-untyped-def]
+        return kind(move)
+
+    assert kind_of(MOVE) == kind(MOVE) == kind.py_func(MOVE)
+
+
+def test_an_inline_function_is_callable_where_it_is_unpickled() -> None:
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer)(int(sys.argv[1])))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(MOVE)], input=pickle.dumps(kind), capture_output=True
+    )
+    assert (done.returncode, done.stdout.split()) == (0, [b"7"]), done.stderr
+
+
+@numba.njit
+def viewed(address, shape):  # type: ignore[no-untyped-def]
+    """An array of int16 over memory, copied."""
+    return view(address, shape, np.int16).copy()
+
+
+@pytest.mark.parametrize("shape", [0, 1, 24, (4, 6), (2, np.uint64(12)), (2, np.int32(3), 4), ()])
+def test_a_view_is_what_numpy_reads(shape: int | tuple[int, ...]) -> None:
+    memory = np.arange(24, dtype=np.int16)
+    count = int(np.prod(shape))
+    expected = memory[:count].reshape(shape)
+    for address in (memory.ctypes.data, np.uint64(memory.ctypes.data)):
+        np.testing.assert_array_equal(viewed(address, shape), expected)
+
+
+@pytest.mark.parametrize(("address", "shape"), [(1.0, 2), (0, 2.5), (0, (2, 2.0))])
+def test_a_view_takes_integers(address: float, shape: float | tuple[float, ...]) -> None:
+    with pytest.raises(numba.TypingError, match="integer sizes"):
+        viewed(address, shape)

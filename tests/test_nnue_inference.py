@@ -47,7 +47,7 @@ def random_game(seed: int, plies: int = 80) -> list[str]:
 @given(
     l1=st.sampled_from([1, 8, 24, 32, 64, 100, 256, 330]),
     l2=st.sampled_from([1, 8, 15, 16, 24, 32, 40, 48]),
-    l1_shift=st.integers(0, 4),
+    l1_shift=st.integers(0, 8),
     l2_shift=st.integers(5, 8),
     out_shift=st.integers(0, 12),
     seed=st.integers(0, 10_000),

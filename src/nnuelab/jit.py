@@ -14,7 +14,7 @@ import os
 import shutil
 import time
 from contextlib import suppress
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import platformdirs
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -117,21 +118,30 @@ jit = numba.njit(**_FLAGS)
 """Compiles a function without Python objects; it releases the GIL while it runs."""
 
 
+class _Inline(CPUDispatcher):
+    """Without the wrapper for calls from Python: they go to a twin that has one."""
+
+    @cached_property
+    def _alone(self) -> Any:
+        return numba.njit(**{**_FLAGS, "cache": False})(self.py_func)
+
+    def _insert(self, *arguments: Any, **named: Any) -> None:
+        """Keeps from calls from Python what is compiled: they find nothing and ask for it."""
+
+    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
+        return self._alone  # numba calls it with the same arguments
+
+
 def inline(function: Any) -> Any:
     """The same for small functions of the hot path: LLVM puts them into their callers.
 
     They lack the wrapper for calls from Python, into which LLVM would put them once more: it took
-    a quarter of the time of compiling. A call from Python compiles the function anew in each
-    process, which is good for tests; ``py_func`` is the function that isn't compiled.
+    a sixth of the time of compiling. A call from Python compiles the function anew in each
+    process, which is good for tests (not of one that calls itself or takes ``*arguments``);
+    ``py_func`` is the function that isn't compiled.
     """
     made = numba.njit(**_FLAGS, forceinline=True, no_cpython_wrapper=True)(function)
-
-    @cache
-    def alone() -> Any:
-        return numba.njit(**{**_FLAGS, "cache": False})(function)
-
-    made._insert = lambda *arguments, **named: None  # a call from Python never finds it compiled
-    made._compile_for_args = lambda *arguments, **named: alone()  # and calls what this returns
+    made.__class__ = _Inline
     return made
 
 
@@ -300,6 +310,8 @@ def view(typing_context: Any, address: Any, shape: Any, dtype: Any) -> Any:
     """
     several = isinstance(shape, types.BaseTuple)
     sizes = list(shape) if several else [shape]
+    if not all(isinstance(kind, types.Integer) for kind in (address, *sizes)):
+        raise numba.TypingError(f"view takes an address and integer sizes, not {address}, {shape}")
     kind = types.Array(dtype.dtype, len(sizes), "C")
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -322,7 +334,7 @@ def _array(context: Any, builder: Any, kind: Any, data: Any, shape: list[Any]) -
         made,
         data=builder.bitcast(data, made.data.type),
         shape=shape,
-        strides=strides,
+        strides=strides[: len(shape)],  # none of an array without dimensions
         itemsize=context.get_constant(types.intp, itemsize),
         meminfo=None,
     )
