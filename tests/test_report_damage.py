@@ -144,9 +144,33 @@ def test_an_input_that_changed_is_told(folder, tmp_path):
     record.write_text(record.read_text().replace('"sha256": "', '"sha256": "0', 1))
     told = results.outdated(results.gather(copy, []))
     assert told == ["results/tournament/axis.pgn was changed after it was made"] + [
-        f"results/{made} was made from another results/tournament/axis.pgn than is there now"
+        f"results/{made} was made from others than are there now: results/tournament/axis.pgn"
         for made in ("axis_table.csv", "tournament/axis_ratings.csv")
     ]
+
+
+def test_a_table_that_came_alone_is_shown_without_alarm(folder, tmp_path):
+    """As those of the other experiments in a clone, made from nets that have these names, too."""
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy)
+    shutil.copy(copy / "axis_table.csv", copy / "other_table.csv")
+    record = json.loads((copy / "axis_table.csv.json").read_text())
+    for source in record["inputs"].values():
+        source["sha256"] = "0" * 64
+        source["path"] = source["path"].replace("axis.pgn", "other.pgn").replace("/ALL/2", "/V/2")
+    (copy / "other_table.csv.json").write_text(json.dumps(record))
+    found = results.gather(copy, [])
+    assert results.outdated(found) == []
+    here, alone = found.experiments
+    assert here.problems == []
+    assert alone.rows == here.rows
+    assert not alone.nets
+    remedy = "its nets and games: snakemake results/other_table.csv"
+    assert alone.problems == [f"only the table is here; {remedy}"]
+    page = tmp_path / "report.html"
+    command = ["report", "--results", str(copy), "--output", str(page)]
+    assert CliRunner().invoke(app, command, catch_exceptions=False).exit_code == 0
+    assert page.read_text().count("only the table is here") == 1
 
 
 def test_a_file_that_was_changed_by_hand_is_told(folder, tmp_path):

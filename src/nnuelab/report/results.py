@@ -214,6 +214,11 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     named = [
         (place, name) for name, i in inputs if (place := folder.parent / i["path"]).name == NET
     ]
+    pgn = folder / "tournament" / f"{name}.pgn"
+    if found.rows and not pgn.exists() and not all(place.exists() for place, _ in named):
+        # As tables come with a clone: nets of their names that may be here have no part in them.
+        found.problems.append(f"only the table is here; its nets and games: snakemake {label}")
+        return found
     for place, player in named or [(path, "") for path in sorted(folder.glob(f"nets/*/*/{NET}"))]:
         if not found.rows:
             break
@@ -226,7 +231,6 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
             player = f"{net.feature_set}{SEED_MARK}{place.parent.name}"
         if set_of(player) in entries:
             found.nets.append(NetFiles(place, net, player))
-    pgn = folder / "tournament" / f"{name}.pgn"
     if pgn.is_file() and pgn.stat().st_size:
         found.pgn = pgn
     elif found.rows or pgn.is_file():
@@ -253,15 +257,25 @@ def _end_of(root: Path, name: str) -> list[str]:
 
 
 def outdated(found: Results) -> list[str]:
-    """Files that aren't what their records say, or were made from others than are there now."""
+    """Files that aren't what their records say, or were made from others than are there now.
+
+    Nothing is said of a table whose games aren't here: it was made elsewhere, from other nets.
+    """
     said = []
     for path in found.files:
         record = found.records.get(found.label(path))
         if record is not None and sha256(path) != record["sha256"]:
             said.append(f"{found.label(path)} was changed after it was made")
     for label, record in found.records.items():
-        for source in record["inputs"].values():
-            now = found.records.get(source["path"], {}).get("sha256")
-            if now is not None and now != source["sha256"]:
-                said.append(f"{label} was made from another {source['path']} than is there now")
+        sources = record["inputs"].values()
+        games = (s["path"] for s in sources if s["path"].endswith(".pgn"))
+        if not all((found.folder.parent / path).exists() for path in games):
+            continue
+        others = [
+            source["path"]
+            for source in sources
+            if found.records.get(source["path"], source)["sha256"] != source["sha256"]
+        ]
+        if others:
+            said.append(f"{label} was made from others than are there now: {', '.join(others)}")
     return said
