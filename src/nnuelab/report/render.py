@@ -14,6 +14,8 @@ from nnuelab.report import table
 from nnuelab.report.diff import Difference
 from nnuelab.report.inspect import BOARDS, Summary
 
+SHORT = 12  # letters of a text
+
 
 def show(summary: Summary, console: Console) -> None:
     """Prints what it is, what is in it, and where it came from."""
@@ -55,12 +57,11 @@ def _facts(facts: dict[str, Any], console: Console) -> None:
 
 def _print(head: list[str], body: list[list[str]], console: Console) -> None:
     """Prints a table; one with too many numbers in parts, each with the first column."""
-    first = min(max(len(line[0]) for line in body), console.width // 3)
+    widths = [_least_width(head[i], [line[i] for line in body]) for i in range(len(head))]
+    first = max(widths[0], min(max(len(line[0]) for line in body), console.width // 3))
     parts, used = [[0]], first
     for i in range(1, len(head)):
-        # Words wrap, numbers don't.
-        numeric = _numeric([line[i] for line in body])
-        width = 2 + max(len(head[i]), *(len(line[i]) for line in body)) if numeric else 2
+        width = 2 + widths[i]
         if len(parts[-1]) > 1 and used + width > console.width:
             parts.append([0])
             used = first
@@ -70,6 +71,12 @@ def _print(head: list[str], body: list[list[str]], console: Console) -> None:
         if number:
             console.print()
         console.print(_grid([head[i] for i in part], [[line[i] for i in part] for line in body]))
+
+
+def _least_width(title: str, cells: list[str]) -> int:
+    """What a column needs: numbers and short texts don't wrap, long texts do."""
+    longest = max(map(len, [title, *cells]))
+    return longest if _numeric(cells) else min(longest, SHORT)
 
 
 def _boards(rows: list[dict[str, Any]]) -> Columns:
