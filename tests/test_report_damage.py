@@ -173,6 +173,21 @@ def test_a_table_that_came_alone_is_shown_without_alarm(folder, tmp_path):
     assert page.read_text().count("only the table is here") == 1
 
 
+def test_a_table_of_other_nets_than_those_that_wait_for_games_is_told(folder, tmp_path):
+    """As where the nets of a table that came with a clone are trained, but haven't played."""
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy)
+    for pgn in copy.rglob("*.pgn"):
+        pgn.unlink()
+    net = "results/nets/ALL/2/net.nnue"
+    record = json.loads((copy / "axis_table.csv.json").read_text())
+    (changed,) = (source for source in record["inputs"].values() if source["path"] == net)
+    changed["sha256"] = "0" * 64
+    (copy / "axis_table.csv.json").write_text(json.dumps(record))
+    told = [f"results/axis_table.csv was made from others than are there now: {net}"]
+    assert results.outdated(results.gather(copy, [])) == told
+
+
 def test_a_file_that_was_changed_by_hand_is_told(folder, tmp_path):
     copy = tmp_path / "results"
     shutil.copytree(folder, copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -57,11 +58,11 @@ def _facts(facts: dict[str, Any], console: Console) -> None:
 
 def _print(head: list[str], body: list[list[str]], console: Console) -> None:
     """Prints a table; one with too many numbers in parts, each with the first column."""
-    widths = [_least_width(head[i], [line[i] for line in body]) for i in range(len(head))]
-    first = max(widths[0], min(max(len(line[0]) for line in body), console.width // 3))
+    columns = list(zip(head, *body, strict=True))
+    first = _least_width(columns[0], max(SHORT, console.width // 3))
     parts, used = [[0]], first
-    for i in range(1, len(head)):
-        width = 2 + widths[i]
+    for i, column in enumerate(columns[1:], 1):
+        width = 2 + _least_width(column, SHORT)
         if len(parts[-1]) > 1 and used + width > console.width:
             parts.append([0])
             used = first
@@ -73,10 +74,10 @@ def _print(head: list[str], body: list[list[str]], console: Console) -> None:
         console.print(_grid([head[i] for i in part], [[line[i] for i in part] for line in body]))
 
 
-def _least_width(title: str, cells: list[str]) -> int:
-    """What a column needs: numbers and short texts don't wrap, long texts do."""
-    longest = max(map(len, [title, *cells]))
-    return longest if _numeric(cells) else min(longest, SHORT)
+def _least_width(column: tuple[str, ...], short: int) -> int:
+    """What a column, its title first, needs: numbers and short texts don't wrap, long texts do."""
+    longest = max(map(len, column))
+    return longest if _numeric(column[1:]) else min(longest, short)
 
 
 def _boards(rows: list[dict[str, Any]]) -> Columns:
@@ -135,7 +136,7 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _numeric(cells: list[str]) -> bool:
+def _numeric(cells: Sequence[str]) -> bool:
     """Whether all are numbers, with their errors behind them or without."""
     return all(_is_number(cell.split(" ")[0]) for cell in cells)
 

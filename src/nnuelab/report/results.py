@@ -214,9 +214,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     named = [
         (place, name) for name, i in inputs if (place := folder.parent / i["path"]).name == NET
     ]
-    pgn = folder / "tournament" / f"{name}.pgn"
-    if found.rows and not pgn.exists() and not all(place.exists() for place, _ in named):
-        # As tables come with a clone: nets of their names that may be here have no part in them.
+    if found.rows and _came_alone(folder, record):
         found.problems.append(f"only the table is here; its nets and games: snakemake {label}")
         return found
     for place, player in named or [(path, "") for path in sorted(folder.glob(f"nets/*/*/{NET}"))]:
@@ -231,6 +229,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
             player = f"{net.feature_set}{SEED_MARK}{place.parent.name}"
         if set_of(player) in entries:
             found.nets.append(NetFiles(place, net, player))
+    pgn = folder / "tournament" / f"{name}.pgn"
     if pgn.is_file() and pgn.stat().st_size:
         found.pgn = pgn
     elif found.rows or pgn.is_file():
@@ -238,6 +237,17 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         place = f"{folder.name}/tournament/{name}.pgn"
         found.problems.append(f"{place} {state}; play the games: snakemake {place}")
     return found
+
+
+def _came_alone(folder: Path, record: dict[str, Any]) -> bool:
+    """Whether neither the games nor all nets of a table are here: it was made elsewhere.
+
+    So come tables with a clone. Nets of these names that may be here have no part in them.
+    """
+    inputs = [folder.parent / source["path"] for source in record.get("inputs", {}).values()]
+    games = [path for path in inputs if path.suffix == ".pgn"]
+    nets = [path for path in inputs if path.name == NET]
+    return bool(games) and not any(p.exists() for p in games) and not all(p.exists() for p in nets)
 
 
 def _last_words(root: Path, name: str) -> list[str]:
@@ -259,7 +269,7 @@ def _end_of(root: Path, name: str) -> list[str]:
 def outdated(found: Results) -> list[str]:
     """Files that aren't what their records say, or were made from others than are there now.
 
-    Nothing is said of a table whose games aren't here: it was made elsewhere, from other nets.
+    Nothing is said of a table that was made elsewhere, from other files of the same names.
     """
     said = []
     for path in found.files:
@@ -267,13 +277,11 @@ def outdated(found: Results) -> list[str]:
         if record is not None and sha256(path) != record["sha256"]:
             said.append(f"{found.label(path)} was changed after it was made")
     for label, record in found.records.items():
-        sources = record["inputs"].values()
-        games = (s["path"] for s in sources if s["path"].endswith(".pgn"))
-        if not all((found.folder.parent / path).exists() for path in games):
+        if _came_alone(found.folder, record):
             continue
         others = [
             source["path"]
-            for source in sources
+            for source in record["inputs"].values()
             if found.records.get(source["path"], source)["sha256"] != source["sha256"]
         ]
         if others:
