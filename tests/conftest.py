@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The file that takes longest comes first, so that no process waits for it at the end."""
-    items.sort(key=lambda item: item.path.name != "test_workflow.py")
+    items.sort(key=lambda item: item.path.parts[-2:] != ("workflow", "test_chain.py"))
 
 
 @pytest.fixture(scope="session")

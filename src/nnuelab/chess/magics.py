@@ -2,7 +2,7 @@
 
 One row for bishops, one for rooks, by square. Found by trying sparse random numbers until no two
 occupancies with different attacks share a slot of a table of 2^popcount(mask) entries ("Magic
-Bitboards", Chess Programming Wiki); tests/test_chess.py checks every occupancy.
+Bitboards", Chess Programming Wiki); tests/chess/test_moves.py checks every occupancy.
 """
 
 # fmt: off

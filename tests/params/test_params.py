@@ -1,0 +1,404 @@
+"""params.yaml: every mistake at once with its path, and options that the commands really have."""
+
+from __future__ import annotations
+
+import copy
+import math
+import shlex
+import typing
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+
+from nnuelab import params
+from nnuelab.errors import UserError
+from nnuelab.params import Params, ParamsError
+from tests.cli.test_commands import registered
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def settings():
+    return yaml.safe_load((ROOT / "params.yaml").read_text())
+
+
+def mistakes(settings):
+    with pytest.raises(ParamsError) as caught:
+        params.validate(settings)
+    return caught.value.mistakes
+
+
+def test_schema_is_up_to_date():
+    assert (ROOT / "params.schema.json").read_text() == params.schema(), (
+        "write it anew: nnuelab params schema > params.schema.json"
+    )
+
+
+def test_first_line_points_editors_to_the_schema():
+    first = (ROOT / "params.yaml").read_text().splitlines()[0]
+    assert first == "# yaml-language-server: $schema=params.schema.json"
+
+
+@pytest.mark.parametrize("overlay", sorted((ROOT / "config").glob("*.yaml")), ids=lambda p: p.stem)
+def test_overlays_fit(overlay):
+    params.read(ROOT / "params.yaml", [overlay])
+
+
+def test_all_mistakes_are_told_at_once_with_their_paths(settings):
+    settings["train"]["epocs"] = 3
+    settings["tran"] = {}
+    settings["sample"]["min_ply"] = -1
+    settings["verify"].pop("count")
+    settings["tournament"]["games_per_pairing"] = 7
+    settings["label"]["labeller"] = "oracle"
+    settings["experiments"]["axis"]["feature_sets"][1] = "HH+V"
+    told = mistakes(settings)
+    assert sorted(line.split(":")[0] for line in told) == [
+        "experiments.axis.feature_sets[1]",
+        "label.labeller",
+        "sample.min_ply",
+        "tournament.games_per_pairing",
+        "train.epocs",
+        "tran",
+        "verify.count",
+    ]
+
+
+def test_an_unknown_key_names_the_nearest_one_of_its_section(settings):
+    settings["train"]["epocs"] = 3
+    settings["experiments"]["axis"]["seed"] = 3
+    assert mistakes(settings) == [
+        "train.epocs: unknown; did you mean epochs?",
+        "experiments.axis.seed: unknown; did you mean seeds?",
+    ]
+
+
+def test_an_unknown_block_names_the_nearest_one(settings):
+    settings["experiments"]["axis"]["feature_sets"][0] = "ALLL+H"
+    told = [line for line in mistakes(settings) if "feature_sets[0]" in line]
+    assert "ALLL" in told[0]
+    assert "did you mean ALL" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("section", "change", "told"),
+    [
+        ("data", {"source": "lichess"}, "needs at least one month"),
+        ("data", {"source": "files"}, "needs at least one file"),
+        ("data", {"months": ["2024-13"]}, "data.months[0]"),
+        ("data", {"months": ["2024-01", "2024-01"]}, "data.months: 2024-01 stands there twice"),
+        ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn stands there twice"),
+        ("label", {"nodes": 5000}, "one limit, not depth and nodes"),
+        ("label", {"movetime": 5}, "one limit, not depth and movetime"),
+        ("label", {"depth": None, "movetime": 5000, "patience": 5}, "longer than patience"),
+        ("label", {"options": {"Hash": "1\nquit"}}, "label.options.Hash"),
+        ("train", {"patience": 2, "fake_quantize_epochs": 1}, "set one of them to 0"),
+        ("label", {"validation_share": 1.5}, "label.validation_share"),
+        ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game to train with"),
+    ],
+)
+def test_settings_that_contradict_each_other(settings, section, change, told):
+    settings[section] |= change
+    (line,) = mistakes(settings)
+    assert told in line
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"feature_sets": ["ALL", "H", "all"]}, "feature_sets: ALL stands there twice"),
+        ({"seeds": [1, 2, 1]}, "seeds: 1 stands there twice"),
+        ({"anchor": "D1*D2"}, "anchor: D1*D2 is none of the feature sets"),
+        ({"seeds": []}, "experiments.axis.seeds"),
+        ({"feature_sets": ["ALL"], "seeds": [1]}, "axis: one feature set with one seed is"),
+    ],
+)
+def test_experiments_that_make_no_sense(settings, change, told):
+    settings["experiments"]["axis"] |= change
+    assert any(told in line for line in mistakes(settings))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        (
+            "pqr",
+            {"anchor": "ALL"},
+            "experiments.pqr.anchor: ALL is none of the variants: ALL,scores;",
+        ),
+        (
+            "pqr",
+            {"variants": {"scores": {"epocs": 3}}},
+            "experiments.pqr.variants.scores.epocs: unknown; did you mean epochs?",
+        ),
+        (
+            "pqr",
+            {"variants": {"scores": {"epochs": "many"}}},
+            "experiments.pqr.variants.scores.epochs: input should be a valid integer",
+        ),
+        ("pqr", {"variants": {"scores": {"scheme": "round"}}}, "pqr.variants.scores.scheme: input"),
+        ("pqr", {"variants": {"Scores": {}}}, "experiments.pqr.variants.Scores"),
+        ("pqr", {"variants": {"scores": None}}, "experiments.pqr.variants.scores: input"),
+        (
+            "pqr",
+            {"variants": {"tuned": {"from": "score"}}},
+            "experiments.pqr.variants.tuned.from: score is no variant of this experiment and no "
+            "file of a checkpoint; did you mean scores?",
+        ),
+        (
+            "pqr",
+            {"variants": {"scores": {"from": "tuned"}}},
+            "experiments.pqr.variants.scores.from: goes in a circle: scores from tuned from scores",
+        ),
+        (
+            "mobility",
+            {"variants": {"pqr": {"epochs": 3}}, "anchor": "ALL,pqr"},
+            "experiments.pqr.variants.pqr: means other settings than in experiments.mobility; give "
+            "it another name",
+        ),
+        (
+            "pqr",
+            {"variants": {"longest": {"from": "scores", "epochs": 1, "learning_rate": 1e-5}}},
+            "pqr.variants.longest: means the same settings as longer, and its nets would play",
+        ),
+        (
+            "pqr",
+            {"variants": {"scores": {"scheme": "study", "buckets": 8, "fake_quantize_epochs": 1}}},
+            "quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs buckets: 1, "
+            "fake_quantize_epochs: 0",
+        ),
+        ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: variants and grid are two ways"),
+        ("baseline", {"grid": {"l9": [3]}}, "experiments.baseline.grid.l9: unknown; known are l1,"),
+        ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 stands there twice"),
+        (
+            "baseline",
+            {"grid": {"l1": []}},
+            "experiments.baseline.grid.l1: list should have at least",
+        ),
+        ("baseline", {"grid": {"l2": [8, 0]}}, "experiments.baseline.grid.l2[1]: input should be"),
+        ("beyond", {"tournament": {"movtime": 0}}, "beyond.tournament.movtime: unknown; did you"),
+        ("beyond", {"tournament": {"games_per_pairing": 7}}, "beyond.tournament.games_per_pairing"),
+    ],
+)
+def test_variants_that_make_no_sense_are_one_line_each(settings, name, change, told):
+    params.merge(settings, {"experiments": {name: change}})
+    (line,) = mistakes(settings)
+    assert told in line
+
+
+def test_two_variants_of_one_name_are_told_with_their_line(tmp_path):
+    text = (ROOT / "params.yaml").read_text()
+    file = tmp_path / "params.yaml"
+    file.write_text(text.replace("      scores: {}\n", "      scores: {}\n      pqr: {l1: 8}\n"))
+    for read in (params.read, lambda path: params.check_names([path])):
+        with pytest.raises(UserError, match=r"params.yaml, line \d+: pqr stands there twice"):
+            read(file)
+
+
+def test_variants_change_what_they_name_and_share_the_rest(settings):
+    checked = params.validate(settings)
+    plans = params.plans(checked)
+    by_name = {entry.name: entry for plan in plans.values() for entry in plan.entries}
+    # What is trained as the sections say is one net, in whatever experiment.
+    assert by_name["ALL"].folder == by_name["ALL,scores"].folder == "ALL"
+    assert by_name["ALL,l1-256,l2-32"].folder == "ALL"
+    tuned = by_name["ALL,tuned"]
+    assert (tuned.train.method, tuned.train.l1) == ("pqr", checked.train.l1)
+    assert (tuned.folder, tuned.start) == ("ALL,tuned", "results/nets/ALL/{seed}/checkpoint.pt")
+    grid = plans["baseline"]
+    assert [(e.train.l1, e.train.l2) for e in grid.entries] == [
+        (l1, l2) for l1 in (64, 128, 256) for l2 in (8, 16, 32)
+    ]
+    assert grid.players["ALL,l1-64,l2-8#2"] == "ALL,l1-64,l2-8/2"
+    assert grid.tournament.timed_games_per_pairing == 8
+    assert grid.tournament.nodes == checked.tournament.nodes
+    assert plans["axis"].tournament == checked.tournament
+
+
+def test_every_setting_of_training_and_quantization_can_vary(settings):
+    for section in ("train", "quantize"):
+        for key, value in settings[section].items():
+            settings["experiments"]["axis"] |= {"grid": {key: [value]}, "anchor": "?"}
+            (line,) = mistakes(settings)
+            assert "anchor: ? is none of the variants" in line, key
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{}, {"experiments": 3, "data": [1]}, {"experiments": {"axis": None}}, {"blocks": ["no.py"]}],
+    ids=str,
+)
+def test_settings_of_a_wrong_shape_are_told_not_thrown(settings, damage, monkeypatch):
+    monkeypatch.setenv("NNUELAB_BLOCKS", "")
+    assert mistakes(damage)
+
+
+def test_a_missing_file_of_blocks_is_told_once_and_hides_nothing(settings, monkeypatch):
+    monkeypatch.setenv("NNUELAB_BLOCKS", "")
+    settings["blocks"] = ["no.py"]
+    settings["experiments"]["axis"]["feature_sets"][1:3] = ["HH+V", "ALL+"]
+    told = mistakes(settings)
+    assert [line.split(":")[0] for line in told] == [
+        "blocks[0]",
+        "experiments.axis.feature_sets[1]",
+        "experiments.axis.feature_sets[2]",
+    ]
+    assert sum("no.py" in line for line in told) == 1
+
+
+@pytest.fixture
+def unfit(settings, tmp_path, monkeypatch):
+    """What is wrong with the files of changed settings, in a folder without any but openings."""
+    monkeypatch.chdir(tmp_path)
+    Path("openings.epd").write_text("a w\n\n# b\nb w\na w\nc w\n")
+
+    def check(**changes):
+        settings["data"] |= {"source": "files", "files": ["openings.epd"]}
+        few = {"games_per_pairing": 6}
+        settings["tournament"] |= {"book": "openings.epd", "timed_games_per_pairing": 6, **few}
+        settings["puzzles"]["file"] = "openings.epd"
+        settings["ladder"] |= {"players": "openings.epd", **few}
+        settings["experiments"] = {"axis": settings["experiments"]["axis"]}
+        params.merge(settings, changes)
+        try:
+            params.check_files(params.validate(settings))
+        except ParamsError as error:
+            return error.mistakes
+        return []
+
+    return check
+
+
+def test_files_that_are_missing_are_told_one_a_line(unfit):
+    assert unfit() == []
+    told = unfit(
+        data={"files": ["openings.epd", "club.pgn"]},
+        tournament={"book": "no.epd"},
+        label={"labeller": "stockfish", "engine": "bin/fish"},
+    )
+    assert told == [
+        "tournament.book: there is no file no.epd",
+        "data.files[1]: there is no file club.pgn",
+        "label.engine: there is no file bin/fish",
+    ]
+    told = unfit(data={"source": "embedded"})
+    assert "data.source: there is no file resources/embedded/games.pgn.zst" in told
+
+
+def test_files_that_nothing_needs_or_that_a_rule_makes_may_be_missing(unfit):
+    assert unfit(label={"engine": "bin/fish"}) == []
+    assert unfit(label={"labeller": "stockfish", "engine": "a-name-on-PATH"}) == []
+    assert unfit(tournament={"book": "results/embedded/openings.epd.gz"}) == []
+
+
+def test_a_book_with_too_few_openings_is_told(unfit):
+    assert unfit(tournament={"games_per_pairing": 8}) == [
+        "tournament.games_per_pairing: 8 games need 4 openings, each played once per pairing, "
+        "and openings.epd has 3"
+    ]
+    Path("openings.epd").write_text('[Event "?"]\n\n1. e4 *\n')
+    assert unfit(tournament={"games_per_pairing": 8}) == []
+
+
+def test_the_default_experiment_is_axis_or_the_first(settings):
+    assert params.default_experiment(params.validate(settings)) == "axis"
+    del settings["experiments"]["axis"]
+    first = next(iter(settings["experiments"]))
+    assert params.default_experiment(params.validate(settings)) == first
+
+
+def test_feature_sets_come_back_in_canonical_form(settings):
+    settings["experiments"]["axis"] |= {"feature_sets": ["all", "h + v"], "anchor": "All"}
+    axis = params.validate(settings).experiments["axis"]
+    assert (axis.feature_sets, axis.anchor) == (["ALL", "H+V"], "ALL")
+
+
+def test_overlays_merge_into_sections_and_replace_lists():
+    base = {"a": {"x": 1, "y": [1, 2]}, "b": 1}
+    params.merge(base, copy.deepcopy({"a": {"y": [3]}, "b": {"z": 1}}))
+    assert base == {"a": {"x": 1, "y": [3]}, "b": {"z": 1}}
+
+
+def test_files_that_are_no_settings(tmp_path):
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("a: [1,\nb: 2")
+    for file in (broken, tmp_path / "missing.yaml"):
+        with pytest.raises(UserError, match=file.name):
+            params.read(file)
+
+
+def commands():
+    """Every command of the package by name."""
+    import importlib
+    import pkgutil
+
+    import nnuelab.cli
+    from nnuelab.cli.app import app
+
+    for module in pkgutil.iter_modules(nnuelab.cli.__path__):
+        if module.name != "__main__":
+            importlib.import_module(f"nnuelab.cli.{module.name}")
+    return typer.main.get_command(app).commands
+
+
+@pytest.mark.parametrize(
+    "section", ["sample", "label", "train", "quantize", "verify", "tournament"]
+)
+def test_keys_of_a_section_are_options_of_its_command(section):
+    found = getattr(params.read(ROOT / "params.yaml"), section)
+    known = {
+        name
+        for option in commands()[section].params
+        for name in (*option.opts, *option.secondary_opts)
+    }
+    # Of the games at fixed time: the rule gives them in place of those at fixed nodes.
+    words = shlex.split(params.options(found, without=["movetime", "timed_games_per_pairing"]))
+    assert {word for word in words if word.startswith("--")} <= known
+
+
+def bounds(setting):
+    """Smallest and largest value that the schema lets a setting have; None when it is no number."""
+    for kind in setting.get("anyOf", [setting]):
+        if kind.get("type") in ("integer", "number"):
+            low = kind.get("minimum", kind.get("exclusiveMinimum", -math.inf))
+            return low, kind.get("maximum", kind.get("exclusiveMaximum", math.inf))
+    return None
+
+
+@pytest.mark.parametrize("section", sorted(Params.model_fields.keys() - {"experiments", "blocks"}))
+def test_no_command_refuses_a_number_that_the_settings_may_have(section):
+    named = {"data": "download", "ladder": "tournament", "selfplay": "datagen"}.get(section)
+    function = registered()[f"nnuelab {named or section}"]
+    options = typing.get_type_hints(function, include_extras=True)
+    schema = Params.model_fields[section].annotation.model_json_schema()
+    numbers = {key: bounds(setting) for key, setting in schema["properties"].items()}
+    compared = [
+        (key, *numbers[key], options[key].__metadata__[0])
+        for key in numbers.keys() & options.keys()
+        if numbers[key]
+    ]
+    assert compared
+    for key, least, most, option in compared:
+        assert option.min is None or option.min <= least, key
+        assert option.max is None or most <= option.max, key
+
+
+def test_options_are_rendered_mechanically(settings):
+    settings["label"] |= {"engine": "my engine", "depth": None}
+    settings["sample"]["skip_check"] = False
+    checked = params.validate(settings)
+    assert "--no-skip-check" in params.options(checked.sample)
+    label = params.options(checked.label)
+    assert "--engine 'my engine'" in label
+    assert "--depth" not in label
+    assert "--threads" not in params.options(checked.train, without=["threads"])
+
+
+def test_uci_options_are_rendered_as_the_command_takes_them(settings):
+    settings["label"]["options"] = {"Hash": 16, "UCI_LimitStrength": True, "Eval File": "a=b.nnue"}
+    words = shlex.split(params.options(params.validate(settings).label))
+    values = [words[i + 1] for i, word in enumerate(words) if word == "--options"]
+    assert values == ["Hash=16", "UCI_LimitStrength=true", "Eval File=a=b.nnue"]

@@ -1,0 +1,409 @@
+"""The tiny chain under Snakemake and DVC: no job runs twice, and none that has to run is left out.
+
+One folder goes through all of it, so the tests run in their order (./test keeps a file's together).
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+import yaml
+
+from nnuelab.params import merge
+
+ROOT = Path(__file__).resolve().parents[2]
+NETS = ("train", "quantize", "verify")
+GAMES = ("puzzles", "tournament", "tournament_time", "rate", "table")
+# Rules without jobs of their own
+TARGETS = {
+    "all",
+    "all_experiments",
+    "data",
+    "embedded",
+    "generations",
+    "nets",
+    "statistics",
+    "tournaments",
+}
+CHAIN = {"download", "sample", "label", "count", *NETS, *GAMES}
+NOTHING = "Nothing to be done"
+
+# A feature block of a user's own, outside the package.
+BLOCK = '''
+from nnuelab.features import COLORS, ROLES, Concept, file_of, piece_square
+
+WINGS = Concept("WINGS", ("queenside", "kingside"))
+
+
+@piece_square("WING", WINGS, ROLES, COLORS)
+def wing(square, role, color):
+    """A piece of role r and colour c stands on a wing."""
+    return file_of(square) // 4, role, color
+'''
+
+
+@dataclass
+class Folder:
+    """A copy of the project with its own results."""
+
+    path: Path
+
+    def run(self, *command, status=0, **variables):
+        """What a command printed; ``PYTHONPATH=src`` runs the copy's own package."""
+        environment = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "DVC_NO_ANALYTICS": "1",
+            "NNUELAB_BLOCKS": "",
+            **variables,
+        }
+        done = subprocess.run(
+            command,
+            cwd=self.path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert done.returncode == status, done.stdout
+        return done.stdout
+
+    def would_run(self, *arguments, **variables):
+        """Rules that a dry run names, with their number of jobs."""
+        found = self.run("snakemake", "-n", *arguments, **variables)
+        jobs = re.findall(r"^(\w+) +(\d+)$", found, re.MULTILINE)
+        assert jobs or NOTHING in found, found
+        return {rule: int(count) for rule, count in jobs if rule not in {"total", *TARGETS}}
+
+    def git(self, *arguments):
+        self.run("git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments)
+
+    def commit(self):
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "state", "--allow-empty")
+
+
+def ran(output):
+    """Rules whose jobs ran, by Snakemake's report."""
+    jobs = re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)$", output, re.MULTILINE)
+    return set(jobs) - TARGETS
+
+
+def project(path):
+    """The files of the working tree in a git repository of their own."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith("results/"):
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, path / name)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The project at tiny scale with a block of the user's own, after its first run."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git repository")
+    path = project(tmp_path_factory.mktemp("project"))
+    settings = yaml.safe_load((path / "params.yaml").read_text())
+    merge(settings, yaml.safe_load((path / "config/tiny.yaml").read_text()))
+    experiments = settings["experiments"]
+    experiments["axis"]["feature_sets"] = ["ALL", "H*WING"]
+    variants = experiments["pqr"]["variants"]
+    experiments["pqr"]["variants"] = {name: variants[name] for name in ("scores", "tuned")}
+    settings["blocks"] = ["wing.py"]
+    (path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    (path / "wing.py").write_text(BLOCK)
+    folder = Folder(path)
+    folder.git("init", "--quiet")
+    folder.commit()
+    first = folder.run("snakemake")
+    assert ran(first) == CHAIN
+    assert re.search(r"^results/axis_table.csv:.*\n(.*\n)+Next: ./run report", first, re.MULTILINE)
+    folder.commit()
+    return folder
+
+
+def change(folder, section, key, value):
+    settings = yaml.safe_load((folder.path / "params.yaml").read_text())
+    settings[section][key] = value
+    (folder.path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+
+
+def test_first_run_leaves_a_table_of_every_set(folder):
+    with open(folder.path / "results/axis_table.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["feature_set"] for row in rows] == ["ALL", "H*WING"]
+    for row in rows:
+        for column, value in row.items():
+            assert value or column.startswith("published"), column
+    assert "H\\*WING" in (folder.path / "results/axis_table.md").read_text()
+
+
+def test_second_run_has_nothing_to_do(folder):
+    assert NOTHING in folder.run("snakemake", "results/axis_table.csv")
+
+
+def test_each_generation_plays_with_the_net_of_the_one_before(folder):
+    told = folder.run("snakemake", "-n", "-p", "generations")
+    assert folder.would_run("generations") == {
+        **{f"generation_{stage}": 2 for stage in ("games", "sample", "label", *NETS)},
+        **{"generation_tournament": 1, "generation_rate": 1},
+    }
+    calls = re.findall(r"nnuelab datagen +(.*--output \S+)", told)
+    net = "results/selfplay/1/1/net.nnue"
+    assert calls == [
+        "--output results/selfplay/1/games.pgn.zst",
+        f"--net {net} --output results/selfplay/2/games.pgn.zst",
+    ]
+    assert f"0=default 1={net} 2=results/selfplay/2/1/net.nnue" in told
+
+
+def test_the_report_is_made_once(folder):
+    assert ran(folder.run("snakemake", "report")) == {"report"}
+    assert NOTHING in folder.run("snakemake", "report")
+    page = (folder.path / "results/report.html").read_text()
+    digest = json.loads((folder.path / "results/axis_table.csv.json").read_text())["sha256"]
+    assert digest[:16] in page
+
+
+@pytest.mark.parametrize(
+    ("changed", "jobs"),
+    [
+        ("tournament/axis_ratings.csv", {"table": 1, "report": 1}),
+        ("tournament/time/axis_ratings.csv", {"table": 1, "report": 1}),
+        ("nets/ALL/1/history.csv", {"table": 1, "report": 1}),
+        ("nets/ALL/1/puzzles.csv", {"report": 1}),
+        ("data/sample_report.json", {"report": 1}),
+        ("statistics/ALL.csv", {"table": 1, "report": 1}),
+    ],
+)
+def test_the_report_is_out_of_date_when_an_input_changes(folder, changed, jobs):
+    path = folder.path / "results" / changed
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n")
+    try:
+        assert folder.would_run("report") == jobs
+    finally:
+        path.write_bytes(before)
+
+
+def test_snakemakes_own_report_has_tables_and_figures(folder):
+    folder.run("snakemake", "report", "--report", "results/snakemake.html")
+    made = (folder.path / "results/snakemake.html").read_text()
+    figures = sorted((folder.path / "results/report/figures").glob("*.svg"))
+    assert {"axis-elo.svg", "axis-puzzles-theme.svg", "data-mobility.svg"} <= {
+        path.name for path in figures
+    }
+    tables = [
+        folder.path / "results" / name
+        for name in ("axis_table.csv", "tournament/axis_ratings.csv", "nets/ALL/1/puzzles.csv")
+    ]
+    for path in [*tables, *figures]:
+        assert base64.b64encode(path.read_bytes()).decode() in made, path
+    assert "Elo relative to ALL" in made  # a caption, with the experiment's anchor
+
+
+def test_embedded_games_and_openings_are_remade_only_when_asked_for(folder):
+    assert folder.would_run("embedded") == {"datagen": 1, "book": 1, "puzzlegen": 1, "pairs": 1}
+    made = json.loads((ROOT / "resources/embedded/games.pgn.zst.json").read_text())["command"]
+    told = folder.run("snakemake", "-n", "-p", "embedded")
+    options = made.partition("games.pgn.zst ")[2]
+    assert f"--output results/embedded/games.pgn.zst {options}" in told
+
+
+def test_a_new_record_of_the_embedded_games_is_looked_at(folder):
+    record = folder.path / "resources/embedded/games.pgn.zst.json"
+    before = record.read_bytes()
+    record.write_bytes(before + b"\n")
+    try:
+        assert "download" in folder.would_run()
+    finally:
+        record.write_bytes(before)
+
+
+def test_results_but_tables_are_ignored_by_git(folder):
+    tracked = subprocess.run(
+        ["git", "ls-files", "results", ".snakemake", "logs", "benchmarks"],
+        cwd=folder.path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    table = "results/axis_table"
+    assert tracked.stdout.split() == [
+        f"{table}.{kind}" for kind in ("csv", "csv.json", "md", "md.json")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("edited", "rules"),
+    [
+        ("src/nnuelab/nnue/losses.py", {*NETS, *GAMES}),
+        ("src/nnuelab/engine/search.py", set(GAMES)),
+        ("src/nnuelab/tournament/ratings.py", {"rate", "table"}),
+        ("src/nnuelab/tournament/puzzle_scores.py", {"puzzles", "table"}),
+        ("src/nnuelab/features/text.py", {"count", *NETS, *GAMES}),
+        ("src/nnuelab/data/sampling.py", CHAIN - {"download"}),
+        ("src/nnuelab/report/published.csv", {"table"}),
+        ("src/nnuelab/progress.py", set()),
+        ("src/nnuelab/features/blocks/d1.py", set()),
+    ],
+)
+def test_an_edit_of_the_package_reruns_what_used_it(folder, edited, rules):
+    path = folder.path / edited
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n# edited\n")
+    try:
+        assert set(folder.would_run(PYTHONPATH=str(folder.path / "src"))) == rules
+    finally:
+        path.write_bytes(before)
+
+
+def test_an_edit_of_a_users_block_reruns_the_nets_that_use_it(folder):
+    (folder.path / "wing.py").write_text(BLOCK + "\n# edited\n")
+    try:
+        jobs = folder.would_run()
+    finally:
+        (folder.path / "wing.py").write_text(BLOCK)
+    by_net = dict.fromkeys((*NETS, "puzzles"), 2)
+    assert jobs == {**dict.fromkeys(("count", *GAMES), 1), **by_net, "rate": 2}
+
+
+def test_wrong_settings_are_told_without_a_traceback(folder):
+    told = folder.run("snakemake", "-n", "--config", "train={'epocs': 3}", status=1)
+    assert "train.epocs: unknown; did you mean epochs?" in told
+    assert "Traceback" not in told
+
+
+def test_a_missing_file_is_told_although_all_results_are_there(folder):
+    book = folder.path / "resources/embedded/openings.epd.gz"
+    away = book.rename(book.with_name("away"))
+    try:
+        told = folder.run("snakemake", "results/axis_table.csv", status=1)
+    finally:
+        away.rename(book)
+    assert "tournament.book: there is no file resources/embedded/openings.epd.gz" in told
+    assert NOTHING not in told
+    assert "Traceback" not in told
+
+
+def test_a_table_that_came_with_git_is_no_result_of_the_clone(folder, tmp_path):
+    folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
+    assert set(Folder(tmp_path / "clone").would_run("results/axis_table.csv")) == CHAIN
+
+
+def test_dvc_and_snakemake_do_no_job_twice(folder):
+    change(folder, "train", "learning_rate", 0.00123)
+    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, "report"}
+    assert NOTHING in folder.run("snakemake")
+    assert "up to date" in folder.run("dvc", "repro")
+
+
+def test_dvc_shows_the_numbers_of_the_table(folder):
+    with open(folder.path / "results/axis_table.csv", newline="") as file:
+        rows = {row["feature_set"]: row for row in csv.DictReader(file)}
+
+    def shown(*command):
+        told = folder.run("dvc", *command)
+        return json.loads(told[told.index("{") :])
+
+    measured = shown("metrics", "show", "--json")[""]["data"]
+    assert len(measured) == len(rows) == 2
+    for name, row in rows.items():
+        found = measured[f"results/report/metrics/axis/{quote(name, safe='+,')}.json"]["data"]
+        assert {"elo", "elo_time", "val_loss_mean", "puzzle_accuracy"} <= found.keys()
+        assert found == {column: float(row[column]) for column in found}
+    drawn = shown("plots", "show", "--json")["data"]
+    (chart,) = drawn["Elo relative to the anchor, at fixed nodes"]
+    values = chart["content"]["data"]["values"]
+    assert {value["feature_set"]: value["elo"] for value in values} == {
+        name: row["elo"] for name, row in rows.items()
+    }
+    assert "results/report/figures/axis-elo.svg" in drawn
+    experiments = list(csv.DictReader(folder.run("dvc", "exp", "show", "--csv").splitlines()))
+    workspace = next(line for line in experiments if line["rev"] == "workspace")
+    column = next(name for name in workspace if name.endswith("axis/ALL.json:val_loss_mean"))
+    assert float(workspace[column]) == float(rows["ALL"]["val_loss_mean"])
+
+
+def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
+    """DVC records it, too, so that a clone that has pulled has nothing to do."""
+    told = folder.run("snakemake", "results/pqr_table.csv")
+    # What learns from moves has positions of its own.
+    assert ran(told) == {*NETS, *GAMES, "sample_moves", "label_moves"}
+    assert re.findall(r"Training (\S+), seed", told) == ["ALL,tuned"]
+    with open(folder.path / "results/pqr_table.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["variant"] for row in rows] == ["scores", "tuned"]
+    assert rows[1]["val_loss_mean"] == ""
+    assert all(row["elo"] and row["elo_time"] for row in rows)
+    record = folder.path / "results/nets/ALL,tuned/1/checkpoint.pt.json"
+    inputs = json.loads(record.read_text())["inputs"]
+    assert inputs["from"]["path"] == "results/nets/ALL/1/checkpoint.pt"
+    assert inputs["train"]["path"] == "results/data/moves/train.npy"
+
+    others = yaml.safe_load((folder.path / "params.yaml").read_text())["experiments"].keys()
+    assert folder.would_run("all_experiments")["table"] == len(others - {"axis", "pqr"})
+    overlay = ["--configfile", "config/paper.yaml"]
+    assert "results/axis_table.csv" in folder.run("snakemake", "-n", "all", *overlay)
+
+    # Nothing is trained again, and the report has what is new.
+    assert ran(folder.run("dvc", "repro")) == {"pqr", "report"}
+    folder.run("dvc", "remote", "add", "--default", "store", str(tmp_path / "store"))
+    folder.commit()
+    folder.run("dvc", "push")
+    folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
+    clone = Folder(tmp_path / "clone")
+    clone.run("dvc", "pull")
+    assert clone.would_run() == {}
+    assert clone.would_run("results/axis_table.csv", "results/pqr_table.csv", "report") == {}
+
+
+def test_the_report_shows_what_nets_know_of_the_moves_played(folder):
+    """Of an experiment whose nets learn from them."""
+    with open(folder.path / "results/pqr/pqr.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["net"] for row in rows][:2] == ["ALL,scores#1", "ALL,tuned#1"]
+    assert rows[-1]["net"] == "material"
+    assert (folder.path / "results/pqr/pqr.svg").read_text().startswith("<svg")
+    page = (folder.path / "results/report.html").read_text()
+    assert "pqr-pqr" in page
+    assert "axis-pqr" not in page
+
+
+def test_one_yardstick_is_enough(folder):
+    """Without games at fixed time their columns are empty, and nothing else is done anew."""
+    jobs = folder.would_run("--config", "tournament={'movetime': 0}")
+    assert jobs in ({}, {"table": 1})
+
+
+def test_a_net_beyond_its_bound_plays_no_game(folder):
+    change(folder, "verify", "max_abs_mean", 1e-9)
+    told = folder.run("snakemake", "--keep-going", "report", status=1)
+    assert "quantization error beyond the bounds" in told
+    assert not ran(told) & {"tournament", "tournament_time", "table", "report"}
+
+
+def test_the_page_says_what_failed(folder):
+    """After the job that failed above."""
+    page = (folder.path / "results/report.html").read_text()
+    assert "quantization error beyond the bounds" in page
+    assert "axis-table" in page

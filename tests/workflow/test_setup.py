@@ -1,0 +1,176 @@
+"""./run brings the environment up once, goes on after a kill, and says what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Stands for an interpreter and for everything in the .venv that it makes; tells what it was asked.
+PYTHON = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+case "$*" in
+*version_info*) echo "${FAKE_VERSION:-3.12}" ;;
+*ensurepip*) exit "${FAKE_NO_VENV:-0}" ;;
+--version) echo "Python 3.12.1" ;;
+*default_experiment*) echo pairwise ;;
+*"venv --clear"*)
+    rm -rf .venv
+    mkdir -p .venv/bin
+    echo "version = 3.12.1" > .venv/pyvenv.cfg
+    for name in python snakemake sphinx-build nnuelab uv; do cp "$0" ".venv/bin/$name"; done ;;
+*"$FAKE_BROKEN"*) echo "no network" >&2; exit 1 ;;
+*"$FAKE_KILL"*) kill -9 $PPID ;;
+esac
+"""
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A folder with what ./run needs, and an interpreter that only writes down its calls."""
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    for name in ("run", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    bin_folder = tmp_path / "bin"
+    bin_folder.mkdir()
+    for tool in ("sh", "cat", "cksum", "head", "rm", "mv", "mkdir", "cp", "basename", "dirname"):
+        (bin_folder / tool).symlink_to(shutil.which(tool))
+    python = bin_folder / "python3.12"
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    return folder
+
+
+def run(clone, *arguments, **variables):
+    """(exit status, lines of stderr, calls) of ./run with nothing else on PATH."""
+    calls = clone.parent / "calls"
+    calls.write_text("")
+    environment = {
+        "PATH": str(clone.parent / "bin"),
+        "CALLS": str(calls),
+        "FAKE_BROKEN": "(none)",
+        "FAKE_KILL": "(none)",
+        **variables,
+    }
+    done = subprocess.run(
+        ["./run", *arguments], cwd=clone, env=environment, capture_output=True, text=True
+    )
+    return done.returncode, done.stderr.splitlines(), calls.read_text().splitlines()
+
+
+def test_setup_installs_the_lock_then_torch_then_the_package(clone):
+    status, said, calls = run(clone, "--setup")
+    assert status == 0
+    assert len(said) == 1
+    installs = [call for call in calls if "install" in call]
+    assert [
+        next(word for word in ("requirements.lock", "torch==", "--editable", " uv") if word in call)
+        for call in installs
+    ] == [" uv", "requirements.lock", "torch==", "--editable"]
+    assert "--require-hashes" in installs[1]
+
+
+def test_second_call_does_nothing_and_is_quick(clone):
+    run(clone, "--setup")
+    start = time.monotonic()
+    status, said, calls = run(clone, "--setup")
+    assert (status, said, calls) == (0, [], [])
+    assert time.monotonic() - start < 1
+
+
+def test_another_lock_updates_the_environment_in_place(clone):
+    run(clone, "--setup")
+    with open(clone / "requirements.lock", "a") as file:
+        file.write("# edited\n")
+    status, _, calls = run(clone, "--setup")
+    assert status == 0
+    assert not any("venv" in call and "--clear" in call for call in calls)
+    assert any("requirements.lock" in call for call in calls)
+    assert run(clone, "--setup")[2] == []
+
+
+def test_a_folder_that_was_moved_gets_a_new_environment(clone):
+    run(clone, "--setup")
+    moved = clone.rename(clone.parent / "moved")
+    assert any("--clear" in call for call in run(moved, "--setup")[2])
+
+
+def test_killed_setup_is_done_again(clone):
+    status, _, _ = run(clone, "--setup", FAKE_KILL="torch==")
+    assert status != 0
+    assert not (clone / ".venv/stamp").exists()
+    status, _, calls = run(clone, "--setup")
+    assert status == 0
+    assert any("--clear" in call for call in calls)
+
+
+def test_uv_that_fails_is_replaced_by_pip(clone):
+    status, _, calls = run(clone, "--setup", FAKE_BROKEN="pip install --python")
+    assert status == 0
+    assert any("-m pip" in call and "requirements.lock" in call for call in calls)
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"FAKE_VERSION": "3.9"}, "no Python 3.11 to 3.13 found"),
+        ({"PYTHON": "nothing-of-that-name"}, "no Python 3.11 to 3.13 found"),
+        ({"FAKE_NO_VENV": "1"}, "apt install python3.12-venv"),
+        ({"FAKE_BROKEN": "requirements.lock"}, "connect and run again"),
+        ({"FAKE_BROKEN": "torch=="}, "couldn't install torch=="),
+    ],
+    ids=["too old", "not there", "no venv", "no network", "no torch"],
+)
+def test_what_is_missing_is_said_in_one_line_with_the_remedy(clone, variables, message):
+    status, said, _ = run(clone, "--setup", **variables)
+    assert status == 1
+    told = [line for line in said if "setting up" not in line]
+    assert len(told) == 1
+    assert message in told[0]
+
+
+def test_arguments_go_to_snakemake(clone):
+    run(clone, "--setup")
+    assert run(clone, "-n", "results/x y")[2] == ["snakemake -n results/x y"]
+
+
+def test_alone_it_makes_the_table_of_the_default_experiment_and_prints_it(clone):
+    run(clone, "--setup")
+    made, asked, shown = run(clone)[2]
+    assert made == "snakemake all"
+    assert asked.startswith("python -c")
+    assert shown == "nnuelab inspect results/pairwise_table.csv"
+    assert run(clone, FAKE_BROKEN="all")[2] == ["snakemake all"]
+    # The workflow shows what it makes.
+    tables = clone / "results"
+    tables.mkdir()
+    (tables / "pairwise_table.csv").touch()
+    os.utime(tables / "pairwise_table.csv", (2**32, 2**32))
+    assert len(run(clone)[2]) == 2
+
+
+def test_docs_are_built_after_setup_and_their_place_is_told(clone):
+    status, said, calls = run(clone, "--docs")
+    assert status == 0
+    assert said[-1] == "run: made docs/_build/index.html"
+    assert calls[-1].startswith("sphinx-build")
+    assert "--fail-on-warning" in calls[-1]
+    assert run(clone, "--docs", FAKE_BROKEN="docs/_build")[0] != 0
+
+
+def test_no_file_names_a_package_index():
+    tracked = subprocess.run(
+        ["git", "grep", "-lIE", "(pypi|pythonhosted|download.pytorch)[.]org"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    assert tracked.stdout == ""
