@@ -6,11 +6,12 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from nnuelab.artifacts import PACKAGE, code_hash
+from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
 from nnuelab.params import check_files, check_names, folder_of
 from nnuelab.params import default_experiment, options, plans, validate
+from nnuelab.sources import PACKAGE
 
 try:
     check_names(workflow.configfiles)

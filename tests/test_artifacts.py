@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nnuelab import artifacts, features
+from nnuelab import artifacts, features, sources
 from nnuelab.data import download
 from nnuelab.data.journal import Journal
 from nnuelab.errors import UserError
@@ -148,7 +148,7 @@ def test_provenance_names_what_an_artifact_came_from(tmp_path: Path) -> None:
     source, made = tmp_path / "source", tmp_path / "made"
     source.write_text("in")
     made.write_text("out")
-    net = artifacts.PACKAGE / "nnue/nets/default.nnue"
+    net = sources.PACKAGE / "nnue/nets/default.nnue"
     book = artifacts.RESOURCES / "embedded/openings.epd.gz"
     record = artifacts.provenance(
         made,
@@ -183,11 +183,12 @@ def test_a_code_hash_covers_a_module_with_its_imports_and_files_of_the_user(tmp_
 
 def test_sources_follow_imports_down_and_nothing_else() -> None:
     files = {
-        file.relative_to(artifacts.PACKAGE).as_posix() for file in artifacts.sources("chess.perft")
+        file.relative_to(sources.PACKAGE).as_posix()
+        for file in sources.closure("nnuelab.chess.perft")
     }
     assert {"chess/perft.py", "chess/moves.py", "chess/attacks.py", "jit.py"} <= files
     assert not any(file.startswith(("nnue", "engine", "cli")) for file in files)
-    played = {file.parent.name for file in artifacts.sources("tournament.runner")}
+    played = {file.parent.name for file in sources.closure("nnuelab.tournament.runner")}
     assert {"engine", "nnue", "features", "chess"} <= played  # imported inside functions, too
 
 
@@ -210,15 +211,16 @@ def test_an_output_is_neither_an_input_nor_another_output(tmp_path: Path) -> Non
 def test_the_code_hash_covers_what_a_file_of_blocks_imports(monkeypatch):
     """The kernels of MB are imported by its file alone."""
     files = features.block_files("ALL+MB")
-    kernels = artifacts.sources("features.kinds.attacks_kernels")
-    assert kernels - artifacts.sources("nnue.training")
+    kernels = sources.closure("nnuelab.features.kinds.attacks_kernels")
+    training = sources.closure("nnuelab.nnue.training")
+    assert kernels - training
     before = artifacts.code_hash("nnue.training", files)
     other = artifacts.code_hash("nnue.training", features.block_files("ALL"))
     alone = artifacts.code_hash(None, files)
-    read = Path.read_bytes
-    for kernel in kernels - artifacts.sources("nnue.training"):
-        edited = {kernel: b"# edited\n"}
-        monkeypatch.setattr(Path, "read_bytes", lambda p, e=edited: read(p) + e.get(p, b""))
+    digest = sources.digest
+    for kernel in kernels - training:
+        edited = {kernel: b"edited"}
+        monkeypatch.setattr(sources, "digest", lambda p, e=edited: digest(p) + e.get(p, b""))
         assert artifacts.code_hash("nnue.training", files) != before
         assert artifacts.code_hash(None, files) != alone
         assert artifacts.code_hash("nnue.training", features.block_files("ALL")) == other

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from nnuelab import jit
+from nnuelab import jit, sources
 from nnuelab.chess.moves import is_promotion, kind
 from nnuelab.jit import view
 
@@ -68,12 +68,67 @@ def test_a_cache_that_cannot_be_made_is_left_to_numba(tmp_path: Path) -> None:
     jit._use(tmp_path / "file" / "new")
 
 
-def test_the_folder_of_this_package_is_used_at_import(tmp_path: Path) -> None:
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    environment.pop("NUMBA_CACHE_DIR", None)
-    subprocess.run([sys.executable, "-c", "import nnuelab.jit"], check=True, env=environment)
-    (made,) = (tmp_path / "nnuelab" / "kernels").iterdir()
-    assert made.name == jit._cache_folder().name
+SEARCH = sources.PACKAGE / "engine" / "alphabeta.py"
+
+
+@pytest.mark.parametrize(
+    ("edited", "recompiled"),
+    [
+        ("engine/alphabeta.py", True),
+        ("engine/terms.py", True),
+        ("chess/position.py", True),  # a constant in a file that it imports, several steps away
+        ("jit.py", True),
+        ("data/fetch.py", False),
+        ("features/blocks/h.py", False),
+        ("nnue/training.py", False),
+        ("artifacts.py", False),
+    ],
+)
+def test_kernels_are_compiled_anew_when_what_they_are_made_of_changes(
+    edited: str, recompiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels_of, digest = jit.kernels_of.__wrapped__, sources.digest
+    before, file = kernels_of(SEARCH), sources.PACKAGE / edited
+    assert file.is_file()
+    monkeypatch.setattr(sources, "digest", lambda f: digest(f) + b"edited" * (f == file))
+    assert (kernels_of(SEARCH) != before) == recompiled
+
+
+def test_an_engine_without_terms_has_the_kernels_of_all_other_rooms(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moves = sources.PACKAGE / "chess" / "moves.py"
+    before = [jit.kernels_of.__wrapped__(file) for file in (SEARCH, moves)]
+    monkeypatch.setattr(jit, "WITHOUT", ("razoring",))
+    after = [jit.kernels_of.__wrapped__(file) for file in (SEARCH, moves)]
+    assert (after[0] != before[0], after[1] == before[1]) == (True, True)
+
+
+COUNT = """
+from nnuelab.jit import jit
+NUMBER = 1
+
+@jit
+def number():
+    return NUMBER
+
+print(number(), sum(number.stats.cache_hits.values()))
+"""
+
+
+def test_many_processes_may_compile_at_once(tmp_path: Path) -> None:
+    script = tmp_path / "count.py"
+    script.write_text(COUNT)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, str(script)]
+    pipe = subprocess.PIPE
+    running = [subprocess.Popen(command, stdout=pipe, env=environment) for _ in range(4)]
+    assert {process.communicate()[0].split()[0] for process in running} == {b"1"}
+    again = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
+    assert again.split() == [b"1", b"1"]  # from the cache
+    script.write_text(COUNT.replace("NUMBER = 1", "NUMBER = 2"))
+    edited = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
+    assert edited.split()[0] == b"2"
 
 
 MOVE = 12 | 28 << 6 | 7 << 12  # a promotion, by its bits

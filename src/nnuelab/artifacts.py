@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import fcntl
 import glob
 import hashlib
@@ -14,17 +13,14 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nnuelab import __version__
 from nnuelab.errors import UserError
+from nnuelab.sources import PACKAGE, closure, closure_of_file, content_hash
 
-PACKAGE = Path(__file__).resolve().parent
 RESOURCES = PACKAGE.parents[1] / "resources"  # of a clone
-# How artifacts are written and progress is shown changes nothing in them.
-WITHOUT_EFFECT = {"nnuelab.artifacts", "nnuelab.errors", "nnuelab.progress"}
 LIBRARIES = ("numpy", "numba", "torch", "chess", "pandas", "statsmodels")
 
 
@@ -155,59 +151,6 @@ def sha256(path: Path | str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@cache
-def _source(name: str) -> Path | None:
-    """The file of a dotted module name, None when it is no module of the package."""
-    place = PACKAGE.parent.joinpath(*name.split("."))
-    files = (place.with_suffix(".py"), place / "__init__.py")
-    return next((file for file in files if file.is_file()), None)
-
-
-def _statements(nodes: list[Any]) -> Iterator[ast.AST]:
-    """All statements, without the expressions that make up most of a tree."""
-    for node in nodes:
-        yield node
-        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
-            yield from _statements(getattr(node, part, []))
-
-
-@cache
-def _imported(file: Path) -> frozenset[str]:
-    """Modules of the package that a file imports, inside functions, too."""
-    found: set[str] = set()
-    for node in _statements(ast.parse(file.read_bytes()).body):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            parts = {f"{node.module}.{alias.name}" for alias in node.names}
-            inner = {part for part in parts if _source(part)}
-            found |= inner if inner == parts else inner | {node.module}
-    return frozenset(part for part in found if part.startswith("nnuelab.")) - WITHOUT_EFFECT
-
-
-@cache
-def sources(module: str) -> frozenset[Path]:
-    """The file of a module and of all modules of the package that it reaches by imports.
-
-    Parameters
-    ----------
-    module : str
-        Dotted, below ``nnuelab``: "nnue.training".
-    """
-    reached: dict[str, Path] = {}
-    waiting = [f"nnuelab.{module}"]
-    while waiting:
-        name = waiting.pop()
-        if name in reached:
-            continue
-        file = _source(name)
-        if file is None:
-            raise ValueError(f"there is no module {name}")
-        reached[name] = file
-        waiting += _imported(file)
-    return frozenset(reached.values())
-
-
 def code_hash(module: str | None, files: Iterable[Path | str] = ()) -> str:
     """A short content hash of what a job runs: a module, if any, and files, with their imports.
 
@@ -217,23 +160,11 @@ def code_hash(module: str | None, files: Iterable[Path | str] = ()) -> str:
     """
     used = {Path(file).resolve() for file in files}
     # A block's file brings the kernels of its kind, which no other module need name.
-    brought = {n for file in used if file.suffix == ".py" for n in _imported(file)}
-    names = {name.removeprefix("nnuelab.") for name in brought if _source(name)}
-    used = used.union(*map(sources, names | ({module} if module else set())))
-    # By content where two of the user's files have the same name in different folders.
-    named = sorted(
-        (
-            file.relative_to(PACKAGE).as_posix() if file.is_relative_to(PACKAGE) else file.name,
-            file.read_bytes(),
-        )
-        for file in used
-    )
+    used = used.union(*(closure_of_file(file) for file in used if file.suffix == ".py"))
+    if module:
+        used |= closure(f"nnuelab.{module}")
     # An engine without terms of its search is other code.
-    digest = hashlib.sha256(os.environ.get("NNUELAB_WITHOUT", "").encode())
-    for name, content in named:
-        digest.update(f"{name}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()[:16]
+    return content_hash(used, os.environ.get("NNUELAB_WITHOUT", ""))
 
 
 def _versions() -> dict[str, str]:

@@ -9,12 +9,11 @@ meaning.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import time
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +28,13 @@ from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from nnuelab import sources
 from nnuelab.errors import UserError
 
 CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
 WITHOUT = tuple(filter(None, os.environ.get("NNUELAB_WITHOUT", "").split(",")))
 CACHE_LINE = 64  # bytes
 UNUSED_DAYS = 30  # after which kernels of another state of the sources are removed
-KERNEL_ROOMS = ("jit.py", "vectors.py", "chess", "features", "data", "nnue", "engine")
 
 
 SIMD_PATHS = {
@@ -66,24 +65,32 @@ VBMI2 = SIMD == "avx512" and all(
 """Whether bytes of 64 can be permuted and compressed at once: not on the first CPUs of AVX-512."""
 
 
-def _cache_folder() -> Path:
-    """A folder per state of the sources of all rooms that hold kernels.
+# Compiled kernels --------------------------------------------------------------------------------
+# numba's own cache only notices an edit of the file that a function is in, not of its callees or
+# constants in other files: a cached caller would keep the old ones inside.
 
-    numba's own cache only notices an edit of the file that a function is in, not of its callees or
-    constants in other files: a cached caller would keep the old ones inside. A folder keyed by a
-    hash of all of them has no stale entries.
-    """
-    digest = hashlib.sha256(
-        f"{numba.__version__} {np.__version__} {CHECKED} {SIMD} {WITHOUT}".encode()
+_BUILD = f"{numba.__version__} {np.__version__} {CHECKED} {SIMD}"
+_TERMS = sources.PACKAGE / "engine" / "terms.py"  # which alone reads WITHOUT
+
+
+def _cache() -> Path:
+    """Where the folders of kernels are."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    return (
+        Path(given, "nnuelab") if given else Path(platformdirs.user_cache_dir("nnuelab"), "kernels")
     )
-    package = Path(__file__).resolve().parent
-    for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package)
-        if name.parts[0] not in KERNEL_ROOMS:
-            continue
-        digest.update(name.as_posix().encode())
-        digest.update(path.read_bytes())
-    return Path(platformdirs.user_cache_dir("nnuelab")) / "kernels" / digest.hexdigest()[:16]
+
+
+@cache
+def kernels_of(file: Path) -> Path:
+    """The folder of a file's compiled functions: one for each state of all that they are made of.
+
+    Of files of the package wherever it lies; others are known to Python by their place.
+    """
+    place = "" if file.is_relative_to(sources.PACKAGE) else str(file)
+    files = sources.closure_of_file(file)
+    without = ",".join(WITHOUT) if _TERMS in files else ""
+    return _cache() / f"{file.stem}-{sources.content_hash(files, _BUILD, without, place)}"
 
 
 def _use(folder: Path) -> None:
@@ -101,10 +108,40 @@ def _use(folder: Path) -> None:
                 shutil.rmtree(other, ignore_errors=True)
 
 
-if "NUMBA_CACHE_DIR" not in os.environ:
-    _folder = _cache_folder()
-    _use(_folder)
-    numba.config.CACHE_DIR = str(_folder)
+class Locator:
+    """Tells numba where it keeps the compiled versions of a function."""
+
+    def __init__(self, folder: Path, line: int) -> None:
+        self._folder, self._line = folder, line
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> Locator | None:
+        """None for what was typed at a prompt, and where nothing can be written."""
+        path = Path(file).resolve()
+        if not path.is_file():
+            return None
+        folder = kernels_of(path)
+        _use(folder)
+        return cls(folder, function.__code__.co_firstlineno) if folder.is_dir() else None
+
+    def get_cache_path(self) -> str:
+        """Its folder."""
+        return str(self._folder)
+
+    def ensure_cache_path(self) -> None:
+        """Makes it once more where another process has removed it."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get_source_stamp(self) -> str:
+        """Nothing more: a folder is of one state of the sources."""
+        return ""
+
+    def get_disambiguator(self) -> str:
+        """Tells functions of one name in a file apart."""
+        return str(self._line)
+
+
+numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator,UserWideCacheLocator,IPythonCacheLocator"
 
 _FLAGS: dict[str, Any] = {
     "cache": True,

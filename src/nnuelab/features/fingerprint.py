@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.artifacts import PACKAGE
 from nnuelab.errors import UserError
 from nnuelab.features.algebra import FeatureSet
 from nnuelab.features.block import Block
+from nnuelab.sources import PACKAGE
 
 LENGTH = 16  # hexadecimal digits: two definitions by chance the same are out of the question
 

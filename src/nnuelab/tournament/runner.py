@@ -21,6 +21,7 @@ from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores
 from nnuelab.features import registry
 from nnuelab.progress import Progress
+from nnuelab.sources import PACKAGE
 from nnuelab.tournament import workers
 from nnuelab.tournament.game import Player, Seat
 from nnuelab.tournament.manager import Manager
@@ -87,7 +88,7 @@ def tournament(
     if manager is not None:
         files["runner"] = manager.program
     blocks = {block.file for block in registry.load().values()}
-    own = [file for file in blocks if not file.is_relative_to(artifacts.PACKAGE)]
+    own = [file for file in blocks if not file.is_relative_to(PACKAGE)]
     own.sort(key=lambda file: (file.name, artifacts.sha256(file)))
     inputs = {
         "book": Path(book),

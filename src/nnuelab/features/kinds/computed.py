@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.artifacts import PACKAGE
 from nnuelab.errors import UserError, one_line
 from nnuelab.features.block import Block, Kernels, Seen, check_definition, definition_of
 from nnuelab.features.concepts import Concept
 from nnuelab.features.fingerprint import used_by
+from nnuelab.sources import PACKAGE
 
 GUARD = 64  # features more than announced that the checks still see
 
