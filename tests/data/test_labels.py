@@ -38,7 +38,7 @@ FENS = [
 def fake_engine(folder: Path, *arguments: object) -> str:
     """A program that runs the fake engine with these arguments."""
     path = folder / "fake"
-    script = Path(__file__).parents[1] / "fake_engine.py"
+    script = Path(__file__).parents[1] / "programs/fake_engine.py"
     path.write_text(
         f"#!/bin/sh\nexec {shlex.join([sys.executable, str(script), *map(str, arguments)])}\n"
     )

@@ -26,7 +26,7 @@ from nnuelab.tournament.schedule import Pair, Settings
 from nnuelab.tournament.summary import Summary
 from tests.fake_player import RandomEntrant
 
-ENGINE = str(Path(__file__).parents[1] / "chaos_engine.py")
+ENGINE = str(Path(__file__).parents[1] / "programs/chaos_engine.py")
 NODES = Limit(nodes=100)
 MOVETIME = Limit(movetime=300)
 RULES = Rules(max_plies=12, draw_plies=0, resign_plies=0)

@@ -39,14 +39,14 @@ def runner(
     folder = tmp_path / "programs"
     folder.mkdir()
     script = folder / request.param
-    script.write_text(f"#!{sys.executable}\n{(TESTS / 'fake_manager.py').read_text()}")
+    script.write_text(f"#!{sys.executable}\n{(TESTS / 'programs/fake_manager.py').read_text()}")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=":")
     return Runner(request.param)
 
 
 def fake(*words: str, nodes: int = 5) -> EngineEntrant:
-    engine = str(TESTS / "fake_engine.py")
+    engine = str(TESTS / "programs/fake_engine.py")
     return EngineEntrant((sys.executable, engine, "0", *words), Limit(nodes=nodes), {"Hash": 2})
 
 
