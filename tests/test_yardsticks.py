@@ -14,11 +14,10 @@ from nnuelab.tournament import workers
 from nnuelab.tournament.game import Game, Move
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.limits import Limit
-from nnuelab.tournament.pgn import to_pgn
+from nnuelab.tournament.pgn import nodes_and_seconds, to_pgn
 from nnuelab.tournament.players import NetEntrant
 from nnuelab.tournament.runner import tournament
 from nnuelab.tournament.schedule import Settings
-from nnuelab.tournament.speed import nodes_and_seconds
 from nnuelab.tournament.sprt import Tally
 from nnuelab.tournament.words import Format
 

@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import chess
-import chess.pgn
 import numpy as np
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +23,6 @@ from nnuelab.data import formats
 from nnuelab.data.dataset import write_index, writing
 from nnuelab.data.formats import binpack, bulletformat
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, to_fen
-from nnuelab.data.sampling import Sampling, sample
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from tests.naive import formats as naive
@@ -331,28 +328,6 @@ def test_names_without_a_format_are_refused_with_those_that_have_one(tmp_path: P
         formats.convert(tmp_path / "a.npy", tmp_path / "a.csv.bz2")
     with pytest.raises(UserError, match="would overwrite"):
         formats.convert(tmp_path / "a.npy", tmp_path / "a.npy")
-
-
-def test_games_are_written_as_sampling_reads_them(tmp_path: Path) -> None:
-    records = whole_games(12)
-    records["score"][::7] = NO_SCORE
-    records["result"][records["game"] == 3] = UNKNOWN_RESULT
-    gap = np.delete(records, np.flatnonzero(records["game"] == 5)[3])  # two pieces of a game
-    path, again = tmp_path / "games.pgn.zst", tmp_path / "again.npy"
-    formats.convert(saved(tmp_path / "a.npy", gap), path)
-    everything = {"skip_check": False, "skip_captures": False, "skip_promotions": False}
-    sample([path], again, Sampling(min_ply=0, **everything), workers=1)
-    found = read(again)
-    for name in ("occupied", "flags", "ep", "move", "result", "ply"):
-        assert np.array_equal(found[name], gap[name]), name
-    # A comment before the first move is of no position that a move has led to.
-    first = np.diff(found["game"], prepend=-1) != 0
-    assert first.sum() == 13
-    assert np.array_equal(found["score"], np.where(first, NO_SCORE, gap["score"]))
-    with zstandard.open(path, "rt") as file:
-        games = [*iter(lambda: chess.pgn.read_game(file), None)]
-    assert not any(game.errors for game in games)
-    assert len([*games[0].mainline_moves()]) == (gap["game"] == 0).sum()
 
 
 def test_an_index_is_read_and_a_damaged_dataset_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from nnuelab.chess import notation
-from nnuelab.data import pgn, sampling
+from nnuelab.data import pgn, reader, sampling
 from nnuelab.data.records import NO_SCORE, RECORD, to_fen
 from nnuelab.data.sampling import Sampling, sample
 from nnuelab.data.streams import blocks
@@ -192,13 +192,13 @@ def test_where_the_text_is_cut_changes_nothing(shared, tmp_path, monkeypatch) ->
     limited, cut_found = take(path, tmp_path, options, max_positions=40)
     assert np.array_equal(limited, whole[:40])
     assert found.counts["games"] > 15
-    plain = pgn.chunks
+    plain = reader.chunks
     for size in (1, 50, 700, 4000):
-        monkeypatch.setattr(pgn, "chunks", lambda path, size=size: plain(path, size))
-        pieces = list(pgn.chunks(path))
+        monkeypatch.setattr(sampling, "chunks", lambda path, size=size: plain(path, size))
+        pieces = list(sampling.chunks(path))
         assert b"".join(pieces) == path.read_bytes()
         monkeypatch.setattr("nnuelab.data.streams.BLOCK", 64)
-        assert len(list(pgn.chunks(path))) > 2
+        assert len(list(sampling.chunks(path))) > 2
         for workers in (1, 3):
             again, same = take(path, tmp_path, options, workers=workers)
             assert np.array_equal(again, whole)
@@ -209,14 +209,22 @@ def test_where_the_text_is_cut_changes_nothing(shared, tmp_path, monkeypatch) ->
             assert same.counts == cut_found.counts
 
 
+def test_single_games_are_those_of_the_reader(shared: Path, tmp_path) -> None:
+    files = [*(shared / "data/games/edge").glob("*.pgn"), tmp_path / "header-only.pgn"]
+    files[-1].write_text(f"{TAGS}\n\n" * 3)
+    for path in files:
+        known = reader.Reader(reader.kernel_options({}))
+        chunks = reader.chunks(path)
+        assert len([*pgn.games(path)]) == sum(known.read(text).games for text in chunks), path
+
+
 def test_a_file_that_is_no_pgn_is_one_line(tmp_path, monkeypatch) -> None:
     path = tmp_path / "games.pgn"
     path.write_bytes(b"{" + b"x" * 10_000)
-    monkeypatch.setattr(pgn, "LONGEST", 4000)
-    monkeypatch.setattr(pgn, "CHUNK", 1000)
+    monkeypatch.setattr(reader, "LONGEST", 4000)
     monkeypatch.setattr("nnuelab.data.streams.BLOCK", 500)
     with pytest.raises(UserError, match="no game ends within"):
-        list(pgn.chunks(path, 1000))
+        list(reader.chunks(path, 1000))
 
 
 POSITION_FILTERS = [

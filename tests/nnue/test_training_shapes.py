@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from nnuelab import features
-from nnuelab.data import soundness
+from nnuelab.data import validation
 from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
@@ -201,7 +201,7 @@ def test_a_trained_net_becomes_integers_within_bounds(
     figures = {}
     for name, one in (
         ("net", net),
-        ("centred", centred(net, done, soundness.spaced(datasets[1], 2000))),
+        ("centred", centred(net, done, validation.spaced(datasets[1], 2000))),
     ):
         write_net(tmp_path / f"{name}.nnue", one)
         figures[name] = verify.verify(tmp_path / f"{name}.nnue", path, datasets[1], 2000)

@@ -25,8 +25,7 @@ from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import write_net
 from nnuelab.selfplay import openings
 from nnuelab.selfplay.book import book
-from nnuelab.selfplay.datagen import RULES, Parameters, Source, datagen
-from nnuelab.selfplay.pgn import FIRST_PLY
+from nnuelab.selfplay.datagen import FIRST_PLY, RULES, Parameters, Source, datagen
 from nnuelab.selfplay.uci import UciEngine
 from nnuelab.tournament.game import Line, Seat
 from nnuelab.tournament.limits import Limit, Turn

@@ -18,10 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab.data import pgn
-from nnuelab.data.comments import open_comment
 from nnuelab.errors import UserError
 from nnuelab.tournament import model, ordo, ratings
-from nnuelab.tournament.headers import headers, read_results
+from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.ratings import FEW
 from tests.naive import tournament as naive
 from tests.simulated import simulate
@@ -205,7 +204,7 @@ def test_unfinished_games_are_counted_and_left_out(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no finished game"),
+        ("", "has no games"),
         ("just words\n", "no finished game"),
         ('[White "a"]\n[Black "b"]\n\n1-0\n', "no Result tag"),
         ('[White "a"]\n[Result "1-0"]\n\n1-0\n', "no Black tag"),
@@ -251,7 +250,7 @@ def test_headers_are_those_that_python_chess_reads(shared: Path) -> None:
         expected = []
         while found := chess.pgn.read_headers(file):
             expected.append((found["White"], found["Black"], found["Result"]))
-    assert [(t["White"], t["Black"], t["Result"]) for t in headers(path)] == expected
+    assert [(t["White"], t["Black"], t["Result"]) for t, _ in pgn.games(path)] == expected
 
 
 def test_comments_and_escapes_do_not_confuse_the_scanner(tmp_path: Path) -> None:
@@ -261,7 +260,7 @@ def test_comments_and_escapes_do_not_confuse_the_scanner(tmp_path: Path) -> None
         b'1. e4 { said\n[White "no tag"]\n} e5\n[%eval 0.3] 1-0\n\n'
         b'[White "b"]\n[Black "c"]\n[Result "*"]\n*'
     )
-    assert [dict(tags) for tags in headers(path)] == [
+    assert [tags for tags, _ in pgn.games(path)] == [
         {"White": 'a "quoted"', "Black": "é", "Result": "1-0"},
         {"White": "b", "Black": "c", "Result": "*"},
     ]
@@ -291,7 +290,7 @@ def test_open_comments_are_those_found_letter_by_letter(line: str, comment: bool
         if letter == ";" and not still:
             break
         still = letter == "{" or (still and letter != "}")
-    assert open_comment(line.encode(), comment) == still
+    assert pgn.open_comment(line.encode(), comment) == still
 
 
 def test_rounds_of_different_files_are_different_openings(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def convert(
         typer.Argument(
             metavar="IN",
             help="Positions: .npy, .shards, .binpack, .bf, or text, also .zst, .gz, .bz2: "
-            ".plain, .csv, .epd, .fen, .jsonl, .pgn.",
+            ".plain, .csv, .epd, .fen, .jsonl.",
         ),
     ],
     output: Annotated[

@@ -241,7 +241,7 @@ def quantize(
             "or quantize with --scheme fine"
         )
     need_torch()
-    from nnuelab.data import soundness
+    from nnuelab.data import validation
     from nnuelab.nnue import checkpoint as checkpoints
     from nnuelab.nnue import netfile
     from nnuelab.nnue.quantize import centred
@@ -250,7 +250,7 @@ def quantize(
     trained = checkpoints.read(checkpoint)
     net = to_integers(trained, chosen.value)
     if positions and count:
-        net = centred(net, trained, soundness.spaced(positions, count))
+        net = centred(net, trained, validation.spaced(positions, count))
     write = netfile.write_nn if format is Format.nn else netfile.write_net
     write(output, net)
     artifacts.provenance(

@@ -25,6 +25,7 @@ import zstandard
 from nnuelab.bench_rows import row
 from nnuelab.data import download, pgn
 from nnuelab.data.dataset_bench import dataset_rows
+from nnuelab.data.reader import chunks
 from nnuelab.data.sampling import Sampling, Worker, sample
 from nnuelab.data.streams import blocks
 from nnuelab.errors import UserError
@@ -119,13 +120,13 @@ def _left_out(name: str, reason: str) -> None:
 
 
 def _reading(path: Path) -> list[dict[str, Any]]:
-    chunks = list(pgn.chunks(path))
+    pieces = list(chunks(path))
     worker = Worker(ALL)
 
     def ours() -> float:
         start = time.process_time()
         positions = 0
-        for chunk in chunks:
+        for chunk in pieces:
             piece = worker((path, chunk))
             positions += piece.games.positions
             worker.release(piece)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from nnuelab import artifacts
+from nnuelab.data.record_text import texts
 from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError, one_line
 
@@ -100,10 +101,8 @@ class Dataset:
         """
         import pandas as pd
 
-        from nnuelab.data.formats import rows
-
         part = np.concatenate([*self.parts(0, len(self) if limit is None else limit)])
-        fens, moves = rows.texts(part)
+        fens, moves = texts(part)
         frame = pd.DataFrame({name: part[name] for name in ("score", "result", "ply", "game")})
         frame.insert(0, "fen", [fen.decode() for fen in fens])
         frame["move"] = [move.decode() for move in moves]

@@ -25,7 +25,8 @@ from nnuelab.chess import moves, notation
 from nnuelab.chess.position import POSITION
 from nnuelab.data import dataset, engines, labels, records, sampler
 from nnuelab.data.cache import Cache
-from nnuelab.data.formats import binpack, rows
+from nnuelab.data.formats import binpack
+from nnuelab.data.record_text import texts
 from nnuelab.data.searching import BATCH
 from nnuelab.data.unusable import Unusable
 
@@ -78,7 +79,7 @@ def _labels_row(folder: Path) -> dict[str, Any]:
     path = engines.find_engine("stockfish")
     # Every twentieth position: neighbours are alike.
     chosen = np.ascontiguousarray(random_games(20 * LABELLED)[10::20])
-    boards = (fen.decode().rsplit(" ", 1)[0] for fen in rows.texts(chosen)[0])
+    boards = (fen.decode().rsplit(" ", 1)[0] for fen in texts(chosen)[0])
     asked = "".join(f"ucinewgame\nposition fen {board} 1\ngo {LIMIT}\n" for board in boards)
     commands = f"setoption name Hash value {engines.HASH_MB}\n{asked}ucinewgame\n"
     labeller = labels.stockfish(path, LIMIT, 1)

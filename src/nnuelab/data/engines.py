@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE
-from nnuelab.data.formats import rows, rows_kernels
+from nnuelab.data.record_text import read_move, texts
 from nnuelab.data.records import MATE, NO_SCORE, RECORD, mate_score
 from nnuelab.data.searching import Unlabelled
 from nnuelab.data.uci import UciError, UciProcess, move_of, score_of
@@ -123,7 +123,7 @@ class Analyst:
         Unlabelled
             When it fails twice.
         """
-        fen = rows.texts(np.array([record], RECORD))[0][0].decode()
+        fen = texts(np.array([record], RECORD))[0][0].decode()
         # The number of the move is no part of a position: labels are kept by position.
         board = fen.rsplit(" ", 1)[0] + " 1"
         # With a warm hash table a label would depend on the positions before it.
@@ -155,7 +155,7 @@ class Analyst:
         if not text:
             return NO_SCORE, NO_MOVE
         content = np.frombuffer(text.encode(), np.uint8)
-        move = int(rows_kernels.read_move(record, content, self._scratch))
+        move = int(read_move(record, content, self._scratch))
         if move == NO_MOVE:
             raise UciError(f"it answers {lines[-1][:60]!r}")
         score = score_of(lines)

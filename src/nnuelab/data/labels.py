@@ -25,7 +25,7 @@ import numpy as np
 from nnuelab import artifacts
 from nnuelab.data import dataset, engines
 from nnuelab.data.cache import Cache
-from nnuelab.data.mixing import STEP, splitmix64
+from nnuelab.data.draws import STEP, splitmix64
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, captures
 from nnuelab.data.searching import Searching
 from nnuelab.data.unusable import Unusable

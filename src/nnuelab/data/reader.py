@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -15,8 +16,11 @@ from nnuelab.chess.position import POSITION
 from nnuelab.data import pgn_kernels, pgn_state
 from nnuelab.data.pgn_bytes import name_hash
 from nnuelab.data.records import RECORD
+from nnuelab.data.streams import blocks
 from nnuelab.errors import UserError
 
+CHUNK = 1 << 21  # bytes that the reader is given at once, or some more: its tables get cold between
+LONGEST = 1 << 26  # bytes without an end of a game: that is no PGN
 RATING_STEP = 100  # Elo
 RATINGS = 64  # steps that are told apart
 _STANDARD_START = notation.from_fen(notation.STARTING_FEN)
@@ -177,8 +181,46 @@ class Reader:
         )
 
 
-def last_start(text: bytes) -> int:
-    """Where the last game of a text begins, which may go on behind it; 0 when it has only one."""
+def chunks(path: Path | str, size: int = CHUNK) -> Iterator[bytes]:
+    """A file in pieces of some whole games.
+
+    What `Reader` finds in them doesn't depend on where they were cut.
+
+    Raises
+    ------
+    UserError
+        When the file can't be read to its end, is empty, or no game ends within LONGEST bytes.
+    """
+    waiting: list[bytes] = []
+    length, wanted = 0, size
+    begun = False
+    for block in blocks(path):
+        waiting.append(block)
+        length += len(block)
+        begun = begun or not block.isspace()
+        if length < wanted:
+            continue
+        text = b"".join(waiting)
+        cut = _last_start(text)
+        if cut:
+            yield text[:cut]
+            waiting, length, wanted = [text[cut:]], len(text) - cut, size
+        elif length >= LONGEST:
+            raise UserError(f"{path} is no PGN: no game ends within {LONGEST >> 20} MB")
+        else:
+            waiting, wanted = [text], 2 * length
+    if not begun:
+        raise UserError(f"{path} has no games; give a PGN file (.pgn, .pgn.zst, .gz or .bz2)")
+    if length:
+        yield b"".join(waiting)
+
+
+def _last_start(text: bytes) -> int:
+    """Where the last game of a text begins that surely begins there; 0 when there is none."""
+    # What `pgn_kernels` takes for the begin of a game even inside a comment.
+    places = (text.rfind(b"\n\n[Event ") + 2, text.rfind(b"\n\r\n[Event ") + 3)
+    if max(places) > 3:
+        return max(places)
     state, options = np.zeros(1, pgn_state.STATE), np.zeros(1, pgn_state.OPTIONS)
     board, fault = np.zeros(1, BOARD), np.zeros(1, pgn_state.FAULT)
     padded = np.frombuffer(bytearray(text + bytes(movetext.PADDING)), np.uint8)

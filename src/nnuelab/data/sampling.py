@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from nnuelab import artifacts
-from nnuelab.data import pgn, pgn_state
+from nnuelab.data import pgn_state
 from nnuelab.data.dataset import writing
-from nnuelab.data.drawing import draw
+from nnuelab.data.draws import per_game
 from nnuelab.data.duplicates import Duplicates
 from nnuelab.data.parallel import in_threads
-from nnuelab.data.reader import RATINGS, Fault, Games, Reader, kernel_options
+from nnuelab.data.reader import RATINGS, Fault, Games, Reader, chunks, kernel_options
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
@@ -117,7 +117,7 @@ class Worker:
             if self.options.per_game:
                 before = int(kept.sum())
                 wanted, seed = np.int64(self.options.per_game), np.uint64(self.options.seed)
-                draw(records, kept, games.hashes, wanted, seed)
+                per_game(records, kept, games.hashes, wanted, seed)
                 filtered["not drawn"] = before - int(kept.sum())
             records = records[kept]
         return _Piece(path, text, games, records, filtered, reader)
@@ -179,7 +179,7 @@ class _Tally:
 
 def _chunks(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes]]:
     for path in paths:
-        for text in pgn.chunks(path):
+        for text in chunks(path):
             yield path, text
 
 

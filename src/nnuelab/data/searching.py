@@ -15,12 +15,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from nnuelab.data import soundness
 from nnuelab.data.cache import Cache
 from nnuelab.data.dataset import Dataset
 from nnuelab.data.parallel import cores
 from nnuelab.data.records import NO_SCORE
 from nnuelab.data.unusable import Unusable
+from nnuelab.data.validation import check
 
 AHEAD = 64  # positions handed out beyond those that are searched: one that is slow stops no other
 BATCH = 16  # records
@@ -90,7 +90,7 @@ class Searching:
         try:
             for start in range(0, len(samples), BATCH):
                 batch = np.concatenate([*samples.parts(start, start + BATCH)])
-                soundness.check(batch, samples.path)
+                check(batch, samples.path)
                 keys = Cache.keys(batch)
                 there = cache.get(keys)
                 answers: list[Found | Future[Found]] = []

@@ -13,7 +13,7 @@ import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make
 from nnuelab.chess.position import POSITION
-from nnuelab.data.mixing import STEP, splitmix64
+from nnuelab.data.draws import STEP, splitmix64
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, pack, unpack
 from nnuelab.jit import inline, jit
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from nnuelab import data, features
-from nnuelab.data import sampler, soundness, triplets
+from nnuelab.data import sampler, triplets, validation
 from nnuelab.errors import UserError
 from nnuelab.nnue.first_layer import Batch
 from nnuelab.nnue.losses import Objective
@@ -109,7 +109,7 @@ class Loader:
     def _triplets(self, quantile: float) -> Callable[[np.ndarray], np.ndarray]:
         """Which records make a triplet; moves are generated, so all have to be positions."""
         for records in sampler.parts(self._dataset):
-            soundness.check(records, self._path)
+            validation.check(records, self._path)
         least = triplets.least_moves(sampler.parts(self._dataset), quantile)
         return partial(triplets.usable, least=least)
 
@@ -157,7 +157,7 @@ class Loader:
         if self._objective.positions == 3:
             records = triplets.make_triplets(records, *draw)
         else:
-            soundness.check(records, self._path)
+            validation.check(records, self._path)
         batch = extract(self._tables, records, self._width)
         return Labelled(batch, target, total, records)
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 
 from nnuelab import data, intervals
-from nnuelab.data import sampler, soundness, triplets
+from nnuelab.data import sampler, triplets, validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
@@ -108,7 +108,7 @@ def held_out(path: Path, count: int) -> Triplets:
     least = triplets.least_moves((), 0)
     kept = []
     for part in sampler.parts(found):
-        soundness.check(part, path)
+        validation.check(part, path)
         kept.append(part[triplets.usable(part, least)])
     if not sum(map(len, kept)):
         raise UserError(

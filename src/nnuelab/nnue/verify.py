@@ -11,7 +11,7 @@ import torch
 
 from nnuelab import artifacts
 from nnuelab.chess.position import POSITION
-from nnuelab.data import records, soundness
+from nnuelab.data import records, validation
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.jit import jit
@@ -63,7 +63,7 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
             f"{net_path} is {theirs}, {checkpoint_path} is {ours}: "
             "give the checkpoint that the net was made from"
         )
-    chosen = soundness.spaced(dataset, count)
+    chosen = validation.spaced(dataset, count)
     floats = float_outputs(checkpoint.features, checkpoint.network(), chosen)
     if not (np.abs(floats) < ABSURD).all():
         raise UserError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.data import soundness
+from nnuelab.data import validation
 from nnuelab.data.dataset import evenly
 from nnuelab.nnue.netfile import Net
 from nnuelab.report.games import cross_table
@@ -52,7 +52,7 @@ def board(fen: str) -> str:
 
 def neurons(net: Net, positions: Path) -> tuple[dict[str, Any], Table]:
     """Facts about the first layer on positions of a dataset, and its most influential neurons."""
-    found = activity(net, soundness.spaced(positions, POSITIONS))
+    found = activity(net, validation.spaced(positions, POSITIONS))
     facts = {
         "dead_neurons": f"{int(found.dead.sum())} of {net.l1}, on {positions.name}",
         "neurons_always_at_the_limit": int(found.constant.sum()),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab import data
-from nnuelab.data import soundness
+from nnuelab.data import validation
 from nnuelab.data.records import NO_SCORE, from_fen, to_fen
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, read_net
@@ -141,7 +141,7 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
     if positions is None:
         records = np.array([from_fen(fen) for fen in KNOWN.values()])
     else:
-        records = soundness.spaced(positions, COMPARED)
+        records = validation.spaced(positions, COMPARED)
     said = [neurons.evaluations(net, neurons.inputs(net, records), records) for net in (one, other)]
     change = said[1] - said[0]
     found.facts |= {

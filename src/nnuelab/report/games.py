@@ -14,7 +14,7 @@ import chess.pgn
 import numpy as np
 
 from nnuelab.data import pgn as pgn_files
-from nnuelab.tournament.headers import TAG, Results
+from nnuelab.tournament.headers import Results
 from nnuelab.tournament.ratings import set_of
 
 _SCORE = re.compile(r"^\s*([+-])(M)?(\d+(?:\.\d+)?)/")
@@ -66,8 +66,7 @@ def samples(path: Path, hero: str, others: Sequence[str]) -> list[dict[str, Any]
     """The first game of ``hero`` against each of the others, in the order of ``others``."""
     wanted = {frozenset((hero, other)): other for other in others}
     found: dict[str, dict[str, Any]] = {}
-    for text in pgn_files.texts(path):
-        tags = {n.decode(): v.decode(errors="replace") for n, v in TAG.findall(text[:1000])}
+    for tags, text in pgn_files.games(path):
         other = wanted.pop(frozenset((tags.get("White", ""), tags.get("Black", ""))), None)
         if other is not None and (game := _game(text)) is not None:
             found[other] = game

@@ -6,7 +6,6 @@ Each kind of file has one function that gathers facts; `render` shows them, ``--
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -153,8 +152,6 @@ def _provenance(path: Path, summary: Summary) -> dict[str, Any] | None:
 
 # Games
 
-_TAG = re.compile(rb'^\[(\w+)\s+"(.*)"\]\s*$', re.MULTILINE)
-
 
 def _games(path: Path) -> Summary:
     from nnuelab.data import pgn
@@ -162,9 +159,8 @@ def _games(path: Path) -> Summary:
     results: Counter[str] = Counter()
     players: dict[str, Counter[str]] = {}
     counts: Counter[str] = Counter()
-    texts = pgn.texts(path)
-    for text in islice(texts, MAX_GAMES):
-        tags = {name.decode(): value.decode(errors="replace") for name, value in _TAG.findall(text)}
+    games = pgn.games(path)
+    for tags, text in islice(games, MAX_GAMES):
         counts["games"] += 1
         counts["tags"] += len(tags)
         counts["evaluations"] += text.count(b"[%eval")
@@ -182,7 +178,7 @@ def _games(path: Path) -> Summary:
             score["draws"] += result == "1/2-1/2"
     if not counts["tags"]:
         raise UserError(f"{path} is no PGN: not one of its games has a tag; fetch it again")
-    more = next(texts, None) is not None
+    more = next(games, None) is not None
     tournament = counts["own"] == counts["games"] or _is_tournament(path, players)
     facts = {
         "games": counts["games"],
@@ -248,7 +244,7 @@ def _openings(path: Path) -> Summary:
 
 def _dataset(path: Path) -> Summary:
     from nnuelab import data
-    from nnuelab.data import soundness
+    from nnuelab.data import validation
     from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
 
     dataset = data.open(path)
@@ -257,7 +253,7 @@ def _dataset(path: Path) -> Summary:
         raise UserError(
             f"{path} has no positions; check the filters of params.yaml and label again"
         )
-    soundness.check(records, path)
+    validation.check(records, path)
     scored = records["score"][records["score"] != NO_SCORE]
     known = records["result"][records["result"] != UNKNOWN_RESULT]
     facts: dict[str, Any] = {

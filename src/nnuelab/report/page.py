@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab import __version__
-from nnuelab.data import soundness
+from nnuelab.data import validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.report import (
@@ -313,7 +313,7 @@ class _Builder:
             return section
         path = self.found.folder / "data" / "validation.npy"
         try:
-            sample = soundness.spaced(path, POSITIONS)
+            sample = validation.spaced(path, POSITIONS)
         except UserError as error:
             section.problems.append(str(error))
             return section

@@ -293,8 +293,8 @@ def entry(row: Mapping[str, str]) -> str:
 
 def _speeds(pgn: Path) -> dict[str, float]:
     """Nodes per second of each feature set, all its nets together."""
+    from nnuelab.tournament.pgn import nodes_and_seconds
     from nnuelab.tournament.ratings import set_of
-    from nnuelab.tournament.speed import nodes_and_seconds
 
     total: dict[str, tuple[int, float]] = {}
     for player, (nodes, seconds) in nodes_and_seconds(pgn).items():

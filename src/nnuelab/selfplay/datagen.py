@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import zstandard
 
 from nnuelab import __version__, artifacts
 from nnuelab.chess import notation
+from nnuelab.chess.position import WHITE
 from nnuelab.chess.san import replay, sans
 from nnuelab.data.engines import find_engine
 from nnuelab.data.journal import Journal
@@ -28,14 +30,15 @@ from nnuelab.errors import UserError
 from nnuelab.features import block_files
 from nnuelab.progress import Progress
 from nnuelab.selfplay.openings import START, opening
-from nnuelab.selfplay.pgn import kept, to_pgn
 from nnuelab.selfplay.uci import UciEngine
 from nnuelab.tournament.adjudication import Rules
-from nnuelab.tournament.game import Seat
+from nnuelab.tournament.game import Game, Move, Seat
 from nnuelab.tournament.limits import Limit
+from nnuelab.tournament.pgn import game_text
 from nnuelab.tournament.play import play
 from nnuelab.tournament.players import NetEntrant
 
+FIRST_PLY = 16  # where `sample` begins by default
 MAX_REPEATED = 1_000  # games in a row that were played for nothing: then openings have run out
 HASH_MB = 4  # cleared before every game and every judgement of an opening
 COMPRESSION = 12  # zstd's level: 16 MB/s; 22 makes files 15 % smaller, at 1 MB/s
@@ -151,21 +154,51 @@ def _play_number(number: int) -> tuple[dict[str, Any], Speed]:
         "Termination": game.termination,
     }
     before = sans(replay(START, start.moves), start.moves)
+    moves = [*before, *(move.san for move in game.moves)]
     entry = {
         "number": number,
         # For "each opening once"; JSON has no integers of 64 bits everywhere.
         "opening": f"{int(start.position['key']):016x}",
         "result": game.result,
-        "pgn": to_pgn(game, before, tags),
+        "pgn": game_text(tags, moves, _comments(game, len(before)), lichess=True),
     }
     speed = Speed(
         searched=len(game.moves),
-        kept=kept(game, before),
+        kept=_kept(moves),
         nodes=sum(move.nodes or 0 for move in game.moves),
         thinking=game.thinking or 0.0,
         cpu=time.process_time() - began,
     )
     return entry, speed
+
+
+def _comments(game: Game, first: int) -> list[str]:
+    """What stands behind each move: the score of the position after it.
+
+    That is found by the search for the reply; what is not searched has none.
+    """
+    turns = enumerate(game.moves, first)
+    scores = [_comment(move, ply % 2 == WHITE) for ply, move in turns]
+    return [*[""] * first, *scores, ""][1:]
+
+
+def _comment(move: Move, is_white: bool) -> str:
+    """``[%eval]`` as Lichess writes it: pawns from White's view, ``#n`` for mates."""
+    sign = 1 if is_white else -1
+    if move.mate is not None:
+        return f"[%eval #{sign * move.mate}]"
+    return "" if move.score_cp is None else f"[%eval {sign * move.score_cp / 100:.2f}]"
+
+
+def _kept(moves: list[str]) -> int:
+    """How many positions of a game (in SAN) `sample` takes by default.
+
+    Not those of the first plies, nor in check, nor before a capture or a promotion.
+    """
+    return sum(
+        ply >= FIRST_PLY and last[-1] != "+" and "x" not in san and "=" not in san
+        for ply, (last, san) in enumerate(pairwise(moves), 1)
+    )
 
 
 def datagen(

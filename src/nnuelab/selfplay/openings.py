@@ -11,7 +11,7 @@ import numpy as np
 from nnuelab.chess import notation
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
 from nnuelab.chess.position import POSITION
-from nnuelab.data.mixing import STEP, splitmix64
+from nnuelab.data.draws import STEP, splitmix64
 from nnuelab.errors import UserError
 from nnuelab.jit import at, jit
 from nnuelab.tournament.game import Line, Seat

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from nnuelab.data.comments import open_comment
-from nnuelab.data.streams import lines
+from nnuelab.data import pgn
 from nnuelab.errors import UserError
 
-TAG = re.compile(rb'\s*\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
 POINTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}  # for White
 UNFINISHED = "*"
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"
@@ -47,37 +44,6 @@ class Results:
 
     def __len__(self) -> int:
         return len(self.points)
-
-
-def headers(path: Path | str) -> Iterator[dict[str, str]]:
-    """The tags of each game of a PGN file, in its order; moves and comments are passed over.
-
-    A tag line after movetext, or one whose name the game already has, begins the next game.
-    """
-    tags: dict[str, str] = {}
-    moves_seen = in_comment = False
-    for line in lines(path):
-        if not in_comment and line[:1] in b"[ \t" and (match := TAG.match(line)):
-            name = match[1].decode("ascii", "replace")
-            if moves_seen or name in tags:
-                yield tags
-                tags, moves_seen = {}, False
-            tags[name] = _text(match[2])
-            continue
-        if in_comment or line[:1] != b"%":
-            in_comment = open_comment(line, in_comment)
-        # A [%eval] that was wrapped to the start of a line is movetext like any other.
-        moves_seen = moves_seen or (bool(tags) and not line.isspace() and line[:1] != b"%")
-    if tags:
-        yield tags
-
-
-def _text(value: bytes) -> str:
-    try:
-        text = value.decode()
-    except UnicodeDecodeError:
-        text = value.decode("latin-1")  # the PGN standard's own character set
-    return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
 def opening_pair(tags: Mapping[str, str], file: object, number: int) -> tuple[object, ...]:
@@ -115,7 +81,8 @@ def read_results(paths: Iterable[Path | str]) -> Results:
     unfinished = 0
     files = [Path(path) for path in paths]
     for path in files:
-        for number, tags in enumerate(headers(path), 1):
+        # What has no tags goes on behind an empty line.
+        for number, tags in enumerate((tags for tags, _ in pgn.games(path) if tags), 1):
             for tag in ("White", "Black", "Result"):
                 if not tags.get(tag):
                     raise UserError(f"{path}, game {number}: no {tag} tag")

@@ -1,17 +1,68 @@
-"""A game as PGN: moves with ``{score/depth, n=nodes}`` in the mover's view.
+"""Games as PGN, and how fast players searched by the comments of such games.
 
-Times and dates stand there only where a limit is a time: otherwise nothing depends on them.
+A game of a tournament has ``{score/depth, n=nodes}`` behind each move, in the mover's view. Times
+and dates stand there only where a limit is a time: otherwise nothing depends on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
+from nnuelab.chess.position import BLACK, WHITE
+from nnuelab.data import pgn
 from nnuelab.tournament.game import Game, Move
 from nnuelab.tournament.limits import Limit
 
 EVENT = "nnuelab"
 WIDTH = 80  # columns: the export format of the PGN standard
+_COMMENT = re.compile(rb"\{([^{}]*)\}")
+_SPEED = re.compile(rb"\s(\d+\.\d+)s,\s+n=(\d+)\Z")
+
+
+def game_text(
+    tags: Mapping[str, str],
+    sans: Iterable[str],
+    comments: Iterable[str],
+    *,
+    ply: int = 0,
+    ending: str | None = None,
+    lichess: bool = False,
+) -> str:
+    """The text of a game, ending with an empty line.
+
+    Parameters
+    ----------
+    tags : mapping
+        With the ``Result``.
+    sans, comments : iterable of str
+        Moves, and what stands behind each of them; ``""`` is no comment.
+    ply : int
+        Half-moves before the first one.
+    ending : str or None
+        A comment before the result.
+    lichess : bool
+        In one line with blanks inside braces, and Black's numbers behind comments, as Lichess
+        writes it; otherwise in lines of WIDTH.
+    """
+    head = "".join(f'[{name} "{_escaped(value)}"]\n' for name, value in tags.items())
+    words: list[str] = []
+    numbered = True
+    for number, (san, comment) in enumerate(zip(sans, comments, strict=True), ply):
+        if number % 2 == WHITE:
+            words.append(f"{number // 2 + 1}.")
+        elif numbered:
+            words.append(f"{number // 2 + 1}...")
+        words.append(san)
+        if comment:
+            words.append(f"{{ {comment} }}" if lichess else f"{{{comment}}}")
+        numbered = lichess and bool(comment)
+    if ending is not None:
+        words.append(f"{{{ending}}}")
+    words.append(tags["Result"])
+    return f"{head}\n{' '.join(words) if lichess else _wrapped(words)}\n\n"
 
 
 def to_pgn(
@@ -23,9 +74,9 @@ def to_pgn(
     limits: tuple[Limit, Limit] | None = None,
     date: str = "????.??.??",
 ) -> str:
-    """The text of a game, ending with an empty line.
+    """The text of a tournament's game, ending with an empty line.
 
-    ``limits`` are those of White and Black, told where one of them is a time.
+    ``limits`` are those of White and Black, written where one of them is a time.
     """
     tags = {
         "Event": EVENT,
@@ -45,12 +96,34 @@ def to_pgn(
             tags["TimeControl"] = str(limits[0])
         else:
             tags["WhiteTimeControl"], tags["BlackTimeControl"] = map(str, limits)
-    return f"{head(tags)}\n{_wrapped(_movetext(game, fen))}\n\n"
+    _, turn, *_, first = fen.split()
+    return game_text(
+        tags,
+        (move.san for move in game.moves),
+        map(_comment, game.moves),
+        ply=2 * (int(first) - 1) + (BLACK if turn == "b" else WHITE),
+        # What an engine has said may be part of the reason.
+        ending=" ".join(game.reason.replace("}", ")").split()),
+    )
 
 
-def head(tags: Mapping[str, str]) -> str:
-    """The tags of a game, a line each."""
-    return "".join(f'[{name} "{_escaped(value)}"]\n' for name, value in tags.items())
+def nodes_and_seconds(path: Path | str) -> dict[str, tuple[int, float]]:
+    """Nodes and seconds of each player's moves, by name; wall time, as `to_pgn` writes it.
+
+    Left out are moves without times or nodes, and those that the machine made late.
+    """
+    nodes: defaultdict[str, int] = defaultdict(int)
+    seconds: defaultdict[str, float] = defaultdict(float)
+    for tags, text in pgn.games(path):
+        players = [tags.get("White", "?"), tags.get("Black", "?")]
+        if tags.get("FEN", "- w").split()[1] == "b":
+            players.reverse()
+        # Each move has one comment, and so has the end of the game.
+        for ply, comment in enumerate(_COMMENT.findall(text)[:-1]):
+            if found := _SPEED.search(comment):
+                nodes[players[ply % 2]] += int(found[2])
+                seconds[players[ply % 2]] += float(found[1])
+    return {player: (nodes[player], seconds[player]) for player in nodes if seconds[player]}
 
 
 def _escaped(value: str) -> str:
@@ -71,22 +144,6 @@ def _comment(move: Move) -> str:
     if move.stalled is not None:
         said.append(f"the machine stalled for {move.stalled / 1e3:.3f}s")
     return ", ".join(said)
-
-
-def _movetext(game: Game, fen: str) -> list[str]:
-    """The words of the movetext; a comment that says why the game ended is the last but one."""
-    _, turn, *_, first = fen.split()
-    ply = 2 * (int(first) - 1) + (turn == "b")
-    words: list[str] = []
-    for i, move in enumerate(game.moves):
-        if (ply + i) % 2 == 0:
-            words.append(f"{(ply + i) // 2 + 1}.")
-        elif i == 0:
-            words.append(f"{ply // 2 + 1}...")
-        words += [move.san, f"{{{_comment(move)}}}"]
-    # What an engine has said may be part of the reason.
-    reason = " ".join(game.reason.replace("}", ")").split())
-    return [*words, f"{{{reason}}}", game.result]
 
 
 def _wrapped(words: list[str]) -> str:

@@ -19,13 +19,32 @@ import numpy as np
 import zstandard
 
 from nnuelab import artifacts
-from nnuelab.data.formats import binpack, bulletformat, games, lichess, npy, plain, texts
+from nnuelab.data import dataset
+from nnuelab.data.formats import binpack, bulletformat, lichess, plain, texts
 from nnuelab.data.unusable import Unusable
+from nnuelab.data.validation import check
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
 Read = Callable[[Path, Unusable], Iterator[np.ndarray]]
 Write = Callable[[BinaryIO, Iterable[np.ndarray], Counter[str]], None]
+BATCH = 1 << 16  # records of a dataset that are read at once
+
+
+def _read_dataset(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
+    opened = dataset.open(path)
+    for start in range(0, len(opened), BATCH):
+        for part in opened.parts(start, start + BATCH):
+            records = np.array(part)
+            check(records, path)
+            yield records
+
+
+def _write_dataset(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str]) -> None:
+    writer = dataset.Writer(file)
+    for batch in batches:
+        writer.append(batch)
+    writer.close()
 
 
 @dataclass(frozen=True)
@@ -42,8 +61,8 @@ class Format:
 
 
 FORMATS = {
-    ".npy": Format("this project's", npy.read, npy.write, is_text=False),
-    ".shards": Format("an index of them", npy.read, None, is_text=False),
+    ".npy": Format("this project's", _read_dataset, _write_dataset, is_text=False),
+    ".shards": Format("an index of them", _read_dataset, None, is_text=False),
     ".binpack": Format("Stockfish's", binpack.read, binpack.write, is_text=False),
     ".bf": Format("bulletformat", bulletformat.read, bulletformat.write, is_text=False),
     ".plain": Format("Stockfish's text", plain.read, plain.write),
@@ -51,7 +70,6 @@ FORMATS = {
     ".epd": Format("EPD", texts.read_lines, texts.write_epd),
     ".fen": Format("FEN | score | result", texts.read_lines, texts.write_fen),
     ".jsonl": Format("Lichess' evaluations", lichess.read, lichess.write),
-    ".pgn": Format("games with [%eval]", games.read, games.write),
 }
 COMPRESSED = (".zst", ".gz", ".bz2")
 
@@ -69,7 +87,10 @@ def of(path: Path) -> Format:
     found = FORMATS.get(suffixes[-1] if suffixes else "")
     if found is None:
         known = ", ".join(f"{suffix} ({kind.whose})" for suffix, kind in FORMATS.items())
-        raise UserError(f"{path}: the name of a position file ends in {known}")
+        raise UserError(
+            f"{path}: the name of a position file ends in {known}; positions are taken out of "
+            "games (.pgn) with `nnuelab sample`"
+        )
     if packed and not found.is_text:
         raise UserError(f"{path}: only text is read and written compressed; unpack it first")
     return found

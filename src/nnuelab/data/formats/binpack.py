@@ -8,7 +8,7 @@ and the change of the score in blocks of 4 bits. Sources: official-stockfish/Sto
 tools, ``docs/binpack.md``; official-stockfish/nnue-pytorch, ``nnue_training_data_formats.h``.
 
 It holds position, score, result, ply and move, and Stockfish's own units for scores: they are taken
-as they are. Positions whose game is unfinished don't fit. Games have no numbers: see `numbers`.
+as they are. Positions whose game is unfinished don't fit. Games have no numbers: see `GameNumbers`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from nnuelab.chess.moves import MAX_MOVES
 from nnuelab.data.formats import binpack_encoder as encoder
 from nnuelab.data.formats import binpack_kernels as kernels
-from nnuelab.data.formats.numbers import Numbers
+from nnuelab.data.formats.plain import GameNumbers
 from nnuelab.data.records import RECORD, UNKNOWN_RESULT, to_fen
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
@@ -56,7 +56,7 @@ def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     """
     records = np.zeros(kernels.MAX_CHAIN + 1, RECORD)
     scratch = np.empty(2 * MAX_MOVES, np.int64)
-    numbers = Numbers()
+    numbers = GameNumbers()
     for place, chunk in _chunks(path, unusable):
         at, fault = 0, 0
         while at < len(chunk) and not fault:

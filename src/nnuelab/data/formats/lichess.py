@@ -19,8 +19,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from nnuelab.data.formats import rows
-from nnuelab.data.formats.rows import HIGHEST_MATE, BadRow, Row
-from nnuelab.data.records import MATE, NO_SCORE, mate_score
+from nnuelab.data.formats.rows import BadRow, Row
+from nnuelab.data.record_text import texts
+from nnuelab.data.records import NO_SCORE, mate_score
 from nnuelab.data.streams import lines
 from nnuelab.data.unusable import Unusable
 
@@ -29,11 +30,7 @@ _LIMIT = 31_000  # centipawns; larger ones, which no engine means, would pass fo
 
 def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     """The positions of a file; see the package for what is raised."""
-    first = 0
-    for batch in rows.records(_rows(path, unusable), unusable):
-        batch["game"] = np.arange(first, first + len(batch))
-        first += len(batch)
-        yield batch
+    return rows.records(_rows(path, unusable), unusable)
 
 
 def _rows(path: Path, unusable: Unusable) -> Iterator[Row]:
@@ -76,10 +73,9 @@ def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str])
         left_out["no score"] += len(batch) - len(fit)
         scores = (np.where(fit["flags"] & 1, -1, 1) * fit["score"]).tolist()
         found = []
-        for fen, move, score in zip(*rows.texts(fit), scores, strict=True):
-            left = MATE - abs(score)
-            is_mate = 0 < left <= HIGHEST_MATE
-            worth = {"mate": left if score > 0 else -left} if is_mate else {"cp": score}
+        for fen, move, score in zip(*texts(fit), scores, strict=True):
+            mate = rows.mate_in(score)
+            worth = {"cp": score} if mate is None else {"mate": mate}
             pv = {**worth, "line": move.decode() if move != b"0000" else ""}
             evals = [{"pvs": [pv], "knodes": 0, "depth": 0}]
             short = fen.rsplit(b" ", 2)[0].decode()

@@ -10,7 +10,7 @@
     e
 
 Score and result are those of the side to move, the score in Stockfish's own units; it is taken as
-it is. Games have no numbers: see `numbers`.
+it is. Games have no numbers: see `GameNumbers`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import BinaryIO
 import numpy as np
 
 from nnuelab.data.formats import rows
-from nnuelab.data.formats.numbers import Numbers
 from nnuelab.data.formats.rows import BadRow, Row
+from nnuelab.data.record_text import texts
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
 from nnuelab.data.streams import lines
 from nnuelab.data.unusable import Unusable
@@ -35,7 +35,7 @@ MAX_PLY = 65_535
 
 def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     """The positions of a file; see the package for what is raised."""
-    numbers = Numbers()
+    numbers = GameNumbers()
     return (numbers.give(batch) for batch in rows.records(_rows(path, unusable), unusable))
 
 
@@ -79,10 +79,46 @@ def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str])
         fit = batch[batch["result"] != UNKNOWN_RESULT]
         left_out["no result"] += len(batch) - len(fit)
         scores = np.where(fit["score"] == NO_SCORE, rows.VALUE_NONE, fit["score"])
-        values = (*rows.texts(fit), scores.tolist(), fit["ply"].tolist(), fit["result"].tolist())
+        values = (*texts(fit), scores.tolist(), fit["ply"].tolist(), fit["result"].tolist())
         file.write(
             b"".join(
                 b"fen %b\nmove %b\nscore %d\nply %d\nresult %d\ne\n" % row
                 for row in zip(*values, strict=True)
             )
         )
+
+
+class GameNumbers:
+    """Numbers the games of positions in a row, also those of ``.binpack``.
+
+    A game begins where the ply doesn't grow or the result for White changes. Two games may be taken
+    for one, which no split minds; a game is never torn apart.
+    """
+
+    def __init__(self) -> None:
+        self._game, self._ply, self._white = -1, 0, 0
+
+    def give(self, records: np.ndarray) -> np.ndarray:
+        """Sets ``game`` of the next positions.
+
+        Parameters
+        ----------
+        records : ndarray of RECORD [n], changed
+
+        Returns
+        -------
+        ndarray of RECORD [n]
+            The same.
+        """
+        if len(records):
+            ply = np.concatenate([[self._ply], records["ply"]]).astype(np.int64)
+            result = records["result"].astype(np.int64)
+            white = np.where(records["flags"] & 1, -result, result)
+            before = np.concatenate([[self._white], white[:-1]])
+            new = (np.diff(ply) <= 0) | (white != before)
+            if self._game < 0:
+                new[0] = True
+            records["game"] = self._game + np.cumsum(new)
+            self._game, self._ply = int(records["game"][-1]), int(ply[-1])
+            self._white = int(white[-1])
+        return records

@@ -1,17 +1,24 @@
-"""What the text formats share: rows of text to records and back, the chess in kernels."""
+"""What the text formats share: rows of text to records, and how values are written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES
-from nnuelab.data import records as packing
-from nnuelab.data.formats import rows_kernels as kernels
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, mate_score
+from nnuelab.data import record_text
+from nnuelab.data.records import (
+    MATE,
+    NO_SCORE,
+    RECORD,
+    UNKNOWN_RESULT,
+    from_fen,
+    mate_score,
+    to_fen,
+)
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 
@@ -60,6 +67,16 @@ def score(text: bytes) -> int:
     return found
 
 
+def mate_in(score: int) -> int | None:
+    """Moves to the mate of a score, negative when being mated; None when it is no mate.
+
+    >>> mate_in(31_997), mate_in(-31_999), mate_in(35)
+    (3, -1, None)
+    """
+    moves = MATE - abs(score)
+    return (moves if score > 0 else -moves) if 0 < moves <= HIGHEST_MATE else None
+
+
 def number(text: bytes, name: str, limit: int) -> int:
     """A number from 0 to ``limit``; -1 for nothing."""
     text = text.strip()
@@ -81,20 +98,20 @@ def result(text: bytes) -> int:
 
 
 def records(rows: Iterable[Row], unusable: Unusable) -> Iterator[np.ndarray]:
-    """Rows to records, in batches; ``game`` is -1 as uint32 where a row has none.
+    """Rows to records, in batches; a row without a game is a game of its own.
 
     Raises
     ------
     UserError
         When too many are unusable.
     """
-    rows = iter(rows)
+    rows, first = iter(rows), 0
     while batch := list(islice(rows, BATCH)):
         texts = [text for row in batch for text in (row.fen[:LONGEST], row.move)]
         ends = np.cumsum([len(text) for text in texts])
         text = np.frombuffer(b"".join(texts), np.uint8)
         found, fault = np.zeros(len(batch), RECORD), np.empty(len(batch), np.uint8)
-        kernels.read(text, ends, found, fault, np.empty(2 * MAX_MOVES, np.int64))
+        record_text.read(text, ends, found, fault, np.empty(2 * MAX_MOVES, np.int64))
         for i in np.flatnonzero(fault):
             try:
                 found[i] = _slowly(batch[i])
@@ -107,7 +124,11 @@ def records(rows: Iterable[Row], unusable: Unusable) -> Iterator[np.ndarray]:
         found["result"] = np.where(results == UNKNOWN_RESULT, UNKNOWN_RESULT, sign * results)
         found["ply"] = np.where(plies < 0, found["ply"], plies)
         found["game"] = games.astype(np.uint32)
-        yield found[fault == 0]
+        good = found[fault == 0]
+        own = np.arange(first, first + len(good), dtype=np.uint32)
+        good["game"] = np.where(games[fault == 0] < 0, own, good["game"])
+        first += len(good)
+        yield good
 
 
 def _slowly(row: Row) -> np.void:
@@ -115,26 +136,12 @@ def _slowly(row: Row) -> np.void:
     fen = row.fen.decode("ascii", "replace")
     if len(fen) > LONGEST:
         raise BadRow(f"{len(fen):,} bytes are no FEN")
-    record = packing.from_fen(fen)
+    record = from_fen(fen)
     move = row.move.decode("ascii", "replace")
     if move and move != "0000":
         rest = np.frombuffer(row.move, np.uint8)
-        packed = kernels.read_move(record, rest, np.empty(MAX_MOVES, np.int64))
+        packed = record_text.read_move(record, rest, np.empty(MAX_MOVES, np.int64))
         if not packed:
-            raise BadRow(f"{move!r} is no legal move in {packing.to_fen(record)}")
+            raise BadRow(f"{move!r} is no legal move in {to_fen(record)}")
         record["move"] = packed
     return record
-
-
-def texts(records: np.ndarray) -> tuple[list[bytes], list[bytes]]:
-    """FENs and moves (UCI, ``0000`` for none) of records."""
-    fens = np.empty(len(records) * kernels.MAX_FEN, np.uint8)
-    moves = np.empty(len(records) * kernels.MAX_MOVE, np.uint8)
-    ends = np.empty((2, len(records) + 1), np.int64)
-    kernels.write(np.ascontiguousarray(records), fens, moves, ends)
-    return _cut(fens, ends[0]), _cut(moves, ends[1])
-
-
-def _cut(text: np.ndarray, ends: np.ndarray) -> list[bytes]:
-    whole, places = text[: ends[-1]].tobytes(), ends.tolist()
-    return [whole[a:b] for a, b in pairwise(places)]

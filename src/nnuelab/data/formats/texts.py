@@ -24,8 +24,9 @@ from typing import BinaryIO
 import numpy as np
 
 from nnuelab.data.formats import rows
-from nnuelab.data.formats.rows import ABSOLUTE, HIGHEST_MATE, BadRow, Row
-from nnuelab.data.records import MATE, NO_SCORE, UNKNOWN_RESULT
+from nnuelab.data.formats.rows import ABSOLUTE, BadRow, Row
+from nnuelab.data.record_text import texts
+from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
 from nnuelab.data.streams import lines
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
@@ -42,22 +43,12 @@ _POINTS = re.compile(rb"\[ *(1(?:\.0)?|0(?:\.[05])?) *\]")
 
 def read_csv(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     """The positions of a table; see the package for what is raised."""
-    return _numbered(rows.records(_csv_rows(path, unusable), unusable))
+    return rows.records(_csv_rows(path, unusable), unusable)
 
 
 def read_lines(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     """The positions of EPD or FEN lines; see the package for what is raised."""
-    return _numbered(rows.records(_line_rows(path, unusable), unusable))
-
-
-def _numbered(batches: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    """Gives each position without a game one of its own."""
-    first = 0
-    for batch in batches:
-        own = np.arange(first, first + len(batch), dtype=np.uint32)
-        batch["game"] = np.where(batch["game"] == MAX_GAME, own, batch["game"])
-        first += len(batch)
-        yield batch
+    return rows.records(_line_rows(path, unusable), unusable)
 
 
 def _csv_rows(path: Path, unusable: Unusable) -> Iterator[Row]:
@@ -143,7 +134,7 @@ def write_csv(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[s
     """Writes all columns; cells of unknown scores, results and moves are empty."""
     file.write(",".join(COLUMNS).encode() + b"\n")
     for batch in batches:
-        fens, moves = rows.texts(batch)
+        fens, moves = texts(batch)
         values = (
             fens,
             (b"" if value == NO_SCORE else b"%d" % value for value in batch["score"].tolist()),
@@ -159,14 +150,15 @@ def write_csv(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[s
 def write_epd(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str]) -> None:
     """Writes EPD with ce or dm, the clocks, and the result as ``c9``; without plies and moves."""
     for batch in batches:
-        fens, _ = rows.texts(batch)
+        fens, _ = texts(batch)
         values = batch["score"].tolist(), batch["result"].tolist(), batch["flags"].tolist()
         found = []
         for fen, score, result, flags in zip(fens, *values, strict=True):
             board, halfmove, fullmove = fen.rsplit(b" ", 2)
             operations = [board]
             if score != NO_SCORE:
-                operations.append(_evaluation(score))
+                mate = rows.mate_in(score)
+                operations.append(b"ce %d;" % score if mate is None else b"dm %d;" % mate)
             if result != UNKNOWN_RESULT:
                 won = -result if flags & 1 else result
                 operations.append(b'c9 "%b";' % {1: b"1-0", 0: b"1/2-1/2", -1: b"0-1"}[won])
@@ -175,20 +167,13 @@ def write_epd(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[s
         file.write(b"".join(found))
 
 
-def _evaluation(score: int) -> bytes:
-    moves = MATE - abs(score)
-    if 0 <= moves <= HIGHEST_MATE:
-        return b"dm %d;" % (moves if score > 0 else -moves)
-    return b"ce %d;" % score
-
-
 def write_fen(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str]) -> None:
     """Writes ``FEN | centipawns | 1.0``, White's, of positions that have both."""
     for batch in batches:
         has = (batch["score"] != NO_SCORE) & (batch["result"] != UNKNOWN_RESULT)
         left_out["no score or no result"] += int((~has).sum())
         fit = batch[has]
-        fens, _ = rows.texts(fit)
+        fens, _ = texts(fit)
         sign = np.where(fit["flags"] & 1, -1, 1)
         scores = (sign * fit["score"]).tolist()
         points = ((sign * fit["result"] + 1) / 2).tolist()

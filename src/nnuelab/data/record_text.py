@@ -1,4 +1,8 @@
-"""Kernels of `rows`."""
+"""Records as text and back: FENs and moves in UCI notation, in batches."""
+
+from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -58,7 +62,7 @@ def read_move(record, text, scratch):
 
 
 @jit
-def write(records, fens, moves, ends):
+def _write(records, fens, moves, ends):
     """Writes FENs and moves.
 
     Parameters
@@ -75,3 +79,17 @@ def write(records, fens, moves, ends):
         unpack_board(records[i], position)
         ends[0, i + 1] = fen.write_fen(position, fens, ends[0, i])
         ends[1, i + 1] = fen.write_uci(np.int64(records[i].move), moves, ends[1, i])
+
+
+def texts(records: np.ndarray) -> tuple[list[bytes], list[bytes]]:
+    """FENs and moves (UCI, ``0000`` for none) of records."""
+    fens = np.empty(len(records) * MAX_FEN, np.uint8)
+    moves = np.empty(len(records) * MAX_MOVE, np.uint8)
+    ends = np.empty((2, len(records) + 1), np.int64)
+    _write(np.ascontiguousarray(records), fens, moves, ends)
+    return _cut(fens, ends[0]), _cut(moves, ends[1])
+
+
+def _cut(text: np.ndarray, ends: np.ndarray) -> list[bytes]:
+    whole, places = text[: ends[-1]].tobytes(), ends.tolist()
+    return [whole[a:b] for a, b in pairwise(places)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnuelab.data.mixing import STEP, splitmix64
+from nnuelab.data.draws import STEP, splitmix64
 
 # The first numbers of the published generator (Steele, Lea and Flood 2014) with the state 1234567.
 PUBLISHED = [

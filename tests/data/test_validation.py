@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nnuelab.data.records import NO_SCORE, RECORD, from_fen
-from nnuelab.data.soundness import check, first_fault
+from nnuelab.data.validation import check, first_fault
 from nnuelab.errors import UserError
 from tests.naive.data import fault
 from tests.nnue_nets import random_games
