@@ -422,18 +422,6 @@ def test_the_shipped_engine_counts_the_nodes_that_the_readme_says(path: str) -> 
     assert f"Nodes searched  : {said[1].replace(',', '')}\n" in done.stdout
 
 
-@pytest.mark.parametrize("copies", [1, 2, 3])
-def test_a_widened_net_evaluates_the_same(copies: int) -> None:
-    net = random_net("ALL+H", l1=16, l2_shift=8)
-    wide = bench.widened(net, 16 * copies)
-    assert wide.l1 == 16 * copies
-    for fen in bench.POSITIONS:
-        position = notation.from_fen(fen)
-        assert Engine(wide, 1).evaluate(position) == Engine(net, 1).evaluate(position)
-    with pytest.raises(ValueError, match="no multiple"):
-        bench.widened(net, 24)
-
-
 @pytest.mark.slow
 def test_every_evaluation_of_real_searches_is_that_from_scratch(tmp_path: Path) -> None:
     feature_sets.pair_file(tmp_path)

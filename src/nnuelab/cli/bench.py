@@ -1,27 +1,27 @@
-"""Command bench: speed, against a reference that is measured in the same run."""
+"""Command bench: runs a benchmark of the repository's folder benchmarks/."""
 
 from __future__ import annotations
 
 import importlib
 import json
+import sys
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
+from nnuelab.sources import PACKAGE
 
-BENCHMARKS = {  # name -> module and function that returns the rows
-    "data": "nnuelab.data.bench:data_rows",
-    "search": "nnuelab.engine.bench:search_rows",
-    "features": "nnuelab.engine.feature_bench:feature_rows",
-    "kernels": "nnuelab.engine.bench:kernel_rows",
-    "latency": "nnuelab.engine.latency_bench:latency_rows",
-    "perft": "nnuelab.engine.bench:perft_rows",
-    "selfplay": "nnuelab.selfplay.bench:selfplay_rows",
-    "train": "nnuelab.nnue.bench:train_rows",
-}
+CLONE = PACKAGE.parents[1]
 COLUMNS = ("name", "ours", "reference", "unit", "ratio", "at_least", "aim")
+WIDTHS = {"ours": 15, "reference": 14, "unit": 17, "ratio": 9, "at_least": 9, "aim": 9}
+
+
+def _names() -> list[str]:
+    files = sorted((CLONE / "benchmarks").glob("[a-z]*.py"))
+    return [file.stem for file in files if file.stem != "harness"]
 
 
 @app.command()
@@ -29,7 +29,8 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help=f"One of {', '.join(BENCHMARKS)}.", autocompletion=lambda: list(BENCHMARKS)
+            help="data, features, kernels, latency, perft, search, selfplay or train.",
+            autocompletion=_names,
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
@@ -38,42 +39,44 @@ def bench(
 
     Example: nnuelab bench search
     """
-    if name not in BENCHMARKS:
-        raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    module, function = BENCHMARKS[name].split(":")
+    names = _names()
+    if not names:
+        raise UserError(
+            "the benchmarks stand in the repository, not in the installed package: "
+            "clone it and call `./run --setup` there"
+        )
+    if name not in names:
+        raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(names)}")
+    sys.path.insert(0, str(CLONE))
     try:
-        measure = getattr(importlib.import_module(module), function)
+        rows = importlib.import_module(f"benchmarks.{name}").rows()
     except ModuleNotFoundError as error:
         raise UserError(f"bench {name} needs {error.name}; run ./run --setup") from error
-    rows: list[dict[str, Any]] = measure()
     if as_json:
         for row in rows:
-            print(json.dumps({column: row[column] for column in COLUMNS}))
+            print(json.dumps({column: row[column] for column in COLUMNS}), flush=True)
     else:
         _print_table(rows)
 
 
-def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table()
-    for column in COLUMNS:
-        table.add_column(column, justify="left" if column in ("name", "unit") else "right")
+def _print_table(rows: Iterable[dict[str, Any]]) -> None:
+    """A line with the name, and below it the figures: 80 columns, in a pipe, too."""
+    print(_line({name: name.replace("_", " ") for name in WIDTHS}))
     for row in rows:
-        cells = [_cell(row[column]) for column in COLUMNS]
-        table.add_row(*cells, style=_style(row))
-    Console().print(table)
+        missed = None not in (row["ratio"], row["at_least"]) and row["ratio"] < row["at_least"]
+        print(row["name"])
+        typer.secho(_line(row), fg="red" if missed else None)
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2f}"
-    return str(value)
+def _line(row: dict[str, Any]) -> str:
+    cells = (
+        f"  {row[name]:<{width - 2}}" if name == "unit" else f"{_cell(row[name]):>{width}}"
+        for name, width in WIDTHS.items()
+    )
+    return "".join(cells).rstrip()
 
 
-def _style(row: dict[str, Any]) -> str:
-    missed = None not in (row["ratio"], row["at_least"]) and row["ratio"] < row["at_least"]
-    return "red" if missed else ""
+def _cell(value: str | float | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2f}"

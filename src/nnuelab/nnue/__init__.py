@@ -1,6 +1,6 @@
 """Nets: files, integer inference, and training.
 
 Two halves. `netfile`, `simd` and `inference` are what the engine needs and never import torch;
-`first_layer`, `network`, `losses`, `loader`, `checkpoint`, `training`, `quantize`, `verify` and
-`bench` are training and what follows it, in torch. May import data, features and chess.
+`first_layer`, `network`, `losses`, `loader`, `checkpoint`, `training`, `quantize` and `verify`
+are training and what follows it, in torch. May import data, features and chess.
 """

@@ -1,26 +1,27 @@
-"""Speed of the integer kernels, against the same in C with intrinsics (``reference.c``)."""
+"""Speed of the integer kernels, against the same in C with intrinsics (``kernels.c``)."""
 
 from __future__ import annotations
 
 import ctypes
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import chess
 import numpy as np
 
-from nnuelab.bench_rows import row
+from benchmarks.harness import Row, in_turn, rate, row, widened
+from nnuelab.chess import notation
 from nnuelab.chess.position import POSITION
+from nnuelab.engine.search import load_net
 from nnuelab.jit import SIMD, address, aligned, at, jit
 from nnuelab.nnue import inference, simd
 from nnuelab.nnue.inference import Evaluator
-from nnuelab.nnue.netfile import Net
 
 ROUNDS = 9
 COUNT = 64  # accumulators that a call goes along
@@ -60,7 +61,7 @@ def _compiled() -> ctypes.CDLL | None:
     compiler = shutil.which("gcc")
     if compiler is None or SIMD == "portable":
         return None
-    source = Path(__file__).with_name("reference.c")
+    source = Path(__file__).with_name("kernels.c")
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "reference.so"
         options = ["-O3", "-march=native", "-shared", "-fPIC", "-o", str(library)]
@@ -72,68 +73,60 @@ def _compiled() -> ctypes.CDLL | None:
         return ctypes.CDLL(str(library))
 
 
-def _median_ns(sides: list[Callable[[], Any]], per_call: int) -> list[float]:
-    """Nanoseconds of one kernel on each side, taken in turn."""
-    found: list[list[float]] = [[] for _ in sides]
-    for side in sides:
-        side()
-    for _ in range(ROUNDS):
-        for times, side in zip(found, sides, strict=True):
-            start = time.perf_counter_ns()
-            side()
-            times.append((time.perf_counter_ns() - start) / (CALLS * per_call))
-    return [statistics.median(times) for times in found]
+def _accumulators(record: np.void) -> np.ndarray:
+    """int16[COUNT, 2, width] of a random game's positions, side to move first."""
+    rng, board = np.random.default_rng(1), chess.Board()
+    pairs = aligned((COUNT, 2, int(record["width"])), np.int16)
+    for pair in pairs:
+        position = notation.from_fen(board.fen())
+        for place, perspective in enumerate((board.turn, not board.turn)):
+            inference.refresh(record, position, 0 if perspective else 1, pair[place])
+        moves = list(board.legal_moves)
+        board.push(moves[rng.integers(len(moves))])
+    return pairs
 
 
-def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
-    """Rows for ``nnuelab bench kernels``, calls a second.
-
-    Parameters
-    ----------
-    net : Net
-        With 32 neurons in the second layer, a multiple of 256 in the first, and nothing unusual.
-    pairs : int16[COUNT, 2, width]
-        Accumulators of real positions, side to move first.
+def rows() -> Iterator[Row]:
+    """Calls a second with the shipped net, widened to 512.
 
     Raises
     ------
     ValueError
         When C and numba give different results.
     """
+    net, c = widened(load_net(None), 512), _compiled()
     evaluator = Evaluator(net)
     record, memory = evaluator.record, evaluator.memory
-    width, c = int(record["width"]), _compiled()
+    width, pairs = int(record["width"]), _accumulators(record)
     position = np.zeros(1, POSITION)[0]  # which only nets with buckets look at
     rng = np.random.default_rng(1)
     ours, theirs = aligned((COUNT, width), np.int16), aligned((COUNT, width), np.int16)
     active = rng.integers(0, net.n_features, (COUNT, FEATURES)).astype(np.int32)
-    rows_of = memory["w1"]
-    pointer = ctypes.c_void_p
-    long = ctypes.c_long
+    rows_of, long = memory["w1"], ctypes.c_long
 
     def places(*arrays: np.ndarray) -> list[Any]:
-        return [pointer(address(array)) for array in arrays]
+        return [ctypes.c_void_p(address(array)) for array in arrays]
 
-    rows = []
-
-    def compare(name: str, ours_ns: float, c_ns: float | None, least: float, aim: float) -> None:
-        reference = None if c_ns is None else 1e9 / c_ns
-        rows.append(row(name, 1e9 / ours_ns, reference, "calls/s", least, aim))
-
-    def measure(
-        name: str, numba_side: Callable[[], Any], c_side: Callable[[], Any], per_call: int
-    ) -> None:
-        sides = [numba_side] if c is None else [numba_side, c_side]
-        found = _median_ns(sides, per_call)
+    def compare(
+        name: str,
+        numba_side: Callable[[], Any],
+        c_side: Callable[[], Any],
+        per_call: int,
+        bounds: tuple[float, float] = (1 / 1.15, 1.0),
+    ) -> Row:
+        n, sides = CALLS * per_call, {"numba": numba_side, "C": c_side}
+        if c is None:
+            del sides["C"]
+        found = in_turn({side: partial(rate, n, call) for side, call in sides.items()}, ROUNDS)
         if c is not None and not np.array_equal(ours, theirs):
             raise ValueError(f"{name}: C and numba give different accumulators")
-        compare(f"{name}, against C", found[0], found[1] if c else None, 1 / 1.15, 1.0)
+        return row(name, "calls/s", found["numba"], found.get("C"), *bounds)
 
-    def measure_update(n: int) -> None:
+    def update(n: int) -> Row:
         plus, minus = rng.choice(net.n_features, (2, n), replace=False).astype(np.int32)
         given = places(theirs), places(rows_of, plus, minus)
-        measure(
-            f"update {n} + {n}, {width} neurons",
+        return compare(
+            f"update {n} + {n}, {width} neurons, against C",
             lambda: _updates(record, ours, plus, minus, n, CALLS),
             lambda: c.update(  # type: ignore[union-attr]
                 *given[0], long(COUNT), long(width), *given[1], long(n), long(CALLS)
@@ -141,11 +134,11 @@ def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
             COUNT - 1,
         )
 
-    measure_update(1)
-    measure_update(2)
+    yield update(1)
+    yield update(2)
     weights = places(rows_of, memory["b1"], active)
-    measure(
-        f"refresh from {FEATURES} features",
+    yield compare(
+        f"refresh from {FEATURES} features, against C",
         lambda: _refreshes(record, ours, active, CALLS),
         lambda: c.refresh(  # type: ignore[union-attr]
             *places(theirs), long(COUNT), long(width), *weights, long(FEATURES), long(CALLS)
@@ -153,27 +146,18 @@ def kernel_rows(net: Net, pairs: np.ndarray) -> list[dict[str, Any]]:
         COUNT,
     )
 
+    def forward() -> int:
+        return int(_forwards(record, position, pairs, CALLS))
+
     def c_forward() -> int:
         assert c is not None
         c.forward.restype = long
-        weights = places(memory["w2"], memory["b2"], memory["w3"])
+        layers = places(memory["w2"], memory["b2"], memory["w3"])
         shifts = (net.l1_shift, net.l2_shift, net.out_shift)
-        return int(
-            c.forward(
-                *places(pairs),
-                long(COUNT),
-                long(width),
-                *weights,
-                long(int(net.b3[0])),
-                *shifts,
-                long(CALLS),
-            )
-        )
+        shape, bias = (long(COUNT), long(width)), long(int(net.b3[0]))
+        return int(c.forward(*places(pairs), *shape, *layers, bias, *shifts, long(CALLS)))
 
-    if c is not None and c_forward() != _forwards(record, position, pairs, CALLS):
+    if c is not None and c_forward() != forward():
         raise ValueError("C and numba give different values")
-    sides = [lambda: _forwards(record, position, pairs, CALLS)] + ([c_forward] if c else [])
-    found = _median_ns(sides, COUNT)
-    dense = found[1] if c else None
-    compare("forward of a trained net, against dense C", found[0], dense, 1.6, 2.2)
-    return rows
+    name = "forward of a trained net, against dense C"
+    yield compare(name, forward, c_forward, COUNT, (1.6, 2.2))

@@ -9,19 +9,19 @@ since torch's threads spin while they wait.
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
+from benchmarks.data import random_games
+from benchmarks.harness import Row, in_turn, row
 from nnuelab import features
-from nnuelab.bench_rows import row
-from nnuelab.data.dataset_bench import random_games
 from nnuelab.nnue.loader import Labelled, Loader
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.threads import Threads
@@ -32,14 +32,8 @@ BATCHES = 3  # of one measurement
 L1, L2 = 512, 32
 
 
-def train_rows(batch_size: int = 16384) -> list[dict[str, Any]]:
-    """Rows for ``nnuelab bench train``: whole steps, and the loader's share of them.
-
-    Returns
-    -------
-    list of dict
-        name, ours, reference, unit, ratio, at_least, aim; the bounds are those of ``ratio``.
-    """
+def rows(batch_size: int = 16384) -> Iterator[Row]:
+    """Whole steps, and the loader's share of them."""
     threads = Threads(1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "positions.npy"
@@ -48,23 +42,19 @@ def train_rows(batch_size: int = 16384) -> list[dict[str, Any]]:
         large = _measured("KA", path, batch_size, threads, ["adam", "rowwise-adam", "bag"])
     threads.close()
     shape = f"768 -> {L1}x2 -> {L2} -> 1, batch {batch_size}"
-    king = f"49,152 features (KA), batch {batch_size}, against EmbeddingBag with dense Adam"
-    return [
-        _row(f"{shape}, against dense one-hot input", small, "adam", "one-hot", 4.5, 7),
-        _row(f"{shape}, against EmbeddingBag with offsets", small, "adam", "bag", 2, 3),
-        _row(f"{shape}, loading and extraction alone", small, "nothing", "adam", 1 / 0.15, 20),
-        _row(f"{king}: exact Adam", large, "adam", "bag", 0.95, 1.5),
-        _row(f"{king}: row-wise Adam", large, "rowwise-adam", "bag", 1.3, 3),
-    ]
+    king = f"KA, batch {batch_size}, against EmbeddingBag with dense Adam"
+    yield _row(f"{shape}, against dense one-hot input", small, "adam", "one-hot", 4.5, 7)
+    yield _row(f"{shape}, against EmbeddingBag with offsets", small, "adam", "bag", 2, 3)
+    yield _row(f"{shape}, loading alone", small, "nothing", "adam", 1 / 0.15, 20)
+    yield _row(f"{king}: exact Adam", large, "adam", "bag", 0.95, 1.5)
+    yield _row(f"{king}: row-wise Adam", large, "rowwise-adam", "bag", 1.3, 3)
 
 
 def _row(
     name: str, found: dict[str, list[float]], ours: str, reference: str, least: float, aim: float
-) -> dict[str, Any]:
+) -> Row:
     sides = found[ours], found[reference]
-    ratio = statistics.median(b / a for a, b in zip(*sides, strict=True))
-    mine, other = (statistics.median(side) for side in sides)
-    return row(name, mine, other, "CPU us/position", least, aim, ratio=ratio)
+    return row(name, "CPU us/position", *sides, least, aim, less_is_better=True)
 
 
 def _measured(
@@ -74,16 +64,15 @@ def _measured(
     settings = Settings(name, l1=L1, l2=L2, batch_size=batch_size)
     loader = Loader(path, features.parse(name), settings.objective, batch_size)
     torch.set_num_threads(1)
-    steps = {side: _step(side, settings, threads) for side in sides}
-    found: dict[str, list[float]] = {side: [] for side in sides}
-    for turn in range(ROUNDS + 1):
-        for side, step in steps.items():
-            start = time.process_time()
-            for labelled in loader.shuffled(0, turn):
-                step(labelled)
-            if turn:  # the first one compiles, and touches the memory
-                found[side].append(1e6 * (time.process_time() - start) / len(loader))
-    return found
+
+    def measure(step: Callable[[Labelled], Any]) -> float:
+        start = time.process_time()
+        for labelled in loader.shuffled(0, 0):
+            step(labelled)
+        return 1e6 * (time.process_time() - start) / len(loader)
+
+    steps = {side: partial(measure, _step(side, settings, threads)) for side in sides}
+    return in_turn(steps, ROUNDS)
 
 
 def _step(side: str, settings: Settings, threads: Threads) -> Callable[[Labelled], Any]:

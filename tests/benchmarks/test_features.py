@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks import features as bench
 from nnuelab import features
 from nnuelab.chess import notation
-from nnuelab.engine import feature_bench as bench
 from nnuelab.engine.replay import Cost
 from nnuelab.engine.search import Engine
 from nnuelab.nnue.inference import Evaluator, refresh
@@ -34,7 +34,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_row_for_each_set() -> None:
-    rows = bench.feature_rows()
+    rows = list(bench.rows())
     assert [row["name"].partition(":")[0] for row in rows] == [
         "H+V",
         "ALL+H+V",
@@ -53,7 +53,7 @@ def test_extra_time_is_held_against_the_further_rows() -> None:
     """Per position, so for two accumulators; what is compared comes from one round."""
     base = Cost(2.0, np.full(3, 5.0), np.array([30.0, 60, 30]), np.array([45.0, 90, 45]))
     cost = Cost(6.0, np.full(3, 5.0), np.array([50.0, 80, 50]), np.array([80.0, 125, 81]))
-    row = bench._extra_row("ALL+X", cost, base, 40.0, 20.0)
+    row = bench.extra_row("ALL+X", cost, base, 40.0, 20.0)
     assert row["ours"] == 70
     assert row["reference"] == pytest.approx(1.3 * 40 + 40)
     assert row["ratio"] == pytest.approx(92 / 70)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from nnuelab.bench_rows import row
+from benchmarks.harness import Row, rate, row
 from nnuelab.chess import notation
 from nnuelab.data.journal import Journal
 from nnuelab.data.records import RECORD, pack
@@ -29,19 +29,23 @@ SHARE = 0.9  # of the CPU time is spent in search, at least
 FAST_GAMES = 50.0  # per CPU-second at 200 nodes a move: 100 a second on two cores
 
 
-def selfplay_rows() -> list[dict[str, Any]]:
-    """Rows for ``nnuelab bench selfplay``, with the shipped net: games as they are really made,
-    with PGN, journal and compression, but for the start of processes.
+def rows() -> Iterator[Row]:
+    """Games of the shipped net as they are really made, with PGN, journal and compression, but for
+    the start of processes.
     """
     with tempfile.TemporaryDirectory() as folder:
-        return [
-            *_datagen_rows(Path(folder)),
-            *_tournament_rows(Path(folder)),
-            _quiet_row(),
-        ]
+        yield from _datagen(Path(folder))
+        slow, fast = (
+            _tournament(Path(folder), 1000, PAIRS),
+            _tournament(Path(folder), 200, FAST_PAIRS),
+        )
+    title = "tournament at 1,000 nodes: CPU time in search"
+    yield row(title, "share", slow[0], 1.0, SHARE, 1.0)
+    yield row("tournament at 200 nodes", "games/CPU-s", fast[1], FAST_GAMES, 1.0, 2.0)
+    yield _quiet()
 
 
-def _datagen_rows(folder: Path) -> list[dict[str, Any]]:
+def _datagen(folder: Path) -> Iterator[Row]:
     parameters = datagen.Parameters(Limit(nodes=5000), 8, 100, seed=1)
     datagen._start_worker(datagen.Source(), "this engine", parameters)
     datagen._play_number(0)  # loads the kernels
@@ -57,20 +61,9 @@ def _datagen_rows(folder: Path) -> list[dict[str, Any]]:
         datagen._write(folder / "games.pgn.zst", iter(journal), datagen.COMPRESSION)
         speed.cpu += time.process_time() - began
     share = speed.thinking / speed.cpu
-    return [
-        row("datagen at 5,000 nodes: CPU time in search", share, 1.0, "share", SHARE, 1.0),
-        row("datagen: positions kept", speed.kept / speed.cpu, None, "1/CPU-s", None, None),
-        row("datagen: nodes", speed.nodes / speed.cpu, None, "1/CPU-s", None, None),
-    ]
-
-
-def _tournament_rows(folder: Path) -> list[dict[str, Any]]:
-    searching, _ = _tournament(folder, 1000, PAIRS)
-    _, fast = _tournament(folder, 200, FAST_PAIRS)
-    return [
-        row("tournament at 1,000 nodes: CPU time in search", searching, 1.0, "share", SHARE, 1.0),
-        row("tournament at 200 nodes", fast, FAST_GAMES, "games/CPU-s", 1.0, 2.0),
-    ]
+    yield row("datagen at 5,000 nodes: CPU time in search", "share", share, 1.0, SHARE, 1.0)
+    yield row("datagen: positions kept", "1/CPU-s", speed.kept / speed.cpu)
+    yield row("datagen: nodes", "1/CPU-s", speed.nodes / speed.cpu)
 
 
 def _tournament(folder: Path, nodes: int, pairs: int) -> tuple[float, float]:
@@ -91,13 +84,10 @@ def _tournament(folder: Path, nodes: int, pairs: int) -> tuple[float, float]:
     return (table.thinking - thinking) / cpu, 2 * pairs / cpu
 
 
-def _quiet_row() -> dict[str, Any]:
+def _quiet() -> Row:
     records = np.zeros(QUIET, RECORD)
     for number, record in enumerate(records):
         pack(openings.candidate(2, number, 0, number % 60).position, record)
     quiet(records[:1])  # compiles
-    began = time.process_time()
-    quiet(records)
-    return row(
-        "quiet filter", QUIET / (time.process_time() - began), None, "positions/CPU-s", None, None
-    )
+    speed = rate(QUIET, lambda: quiet(records), time.process_time)
+    return row("quiet filter", "positions/CPU-s", speed)

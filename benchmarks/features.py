@@ -5,17 +5,19 @@ from __future__ import annotations
 import ctypes
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 
+from benchmarks.harness import Row, in_turn, row, widened
 from nnuelab import features
-from nnuelab.bench_rows import row
 from nnuelab.chess import notation
 from nnuelab.data import records
-from nnuelab.engine.bench import POSITIONS, widened
-from nnuelab.engine.replay import Cost, Moves, Replay, any_net, in_turn
+from nnuelab.engine import replay
+from nnuelab.engine.bench import POSITIONS
+from nnuelab.engine.replay import Cost, Moves, Replay, any_net
 from nnuelab.engine.search import Engine, load_net
 from nnuelab.features import FeatureSet, kernels
 from nnuelab.jit import address, aligned
@@ -64,9 +66,11 @@ POSITIONS_PER_SECOND = {"PH": 2e6, "PV": 2e6, "MB": 2e6}
 SHARE_OF_MEMSET = 0.6
 
 
-def feature_rows() -> list[dict[str, Any]]:
-    """Rows for ``nnuelab bench features``."""
-    return [*_extra_time(), *_search(), *_batches()]
+def rows() -> Iterator[Row]:
+    """Rows for updates, searches and batches."""
+    yield from _extra_time()
+    yield from _search()
+    yield from _batches()
 
 
 # Updates -----------------------------------------------------------------------------------------
@@ -78,27 +82,25 @@ def neighbours() -> list[np.void]:
     return [notation.after(root, move) for root in roots for move in notation.moves_of(root)]
 
 
-def _extra_time() -> list[dict[str, Any]]:
+def _extra_time() -> Iterator[Row]:
     """Time of both accumulators beyond that of ALL, against what the further rows cost alone."""
     moves = Moves.of(neighbours())
-    names = ["ALL", *EXTRA_TIME]
-    replays = [Replay(any_net(name, L1), moves) for name in names]
+    replays = [Replay(any_net(name, L1), moves) for name in ["ALL", *EXTRA_TIME]]
     sides = [side for replayed in replays for side in replayed.sides]
-    seconds = in_turn(sides, ROUNDS, SECONDS)
-    costs = [r.cost(seconds[4 * i : 4 * i + 4]) for i, r in enumerate(replays)]
-    return [
-        _extra_row(name, cost, costs[0], *EXTRA_TIME[name])
-        for name, cost in zip(names[1:], costs[1:], strict=True)
-    ]
+    seconds = replay.in_turn(sides, ROUNDS, SECONDS)
+    base, *costs = [r.cost(seconds[4 * i : 4 * i + 4]) for i, r in enumerate(replays)]
+    for (name, bounds), cost in zip(EXTRA_TIME.items(), costs, strict=True):
+        yield extra_row(name, cost, base, *bounds)
 
 
-def _extra_row(name: str, cost: Cost, base: Cost, most: float, aim: float) -> dict[str, Any]:
+def extra_row(name: str, cost: Cost, base: Cost, most: float, aim: float) -> Row:
+    """Nanoseconds that a set takes beyond ALL, against what is allowed."""
     extra = 2 * float(np.median(cost.measured_ns - base.measured_ns))
     of_rows = 2 * max(float(np.median(cost.predicted_ns - base.predicted_ns)), 0.0)
     allowed, aimed = 1.3 * of_rows + most, 1.1 * of_rows + aim
-    ratio = allowed / max(extra, 1.0)  # a set may cost less than ALL
     title = f"{name}: extra time a position, at most"
-    return row(title, extra, allowed, "ns", 1.0, allowed / aimed, ratio=ratio)
+    extra = max(extra, 1.0)  # a set may cost less than ALL
+    return row(title, "ns", extra, allowed, 1.0, allowed / aimed, less_is_better=True)
 
 
 # Search ------------------------------------------------------------------------------------------
@@ -111,10 +113,10 @@ def imitation(net: Net, feature_set: FeatureSet, positions: list[np.void]) -> Ne
     same: its rows are kept, and the others stay 0. Otherwise each position in turn has what its
     accumulators lack shared out among its active rows (Kaczmarz' method).
     """
-    rows = np.zeros((feature_set.size, net.l1), np.float32)
+    w1 = np.zeros((feature_set.size, net.l1), np.float32)
     for offset, term in zip(feature_set.offsets, feature_set.terms, strict=True):
         if term.name == net.feature_set:
-            rows[offset : offset + term.size] = net.w1
+            w1[offset : offset + term.size] = net.w1
             break
     else:
         every = features.parse(net.feature_set)
@@ -125,10 +127,10 @@ def imitation(net: Net, feature_set: FeatureSet, positions: list[np.void]) -> Ne
                 for perspective in range(2):
                     wanted = net.w1[_active(every, position, perspective)].sum(0)
                     active = _active(feature_set, position, perspective)
-                    rows[active] += (wanted - rows[active].sum(0)) / max(len(active), 1)
+                    w1[active] += (wanted - w1[active].sum(0)) / max(len(active), 1)
     limits = np.iinfo(np.int16)
-    w1 = np.clip(np.rint(rows), limits.min, limits.max).astype(np.int16)
-    return replace(net, feature_set=feature_set.name, w1=w1)
+    clipped = np.clip(np.rint(w1), limits.min, limits.max).astype(np.int16)
+    return replace(net, feature_set=feature_set.name, w1=clipped)
 
 
 def _active(feature_set: FeatureSet, position: np.void, perspective: int) -> np.ndarray:
@@ -136,64 +138,44 @@ def _active(feature_set: FeatureSet, position: np.void, perspective: int) -> np.
     return out[: kernels.active(feature_set.tables().record, position, perspective, out)]
 
 
-def _search() -> list[dict[str, Any]]:
+def _search() -> Iterator[Row]:
     """Nodes per CPU-second over the positions of ``bench``, relative to ALL."""
-    net = widened(load_net(None), L1)
-    near = neighbours()
-    names = ["ALL", *SEARCH]
-    engines = [Engine(imitation(net, features.parse(name), near)) for name in names]
-    speeds = np.array([_speeds(engines, fen) for fen in POSITIONS])
-    means = np.exp(np.log(speeds).mean(0))
-    rows = []
-    for name, speed in zip(names[1:], means[1:], strict=True):
-        least, aim = SEARCH[name]
-        rows.append(row(f"{name}: search, against ALL", speed, means[0], "nodes/s", least, aim))
-    return rows
+    net, near = widened(load_net(None), L1), neighbours()
+    engines = {n: Engine(imitation(net, features.parse(n), near)) for n in ["ALL", *SEARCH]}
+    speeds: dict[str, list[float]] = {name: [] for name in engines}
+    for fen in POSITIONS:
+        sides = {name: partial(_speed, engine, fen) for name, engine in engines.items()}
+        for name, figures in in_turn(sides, SEARCH_ROUNDS).items():
+            speeds[name].append(statistics.median(figures))
+    means = {name: statistics.geometric_mean(found) for name, found in speeds.items()}
+    for name, bounds in SEARCH.items():
+        yield row(f"{name}: search, against ALL", "nodes/s", means[name], means["ALL"], *bounds)
 
 
-def _speeds(engines: list[Engine], fen: str) -> list[float]:
-    """Median nodes per CPU-second of each engine, in turn."""
-    position = notation.from_fen(fen)
-    found: list[list[float]] = [[] for _ in engines]
-    for turn in range(SEARCH_ROUNDS + 1):
-        for speeds, engine in zip(found, engines, strict=True):
-            engine.new_game()
-            start = time.thread_time()
-            nodes = engine.search(position, nodes=NODES).nodes
-            if turn:  # the first one loads the kernels and touches the memory
-                speeds.append(nodes / (time.thread_time() - start))
-    return [statistics.median(speeds) for speeds in found]
+def _speed(engine: Engine, fen: str) -> float:
+    """Nodes per CPU-second of a search."""
+    engine.new_game()
+    start = time.thread_time()
+    nodes = engine.search(notation.from_fen(fen), nodes=NODES).nodes
+    return nodes / (time.thread_time() - start)
 
 
 # Batches -----------------------------------------------------------------------------------------
 
 
-def _batches() -> list[dict[str, Any]]:
+def _batches() -> Iterator[Row]:
     """Extraction of a batch for training, one thread."""
     near = neighbours()
     packed = np.zeros(BATCH, records.RECORD)
     for i, position in enumerate(near):
         records.pack(position, packed[i])
     packed = packed[np.arange(BATCH) % len(near)]
-    rows = []
     for name in MEMSET:
-        ours, reference = _extraction(name, packed)
-        rows.append(
-            row(
-                f"{name}: batch extraction, against memset",
-                ours,
-                reference,
-                "positions/s",
-                SHARE_OF_MEMSET,
-                1.0,
-            )
-        )
+        title, figures = f"{name}: batch extraction, against memset", _extraction(name, packed)
+        yield row(title, "positions/s", *figures, SHARE_OF_MEMSET, 1.0)
     for name, least in POSITIONS_PER_SECOND.items():
-        ours, _ = _extraction(name, packed)
-        rows.append(
-            row(f"{name}: batch extraction, at least", ours, least, "positions/s", 1.0, None)
-        )
-    return rows
+        title, ours = f"{name}: batch extraction, at least", _extraction(name, packed)[0]
+        yield row(title, "positions/s", ours, least, 1.0)
 
 
 def _extraction(name: str, packed: np.ndarray) -> tuple[float, float]:
@@ -211,5 +193,5 @@ def _extraction(name: str, packed: np.ndarray) -> tuple[float, float]:
         for place, size in places:
             ctypes.memset(place, 255, size)
 
-    extracted, written = np.median(in_turn([extract, write], ROUNDS, SECONDS), axis=1)
+    extracted, written = np.median(replay.in_turn([extract, write], ROUNDS, SECONDS), axis=1)
     return len(packed) / float(extracted), len(packed) / float(written)
