@@ -28,7 +28,7 @@ import zstandard
 from benchmarks.harness import Row, children, in_turn, rate, row
 from nnuelab.chess import moves, notation
 from nnuelab.chess.position import POSITION
-from nnuelab.data import dataset, download, engines, labels, pgn, reader, records, sampler
+from nnuelab.data import dataset, download, labels, pgn, reader, records, sampler, uci
 from nnuelab.data.cache import Cache
 from nnuelab.data.formats import binpack
 from nnuelab.data.record_text import texts
@@ -233,7 +233,7 @@ def random_games(n: int) -> np.ndarray:
 
 def _labels(folder: Path) -> Iterator[Row]:
     try:
-        path = engines.find_engine("stockfish")
+        path = uci.find_engine("stockfish")
     except UserError as error:
         _left_out("labels by Stockfish", error)
         return
@@ -241,7 +241,7 @@ def _labels(folder: Path) -> Iterator[Row]:
     chosen = np.ascontiguousarray(random_games(20 * LABELLED)[10::20])
     boards = (fen.decode().rsplit(" ", 1)[0] for fen in texts(chosen)[0])
     asked = "".join(f"ucinewgame\nposition fen {board} 1\ngo {LIMIT}\n" for board in boards)
-    commands = f"setoption name Hash value {engines.HASH_MB}\n{asked}ucinewgame\n"
+    commands = f"setoption name Hash value {uci.HASH_MB}\n{asked}ucinewgame\n"
     labeller = labels.stockfish(path, LIMIT, 1)
     samples = dataset.Dataset(folder, (chosen,))
 
@@ -276,7 +276,7 @@ def _labels(folder: Path) -> Iterator[Row]:
         return (LABELLED - begun) / seconds
 
     found = in_turn({"ours": ours, "bare": bare}, ROUNDS)
-    name = f"labels by {engines.engine_name(path)} at {LIMIT}, one process, against a bare pipe"
+    name = f"labels by {labeller.identity['engine']} at {LIMIT}, one process, against a bare pipe"
     yield row(name, "positions/s", found["ours"], found["bare"], 0.9, 0.95)
 
 

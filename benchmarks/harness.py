@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.data.engines import find_engine
+from nnuelab.data.uci import find_engine
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net
 

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nnuelab.data import engines, labels
+from nnuelab.data import labels, uci
 from nnuelab.data.cache import Cache
 from nnuelab.data.dataset import Dataset, writing
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, to_fen
@@ -346,7 +346,7 @@ def test_a_hanging_engine_is_killed_and_asked_once_more(tmp_path) -> None:
     expected = found_by(labeller(fake_engine(tmp_path, 0)), records, tmp_path)
     once = fake_engine(tmp_path, 0, f"hangs-once={tmp_path / 'hung'}")
     assert np.array_equal(found_by(labeller(once), records, tmp_path), expected)
-    for fault, reason in (("hangs", "no answer for 2 s"), ("dies", "died")):
+    for fault, reason in (("hangs", "no answer within 2 s"), ("dies", "died")):
         with pytest.raises(UserError) as error:
             found_by(labeller(fake_engine(tmp_path, 0, fault)), records, tmp_path)
         assert "\n" not in str(error.value)
@@ -362,7 +362,7 @@ def test_a_hanging_engine_is_killed_and_asked_once_more(tmp_path) -> None:
 
 
 def test_an_engine_that_does_not_quit_has_a_name_nevertheless(tmp_path) -> None:
-    assert engines.engine_name(fake_engine(tmp_path, 0, "stays")) == "Fake 1.0"
+    assert uci.UciEngine([fake_engine(tmp_path, 0, "stays")]).name == "Fake 1.0"
 
 
 def test_an_engine_without_scores_is_one_line(tmp_path) -> None:
@@ -384,9 +384,9 @@ def test_positions_that_are_over_have_no_score(tmp_path: Path) -> None:
 
 def test_options_reach_the_engine_or_are_refused(tmp_path: Path) -> None:
     path = fake_engine(tmp_path, 0)
-    engines.Analyst(path, "depth 1", {"hash": "8"}).close()
+    labels.stockfish(path, "depth 1", options={"hash": "8"})
     with pytest.raises(UserError, match=r"Fake 1\.0 has no option 'Skill Level'"):
-        engines.Analyst(path, "depth 1", {"Skill Level": "3"})
+        labels.stockfish(path, "depth 1", options={"Skill Level": "3"})
 
 
 def labelled(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -412,7 +412,7 @@ def test_options_and_a_time_reach_the_engine_and_stand_in_the_provenance(tmp_pat
     assert [line for line in said if line.startswith("go")] == ["go movetime 7"] * 2
     parameters = json.loads((tmp_path / "train.npy.json").read_text())["parameters"]
     assert parameters["limit"] == "movetime 7"
-    assert parameters["options"] == {"Threads": "1", "Hash": "16", "EvalFile": str(net)}
+    assert parameters["options"] == {**uci.DEFAULTS, "Hash": "16", "EvalFile": str(net)}
 
     def searches(*settings: str) -> int:
         log.unlink()
@@ -434,7 +434,7 @@ def test_patience_is_the_time_until_an_engine_counts_as_hanging(tmp_path: Path) 
     done = labelled(tmp_path, "--depth", "1", "--patience", "1", "--max-unusable", "0")
     assert done.returncode == 1
     (line,) = (line for line in done.stderr.splitlines() if line.startswith("nnuelab:"))
-    assert "no answer for 1 s" in line
+    assert "no answer within 1 s" in line
 
 
 @pytest.mark.parametrize(
@@ -462,9 +462,9 @@ def test_settings_of_an_engine_that_make_no_sense(
 @pytest.mark.parametrize("engine", ["no-such-engine", "/etc/passwd"])
 def test_a_missing_engine_is_one_line_with_the_remedy(engine: str) -> None:
     with pytest.raises(UserError, match=f"no engine {engine}.*install it"):
-        engines.find_engine(engine)
+        uci.find_engine(engine)
 
 
 def test_a_program_that_is_no_engine_is_one_line() -> None:
     with pytest.raises(UserError, match="doesn't start as a UCI engine"):
-        engines.engine_name("/bin/true")
+        uci.UciEngine(["/bin/true"])

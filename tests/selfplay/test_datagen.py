@@ -26,7 +26,6 @@ from nnuelab.nnue.netfile import write_net
 from nnuelab.selfplay import openings
 from nnuelab.selfplay.book import book
 from nnuelab.selfplay.datagen import FIRST_PLY, RULES, Parameters, Source, datagen
-from nnuelab.selfplay.uci import UciEngine
 from nnuelab.tournament.game import Line, Seat
 from nnuelab.tournament.limits import Limit, Turn
 from tests.data.test_labels import fake_engine
@@ -77,7 +76,8 @@ def said(game: chess.pgn.Game) -> list[tuple[chess.Move | None, object]]:
 
 
 def test_evaluation_of_a_move_is_that_of_the_position_after_it(played: Path, tmp_path) -> None:
-    with UciEngine(fake_engine(tmp_path, 0)) as engine:
+    with Source(fake_engine(tmp_path, 0)).start(LIMIT).player as engine:
+        engine.new_game()
         for game in games(played)[:3]:
             evaluated = [node for node in game.mainline() if node.eval() is not None]
             assert evaluated[0].ply() in (6, 7)  # the last move of the opening
@@ -267,14 +267,14 @@ def test_openings_that_run_out_are_one_line(tmp_path, monkeypatch) -> None:
     with pytest.raises(UserError, match="100 candidates in a row are no new openings, after 21 of"):
         book(output, Source(engine), 22, LIMIT, 0, 60, seed=5, workers=1)
     with (
-        UciEngine(engine) as player,
+        Source(engine).start(LIMIT).player as player,
         pytest.raises(UserError, match="none of 100 positions after 6 or 7 random plies is within"),
     ):
         openings.opening(Seat(player, LIMIT), 1, 1, 6, -1)
     assert not output.exists()
 
 
-@pytest.mark.parametrize(("fault", "words"), [("dies", "it died"), ("silent", "without a score")])
+@pytest.mark.parametrize(("fault", "words"), [("dies", "crashes"), ("silent", "without a score")])
 def test_a_broken_engine_is_one_line(tmp_path, fault: str, words: str) -> None:
     output = tmp_path / "games.pgn.zst"
     with pytest.raises(UserError, match=words):

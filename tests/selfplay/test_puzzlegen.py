@@ -15,7 +15,8 @@ import chess.engine
 import pytest
 
 from nnuelab.data import pgn
-from nnuelab.data.engines import find_engine
+from nnuelab.data.records import MATE
+from nnuelab.data.uci import find_engine
 from nnuelab.errors import UserError
 from nnuelab.selfplay import puzzles as generator
 from nnuelab.tournament import puzzles
@@ -76,7 +77,9 @@ def test_stockfish_finds_them_with_more_nodes(embedded: list[dict[str, str]]) ->
             first, answer = row["Moves"].split()[:2]
             board.push_uci(first)
             found = engine.analyse(board, chess.engine.Limit(nodes=200_000), multipv=2)
-            best, second = (generator.chance(line["score"], board.turn) for line in found)
+            best, second = (
+                generator.chance(line["score"].relative.score(mate_score=MATE)) for line in found
+            )
             agreed += found[0]["pv"][0].uci() == answer and best - second > 0.25
     assert agreed >= 0.9 * len(chosen)
 

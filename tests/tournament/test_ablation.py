@@ -6,12 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
-from nnuelab.errors import UserError
-from nnuelab.tournament.ablation import HASH_MB, LEAST_PAIRS, RemoteEngine, ablate, is_decided
+from nnuelab.tournament.ablation import HASH_MB, LEAST_PAIRS, ablate, is_decided, without_terms
 from nnuelab.tournament.sprt import Tally
 from tests.naive.engine import GUESSES
 
@@ -29,18 +26,12 @@ def test_an_engine_against_itself_splits_every_pair(tmp_path: Path) -> None:
 
 
 def test_the_other_engine_lacks_the_term() -> None:
-    position = notation.from_fen(notation.STARTING_FEN)
-    whole, remote = RemoteEngine(None, []), RemoteEngine(None, GUESSES.split(","))
-    here = Engine(hash_mb=HASH_MB).search(position, nodes=50_000)
-    there, without = (engine.search(position, [], nodes=50_000) for engine in (whole, remote))
-    assert (there.pv, there.depth, there.score_cp) == (here.pv, here.depth, here.score_cp)
-    assert (without.pv, without.depth, without.score_cp) != (here.pv, here.depth, here.score_cp)
-    remote._process.kill()
-    with pytest.raises(UserError, match=f"without {GUESSES}"):
-        remote.new_game()
-    assert whole._process.stdin is not None
-    whole._process.stdin.close()
-    assert whole._process.wait(30) == 0
+    found = Engine(hash_mb=HASH_MB).search(notation.from_fen(notation.STARTING_FEN), nodes=50_000)
+    here = found.depth, found.score_cp, [notation.move_to_uci(move) for move in found.pv]
+    for terms, same in (([], True), (GUESSES.split(","), False)):
+        with without_terms(None, terms) as player:
+            reply = player.engine.search("startpos", "nodes 50000")
+        assert ((reply.depth, reply.variations[0].cp, reply.variations[0].moves) == here) == same
 
 
 def test_a_group_of_terms_is_measured_by_games(tmp_path: Path) -> None:

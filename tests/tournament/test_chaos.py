@@ -82,8 +82,8 @@ def _nothing_is_left_behind() -> Iterator[None]:
         ("hang", MOVETIME, "time loss", "time forfeit", "White loses on time: no answer within"),
         ("late", MOVETIME, "time loss", "time forfeit", "White loses on time: "),
         ("busy", MOVETIME, "time loss", "time forfeit", "White loses on time: "),
-        ("illegal", NODES, "illegal move", "rules infraction", "illegal uci: 'a1h8'"),
-        ("words", NODES, "illegal move", "rules infraction", "'castles'"),
+        ("illegal", NODES, "illegal move", "rules infraction", "an illegal move: 'a1h8'"),
+        ("words", NODES, "illegal move", "rules infraction", "an illegal move: 'castles'"),
         ("null move", NODES, "illegal move", "rules infraction", "White plays no move"),
         ("no move", NODES, "illegal move", "rules infraction", "White plays no move"),
     ],
@@ -135,7 +135,7 @@ def test_an_engine_that_never_starts_again_stops_the_match(
     program.chmod(0o755)
     entrant = EngineEntrant((str(program), str(tmp_path / "mark"), "vanish"), NODES)
     table = table_of(tmp_path, entrant)
-    monkeypatch.setattr("nnuelab.tournament.external.STARTS", 1)
+    monkeypatch.setattr("nnuelab.data.uci.STARTS", 1)
     try:
         with pytest.raises(UserError, match="doesn't start any more"):
             play(table)
@@ -146,9 +146,9 @@ def test_an_engine_that_never_starts_again_stops_the_match(
 @pytest.mark.parametrize(
     ("command", "options", "said"),
     [
-        (("/bin/true",), {}, "can't play as a UCI engine"),
-        ((sys.executable, ENGINE, "x", "well"), {"Hash": 100}, "at most 64"),
-        ((sys.executable, ENGINE, "x", "well"), {"Skill": 1}, "does not support option Skill"),
+        (("/bin/true",), {}, "doesn't start as a UCI engine"),
+        ((sys.executable, ENGINE, "x", "well"), {"Hash": 100}, "'100' is not from 2 to 64"),
+        ((sys.executable, ENGINE, "x", "well"), {"Skill": 1}, "has no option 'Skill'"),
     ],
 )
 def test_an_engine_that_can_not_play_is_refused_at_the_start(

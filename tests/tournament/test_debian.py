@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nnuelab.data.engines import find_engine
+from nnuelab.data.uci import find_engine
 from nnuelab.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -247,8 +247,8 @@ def test_threads_that_wait_for_each_other_are_no_stall(monkeypatch: pytest.Monke
     seen: list[tuple[float, float]] = []
     measure = external._processor
 
-    def measured(protocol: Any) -> tuple[float, float]:
-        seen.append(measure(protocol))
+    def measured(pid: int | None) -> tuple[float, float]:
+        seen.append(measure(pid))
         return seen[-1]
 
     monkeypatch.setattr(external, "_processor", measured)

@@ -95,12 +95,12 @@ def label(
 
     Example: nnuelab label sampled.npy --train train.npy --validation validation.npy
     """
-    from nnuelab.data import engines, labels
+    from nnuelab.data import labels, uci
 
     outputs = [path for path in (train, validation, test) if path is not None]
     chosen: labels.Labeller | labels.Searching
     if labeller is LabellerName.stockfish:
-        path, options = engines.find_engine(engine), _options(option or [])
+        path, options = uci.find_engine(engine), _options(option or [])
         artifacts.check_apart([path, *options.values()], outputs)
         limit = _limit(depth, nodes, movetime)
         if movetime is not None and movetime >= patience * 1000:

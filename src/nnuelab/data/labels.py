@@ -23,11 +23,13 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab import artifacts
-from nnuelab.data import dataset, engines
+from nnuelab.chess.moves import MAX_MOVES, NO_MOVE
+from nnuelab.data import dataset, uci
 from nnuelab.data.cache import Cache
 from nnuelab.data.draws import STEP, splitmix64
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, captures
-from nnuelab.data.searching import Searching
+from nnuelab.data.record_text import read_move, texts
+from nnuelab.data.records import MATE, NO_SCORE, RECORD, UNKNOWN_RESULT, captures, mate_score
+from nnuelab.data.searching import Searching, Unlabelled
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
@@ -61,7 +63,7 @@ def stockfish(
     workers: int = 0,
     *,
     options: Mapping[str, str] | None = None,
-    patience: float = engines.PATIENCE,
+    patience: float = uci.PATIENCE,
 ) -> Searching:
     """A labeller that asks a UCI engine, several processes at a time.
 
@@ -78,11 +80,13 @@ def stockfish(
     patience : float
         Seconds that a search may take before its engine counts as hanging.
     """
+    with uci.UciEngine([path], options) as engine:
+        name = engine.name
     identity = {
-        "engine": engines.engine_name(path),
+        "engine": name,
         "program": artifacts.sha256(path),
         "limit": limit,
-        "options": {**engines.OPTIONS, **(options or {})},
+        "options": {**uci.DEFAULTS, **(options or {})},
         # Nets and tables that an option names may change under the same name.
         "files": {
             name: artifacts.sha256(value)
@@ -90,8 +94,52 @@ def stockfish(
             if os.path.isfile(value)
         },
     }
-    make = partial(engines.Analyst, path, limit, options, patience)
+    make = partial(_Analyst, path, limit, options or {}, patience)
     return Searching(make, identity, workers)
+
+
+class _Analyst:
+    """A UCI engine that gives scores and best moves to single positions: a `searching.Searcher`."""
+
+    def __init__(self, path: str, limit: str, options: Mapping[str, str], patience: float) -> None:
+        self._limit, self._patience = limit, patience
+        self._scratch = np.empty(MAX_MOVES, np.int64)
+        self._engine = uci.UciEngine([path], options)
+
+    def __call__(self, record: np.void) -> tuple[int, int]:
+        """Score and best move; an engine that dies or hangs gets a second chance.
+
+        The score is NO_SCORE when the game is over.
+        """
+        fen = texts(np.array([record], RECORD))[0][0].decode()
+        # The number of the move is no part of a position: labels are kept by position.
+        position = f"fen {fen.rsplit(' ', 1)[0]} 1"
+        for _ in range(2):
+            try:
+                if self._engine.pid is None:
+                    self._engine.new_game()
+                # With a warm hash table a label would depend on the positions before it.
+                reply = self._engine.search(position, self._limit, self._patience, clear=True)
+                return self._understood(reply, record)
+            except uci.UciError as error:
+                reason = error
+                self._engine.kill()
+        raise Unlabelled(f"{self._engine.name} failed twice on {fen!r}: {reason}")
+
+    def _understood(self, reply: uci.Reply, record: np.void) -> tuple[int, int]:
+        if not reply.move:
+            return NO_SCORE, NO_MOVE
+        move = int(read_move(record, np.frombuffer(reply.move.encode(), np.uint8), self._scratch))
+        if move == NO_MOVE:
+            raise uci.UciError(f"it plays {reply.move[:20]!r}, an illegal move")
+        if not reply.variations:
+            raise uci.UciError("it gives a move without a score")
+        cp, mate, _ = reply.variations[0]
+        return (max(-MATE, min(MATE, cp or 0)) if mate is None else mate_score(mate)), move
+
+    def close(self) -> None:
+        """Ends the engine for good; another thread may wait for its answer."""
+        self._engine.close()
 
 
 def mixed(scores: np.ndarray, results: np.ndarray, share: float) -> np.ndarray:

@@ -1,62 +1,173 @@
-"""A lean UCI client: a process, commands, and the lines that answer them.
+"""The client of UCI engines: a process of its own, commands, and what it answers.
 
 What python-chess does for a search (an asyncio loop, a board, the parsing of every line) takes as
-long as Stockfish needs for some hundred nodes. This one writes commands in one go, and looks at
-the last score and the move alone. Players on a clock use python-chess (`tournament.external`).
+long as Stockfish needs for some hundred nodes; it waits for ever under a limit of nodes or depth,
+and asks an engine that is late to stop, which some ignore. Here commands are written in one go, of
+the answer only the last lines are parsed, and every answer has its time: an engine that fails is
+killed with its whole process group.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import resource
 import select
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 from nnuelab.data.parallel import die_with_parent
+from nnuelab.errors import UserError
 
-LONGEST_ANSWER = 1 << 22  # bytes; an engine that never ends would fill the memory
+HASH_MB = 4  # cleared before each game or position: more would only cost time
+DEFAULTS: dict[str, Any] = {"Threads": 1, "Hash": HASH_MB, "OwnBook": False}
+"""Options of an engine that is told no others, where it has them."""
+STARTING = 120.0  # seconds for `uci` and `isready`: nets are loaded, and ours compiles
+PATIENCE = 120.0  # seconds for any other answer
+STARTS = 3  # attempts to start an engine again
+LONGEST_LINE = 1 << 20  # bytes; an engine that never ends its line would fill the memory
+_OPTION = re.compile(r"option name (.+?) type (\w+)(.*)")
+
+
+def find_engine(engine: str | Path) -> str:
+    """The absolute path of an engine's program, given by path or by name.
+
+    Raises
+    ------
+    UserError
+        When there is no such program, or it can't be executed.
+    """
+    # Debian installs games outside of root's and of many services' PATH.
+    places = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/games"])
+    found = shutil.which(str(engine), path=places)
+    if found is None:
+        raise UserError(
+            f"no engine {engine!s}: it is neither a program on PATH nor an executable file; "
+            "install it (Debian: apt install stockfish) or name another one"
+        )
+    return os.path.abspath(found)  # links stay: a program may go by the name it is called by
 
 
 class UciError(Exception):
     """What an engine does wrong, as the end of a sentence: "it died"."""
 
 
-class UciProcess:
-    """An engine in a process of its own, which ends with the thread that has started it.
+class NoAnswer(UciError):
+    """It is silent for longer than it may."""
+
+
+class Died(UciError):
+    """It has ended, or closed its output."""
+
+    def __init__(self, status: int | None) -> None:
+        super().__init__(f"it died with exit status {status}")
+        self.status = status
+
+
+class Variation(NamedTuple):
+    """A line of play with its score for the side to move: centipawns, or moves to mate."""
+
+    cp: int | None
+    mate: int | None
+    moves: list[str]  # UCI
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answer to ``go``.
+
+    Attributes
+    ----------
+    move : str
+        UCI; empty when the engine has none.
+    depth, nodes : int or None
+        As it said last.
+    variations : list of Variation
+        The last one with an exact score, of each line that it was asked for (``MultiPV``).
+    """
+
+    move: str
+    depth: int | None
+    nodes: int | None
+    variations: list[Variation]
+
+
+class UciEngine:
+    """An engine in a process, which ends with the thread that has started it; a context manager.
 
     Parameters
     ----------
-    path : str
-        Its program.
+    command : sequence of str
+        Its program and arguments.
     options : mapping
-        UCI options; those that it hasn't are left out.
-    patience : float
-        Seconds for an answer.
+        UCI options, by name in any case.
+    hash_mb : int
+        Of its transposition table, where ``options`` don't say; moved into the range that it has.
+        It gets one thread and no book of its own in the same way.
+    memory_mb : int or None
+        Of data that it may have in memory; Linux stops it from taking more.
 
     Attributes
     ----------
     name : str
         What it calls itself, version included.
-    options : set of str
-        Names of its options, in lower case.
+    configured : dict
+        The options that it was given.
 
     Raises
     ------
-    UciError
-        When it doesn't start.
+    UserError
+        When it doesn't start, or doesn't take its options.
     """
 
-    def __init__(self, path: str, options: Mapping[str, str], patience: float) -> None:
-        self._patience = patience
-        self.name, self.options = Path(path).name, set[str]()
+    def __init__(
+        self,
+        command: Sequence[str],
+        options: Mapping[str, Any] | None = None,
+        hash_mb: int = HASH_MB,
+        memory_mb: int | None = None,
+    ) -> None:
+        self.command, self.name = list(command), Path(command[0]).name
+        self.configured: dict[str, Any] = {}
+        self._wanted, self._hash_mb, self._memory_mb = dict(options or {}), hash_mb, memory_mb
+        self._options: dict[str, re.Match[str]] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._rest, self._closed = b"", False
+        try:
+            self._start()
+        except UciError as error:
+            raise UserError(
+                f"{' '.join(self.command)} doesn't start as a UCI engine ({error}); start it by "
+                "hand and type `uci`"
+            ) from error
+        except UserError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Of its process; None when it has gone."""
+        return None if self._process is None else self._process.pid
+
+    def _start(self) -> None:
         try:
             self._process = subprocess.Popen(
-                [path],
+                self.command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -65,82 +176,203 @@ class UciProcess:
             )
         except OSError as error:
             raise UciError(error.strerror or str(error)) from error
-        try:
-            self._introduce(options)
-        except UciError:
-            self.close()
-            raise
+        self._rest = b""
+        if self._memory_mb is not None and hasattr(resource, "prlimit"):
+            most = self._memory_mb << 20
+            resource.prlimit(self._process.pid, resource.RLIMIT_DATA, (most, most))
+        self._options = {}
+        for line in self._answer("uci\n", b"uciok", STARTING):
+            text = line.decode(errors="replace").strip()
+            if text.startswith("id name "):
+                self.name = text.removeprefix("id name ").strip()
+            elif option := _OPTION.match(text):
+                self._options[option[1].lower()] = option
+        self.configured = dict(self._wanted)
+        asked = {name.lower() for name in self._wanted}
+        for name, value in {**DEFAULTS, "Hash": self._hash_mb}.items():
+            option = self._options.get(name.lower())
+            if option is not None and name.lower() not in asked:
+                if option[2] == "spin":
+                    low, high = _range(option)
+                    value = int(max(low, min(value, high)))
+                self.configured[name] = value
+        self.configure(self.configured)
 
-    def _introduce(self, options: Mapping[str, str]) -> None:
-        for line in self.ask("uci\n", "uciok"):
-            if line.startswith("id name "):
-                self.name = line.removeprefix("id name ").strip()
-            elif line.startswith("option name "):
-                self.options.add(line.removeprefix("option name ").split(" type ")[0].lower())
-        said = "".join(
-            f"setoption name {name} value {value}\n"
-            for name, value in options.items()
-            if name.lower() in self.options
+    def configure(self, options: Mapping[str, Any]) -> None:
+        """Sets options.
+
+        Raises
+        ------
+        UserError
+            When it hasn't such an option, or not such a value.
+        UciError
+            When it fails.
+        """
+        said = []
+        for name, value in options.items():
+            option = self._options.get(name.lower())
+            if option is None:
+                raise UserError(f"{self.name} has no option {name!r}; ask it: type `uci`")
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            if (wrong := _mistake(option, text)) is not None:
+                raise UserError(f"{self.name}: option {name}: {text!r} {wrong}")
+            is_button = option[2] == "button"
+            said.append(f"setoption name {option[1]}{'' if is_button else f' value {text}'}\n")
+        self._wait("".join(said))
+
+    def new_game(self) -> None:
+        """Clears its memory; an engine that has gone is started again.
+
+        Raises
+        ------
+        UserError
+            When it doesn't start any more.
+        """
+        reason: UciError | None = None
+        for attempt in range(STARTS + 1):
+            if self._closed:
+                break
+            try:
+                if self._process is None:
+                    time.sleep(attempt)  # what made it fail may pass
+                    self._start()
+                self._wait("ucinewgame\n")
+                return
+            except UciError as error:
+                reason = error
+        raise UserError(
+            f"{' '.join(self.command)} doesn't start any more ({reason}); run the same command "
+            "again to continue when it does"
         )
-        self.ask(f"{said}isready\n", "readyok")
 
-    def ask(self, commands: str, end: str) -> list[str]:
-        """The lines that answer commands, up to the one that begins with ``end``.
+    def search(
+        self, position: str, limit: str, patience: float = PATIENCE, *, clear: bool = False
+    ) -> Reply:
+        """Its answer to a position.
+
+        Parameters
+        ----------
+        position, limit : str
+            What follows ``position`` and ``go``: ``fen FEN moves e2e4``, ``nodes 5000``.
+        patience : float
+            Seconds for the answer.
+        clear : bool
+            Clear its memory first, as `new_game` does.
 
         Raises
         ------
         UciError
-            When the engine dies, or isn't done in time.
+            When it fails; it has gone then.
         """
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        handle, deadline = self._process.stdout.fileno(), time.monotonic() + self._patience
-        poll = select.poll()
-        poll.register(handle, select.POLLIN)
-        sought, answer, seen = b"\n" + end.encode(), b"\n", 0
+        first = "ucinewgame\nisready\n" if clear else ""
+        depth = nodes = last = b""
+        scores: dict[int, bytes] = {}
+        commands = f"{first}position {position}\ngo {limit}\n"
+        for last in self._answer(commands, b"bestmove", patience):
+            if last.startswith(b"info ") and not last.startswith(b"info string"):
+                if b" depth " in last:
+                    depth = last
+                if b" nodes " in last:
+                    nodes = last
+                # Bounds come from unfinished aspiration windows.
+                if b" score " in last and b"bound" not in last:
+                    scores[_number(last, b"multipv") or 1] = last
+        move = [*last.decode(errors="replace").split(), ""][1]
+        return Reply(
+            "" if move in ("(none)", "0000", "NULL") else move,
+            _number(depth, b"depth"),
+            _number(nodes, b"nodes"),
+            [_variation(scores[i]) for i in sorted(scores)],
+        )
+
+    def _wait(self, commands: str) -> None:
+        for _ in self._answer(f"{commands}isready\n", b"readyok", STARTING):
+            pass
+
+    def _answer(self, commands: str, end: bytes, patience: float) -> Iterator[bytes]:
+        """The lines that answer commands, up to the one that begins with ``end``."""
+        process = self._process
+        if process is None:
+            raise Died(None)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        poll, deadline = select.poll(), time.monotonic() + patience
         try:
-            self._process.stdin.write(commands.encode())
-            self._process.stdin.flush()
-            while len(answer) < LONGEST_ANSWER:
+            handle = process.stdout.fileno()
+            poll.register(handle, select.POLLIN)
+            process.stdin.write(commands.encode())
+            process.stdin.flush()
+            while len(self._rest) < LONGEST_LINE:
                 left = deadline - time.monotonic()
                 if left <= 0 or not poll.poll(left * 1e3):
-                    raise UciError(f"no answer for {self._patience:g} s")
+                    self.kill()
+                    raise NoAnswer(f"no answer within {patience:g} s")
                 read = os.read(handle, 1 << 16)
                 if not read:
                     break
-                answer += read
-                if read.endswith(b"\n"):
-                    if answer.find(sought, max(seen - len(sought), 0)) >= 0:
-                        return answer.decode(errors="replace").splitlines()[1:]
-                    seen = len(answer)
-        except OSError:
+                *lines, self._rest = (self._rest + read).split(b"\n")
+                for line in lines:
+                    yield line
+                    if line.startswith(end):
+                        return
+        except (OSError, ValueError):  # a pipe that is closed
             pass
-        raise UciError("it died" if len(answer) < LONGEST_ANSWER else "it talks without end")
+        raise Died(self.kill())
 
-    def close(self) -> None:
-        """Ends the engine and what it has started; another thread may wait for its answer."""
+    def kill(self) -> int | None:
+        """Ends the engine and what it has started; its exit status."""
+        process, self._process = self._process, None
+        if process is None:
+            return None
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
+            os.killpg(process.pid, signal.SIGKILL)
+        status = process.wait()
+        for pipe in (process.stdin, process.stdout):
             assert pipe is not None
             with suppress(OSError):
                 pipe.close()
+        return status
+
+    def close(self) -> None:
+        """Ends the engine for good; another thread may wait for its answer."""
+        self._closed = True
+        self.kill()
 
 
-def move_of(lines: list[str]) -> str:
-    """The move of ``bestmove``, empty when there is none."""
-    text = [*lines[-1].split(), ""][1]
-    return "" if text in ("(none)", "0000", "NULL") else text
+def _range(option: re.Match[str]) -> tuple[float, float]:
+    """The least and the largest number of an option."""
+    low, high = (re.search(rf" {end} (-?\d+)", option[3]) for end in ("min", "max"))
+    return float(low[1]) if low else -inf, float(high[1]) if high else inf
 
 
-def score_of(lines: list[str]) -> tuple[str, int] | None:
-    """``cp`` or ``mate``, and the number behind it, of the last exact score; None without one."""
-    for line in reversed(lines):
-        # Bounds come from unfinished aspiration windows.
-        if " score " in line and "bound" not in line:
-            kind, value, *_ = [*line.split(" score ", 1)[1].split(), "", ""]
-            with suppress(ValueError):
-                if kind in ("cp", "mate"):
-                    return kind, int(value)
+def _mistake(option: re.Match[str], value: str) -> str | None:
+    """What is wrong with a value of an option, None when it is right."""
+    if "\n" in value:
+        return "is no single line"
+    if option[2] == "check" and value not in ("true", "false"):
+        return "is neither true nor false"
+    if option[2] == "spin":
+        low, high = _range(option)
+        if re.fullmatch(r"-?\d+", value) is None:
+            return "is no whole number"
+        if not low <= int(value) <= high:
+            return f"is not from {low:g} to {high:g}"
+    if option[2] == "combo":
+        known = re.findall(r" var (.+?)(?= var |$)", option[3])
+        if value not in known:
+            return f"is none of {', '.join(known)}"
     return None
+
+
+def _number(line: bytes, name: bytes) -> int | None:
+    """The number behind a word of a line."""
+    words = line.partition(b" " + name + b" ")[2].split(None, 1)
+    try:
+        return int(words[0]) if words else None
+    except ValueError:
+        return None
+
+
+def _variation(line: bytes) -> Variation:
+    moves = line.partition(b" pv ")[2].decode(errors="replace").split()
+    return Variation(_number(line, b"score cp"), _number(line, b"score mate"), moves)

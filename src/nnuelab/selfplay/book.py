@@ -13,8 +13,8 @@ from pathlib import Path
 
 from nnuelab import artifacts
 from nnuelab.chess import notation
-from nnuelab.data.engines import find_engine
 from nnuelab.data.parallel import ordered
+from nnuelab.data.uci import find_engine
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 from nnuelab.selfplay import openings

@@ -21,17 +21,17 @@ from nnuelab import __version__, artifacts
 from nnuelab.chess import notation
 from nnuelab.chess.position import WHITE
 from nnuelab.chess.san import replay, sans
-from nnuelab.data.engines import find_engine
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores, ordered
+from nnuelab.data.uci import UciEngine, find_engine
 from nnuelab.engine.search import DEFAULT_NET, load_net
 from nnuelab.engine.state import INFINITE
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
 from nnuelab.progress import Progress
 from nnuelab.selfplay.openings import START, opening
-from nnuelab.selfplay.uci import UciEngine
 from nnuelab.tournament.adjudication import Rules
+from nnuelab.tournament.external import StrictUciPlayer
 from nnuelab.tournament.game import Game, Move, Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.pgn import game_text
@@ -74,7 +74,7 @@ class Source:
     def start(self, limit: Limit) -> Seat:
         """The player, made in this process, with its limit; UserError when it can't be."""
         if self.engine is not None:
-            return Seat(UciEngine(self.engine, HASH_MB), limit)
+            return Seat(StrictUciPlayer([self.engine], hash_mb=HASH_MB), limit)
         player = NetEntrant(self.net, limit, HASH_MB).start()
         # All kernels are loaded now, or compiled, and that once for all workers.
         quick = Seat(player, Limit(nodes=1))
@@ -91,8 +91,8 @@ class Source:
         if self.engine is None:
             self.start(Limit(nodes=1)).player.close()
             return f"nnuelab {__version__} {load_net(self.net).feature_set}"
-        with UciEngine(self.engine) as probe:
-            return probe.name
+        with UciEngine([self.engine]) as engine:
+            return engine.name
 
     def code(self, module: str) -> str:
         """The code hash of a module that plays games, with the blocks of the net's features."""

@@ -16,24 +16,21 @@ import gzip
 import io
 import itertools
 import math
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
-from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
 import chess
-import chess.engine
 import chess.pgn
-from chess.engine import PovScore
 
 from nnuelab import artifacts
-from nnuelab.data import engines, pgn
+from nnuelab.data import pgn
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import ordered
-from nnuelab.data.records import MATE
+from nnuelab.data.records import MATE, mate_score
+from nnuelab.data.uci import UciEngine, UciError, Variation, find_engine
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
@@ -98,62 +95,50 @@ def candidates(evals: dict[int, int], plies: int) -> Iterator[int]:
             continue
         sign = -1 if ply % 2 == 0 else 1  # the solver moves after it
         before, after = sign * evals[ply], sign * evals[ply + 1]
-        if after >= WON and _chance(after) - _chance(before) >= MISTAKE:
+        if after >= WON and chance(after) - chance(before) >= MISTAKE:
             yield ply
 
 
-def chance(score: PovScore, turn: chess.Color) -> float:
-    """Winning chances of a side, -1..1, by the logistic curve that Lichess fitted to games."""
-    return _chance(score.pov(turn).score(mate_score=MATE))
+def chance(score: int) -> float:
+    """Winning chances, -1..1, of centipawns, by the curve that Lichess fitted to games."""
+    return math.tanh(0.00368208 / 2 * score)
 
 
-def _chance(centipawns: int) -> float:
-    return math.tanh(0.00368208 / 2 * centipawns)
+def centipawns(line: Variation) -> int:
+    """For the side to move, mates among them."""
+    return (line.cp or 0) if line.mate is None else mate_score(line.mate)
 
 
-_engine: chess.engine.SimpleEngine  # of this worker process
+_engine: UciEngine  # of this worker process
 _nodes: int
 
 
 def _start_worker(path: str, nodes: int) -> None:
     global _engine, _nodes
-    _engine, _nodes = _open(path), nodes
-    # python-chess runs an engine in a thread that a process would wait for at its end.
-    Finalize(None, lambda: _engine.close(), exitpriority=1)
+    _engine, _nodes = UciEngine([path]), nodes
 
 
-def _open(path: str) -> chess.engine.SimpleEngine:
-    """python-chess' client: the project's own takes the best line only."""
+def _analyse(board: chess.Board, nodes: int, lines: int) -> list[Variation]:
     try:
-        engine = chess.engine.SimpleEngine.popen_uci(path)
-        engine.configure({"Threads": 1, "Hash": engines.HASH_MB})
-    except (chess.engine.EngineError, TimeoutError, OSError) as error:
-        raise UserError(f"{path} doesn't start as a UCI engine ({error})") from error
-    return engine
-
-
-def _analyse(board: chess.Board, nodes: int, lines: int) -> list[chess.engine.InfoDict]:
-    # python-chess waits for ever under a limit of nodes.
-    watchdog = threading.Timer(engines.PATIENCE, _engine.close)
-    watchdog.start()
-    try:
-        # A new game object clears the tables: what is found depends on nothing before.
-        limit = chess.engine.Limit(nodes=nodes)
-        return _engine.analyse(board, limit, multipv=lines, game=object())
-    except chess.engine.EngineError as error:
+        _engine.configure({"MultiPV": lines})
+        # Without its memory of others, what is found depends on nothing before.
+        return _engine.search(f"fen {board.fen()}", f"nodes {nodes}", clear=True).variations
+    except UciError as error:
         raise UserError(f"the engine failed on {board.fen()!r}: {error}; run again") from None
-    finally:
-        watchdog.cancel()
+
+
+def _best(board: chess.Board, nodes: int) -> chess.Move:
+    return chess.Move.from_uci(_analyse(board, nodes, 1)[0].moves[0])
 
 
 def _only_move(board: chess.Board, nodes: int) -> chess.Move | None:
     """The one move that clearly wins; None where there is none, or are more."""
     found = _analyse(board, nodes, 2)
-    best = chance(found[0]["score"], board.turn)
-    second = chance(found[1]["score"], board.turn) if len(found) > 1 else -1.0
-    if best - second < ONLY_MOVE or found[0]["score"].pov(board.turn) < chess.engine.Cp(WON):
+    best = centipawns(found[0])
+    second = chance(centipawns(found[1])) if len(found) > 1 else -1.0
+    if chance(best) - second < ONLY_MOVE or best < WON:
         return None
-    return found[0]["pv"][0]
+    return chess.Move.from_uci(found[0].moves[0])
 
 
 def _solution(board: chess.Board) -> list[chess.Move]:
@@ -170,7 +155,7 @@ def _solution(board: chess.Board) -> list[chess.Move]:
                 break
             move = only
         else:
-            move = _analyse(board, _nodes, 1)[0]["pv"][0]
+            move = _best(board, _nodes)
         line.append(move)
         board.push(move)
     if len(line) % 2 == 0:
@@ -186,7 +171,7 @@ def _rating(board: chess.Board, line: list[chess.Move]) -> int:
     for rung, nodes in reversed(list(enumerate(LADDER))):
         position = board.copy(stack=False)
         for i, move in enumerate(line):
-            if i % 2 == 0 and _analyse(position, nodes, 1)[0]["pv"][0] != move:
+            if i % 2 == 0 and _best(position, nodes) != move:
                 return rating
             position.push(move)
         rating = EASIEST + RUNG * rung
@@ -280,8 +265,9 @@ def puzzles(
     UserError
         Without the engine, games that can't be read, or not one puzzle in them.
     """
-    path = engines.find_engine(engine)
-    name = engines.engine_name(path)
+    path = find_engine(engine)
+    with UciEngine([path]) as probe:
+        name = probe.name
     inputs = artifacts.by_name(games)
     identity = {
         "games": {key: artifacts.sha256(file) for key, file in inputs.items()},

@@ -187,11 +187,11 @@ def _side(name: str, player: Entrant) -> Side:
         raise TypeError(f"{name}: {type(player).__name__}")
     if player.memory_mb is not None:
         raise UserError(f"player {name}: memory_mb is for the project's own runner")
-    started = player.start()
-    started.close()
+    with player.start() as started:
+        options = started.engine.configured
     program, *arguments = player.command
     command = (str(Path(program).absolute()), *arguments)
-    return Side(name, command, started.configured, player.limit)
+    return Side(name, command, options, player.limit)
 
 
 def _text(value: object) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nnuelab.data.engines import find_engine
+from nnuelab.data.uci import find_engine
 from nnuelab.errors import UserError, nearest, one_line
 from nnuelab.tournament.limits import KINDS, Limit
 from nnuelab.tournament.players import (
