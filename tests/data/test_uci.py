@@ -53,10 +53,13 @@ def program(tmp_path: Path) -> str:
 
 
 def test_an_answer_is_what_python_chess_reads(program: str) -> None:
-    with UciEngine([program]) as engine:
+    with UciEngine([program], {"MultiPV": 2}) as engine:
         reply = engine.search("startpos", "nodes 1", clear=True)
         assert engine.search("startpos", "nodes 1") == reply
         assert engine.name == "A  name of words"
+        engine.configure({"multipv": 1})
+        best = engine.search("startpos", "nodes 1")
+        assert (best.nodes, best.depth, *best.variations) == (99, 5, reply.variations[0])
     with chess.engine.SimpleEngine.popen_uci(program) as other:
         lines = other.analyse(chess.Board(), chess.engine.Limit(nodes=1), multipv=2)
     assert reply.move == "d2d4"

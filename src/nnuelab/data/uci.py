@@ -17,6 +17,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,7 +35,8 @@ DEFAULTS: dict[str, Any] = {"Threads": 1, "Hash": HASH_MB, "OwnBook": False}
 STARTING = 120.0  # seconds for `uci` and `isready`: nets are loaded, and ours compiles
 PATIENCE = 120.0  # seconds for any other answer
 STARTS = 3  # attempts to start an engine again
-LONGEST_LINE = 1 << 20  # bytes; an engine that never ends its line would fill the memory
+LONGEST_LINE = 1 << 16  # bytes; an engine that never ends its line would fill the memory
+LAST_LINES = 1024  # of an answer, in which its scores are looked for
 _OPTION = re.compile(r"option name (.+?) type (\w+)(.*)")
 
 
@@ -141,7 +143,7 @@ class UciEngine:
         self._wanted, self._hash_mb, self._memory_mb = dict(options or {}), hash_mb, memory_mb
         self._options: dict[str, re.Match[str]] = {}
         self._process: subprocess.Popen[bytes] | None = None
-        self._rest, self._closed = b"", False
+        self._closed = False
         try:
             self._start()
         except UciError as error:
@@ -176,7 +178,8 @@ class UciEngine:
             )
         except OSError as error:
             raise UciError(error.strerror or str(error)) from error
-        self._rest = b""
+        self._rest = b""  # of a line that isn't complete
+        self._asked = 1  # for so many variations
         if self._memory_mb is not None and hasattr(resource, "prlimit"):
             most = self._memory_mb << 20
             resource.prlimit(self._process.pid, resource.RLIMIT_DATA, (most, most))
@@ -218,6 +221,8 @@ class UciEngine:
                 raise UserError(f"{self.name}: option {name}: {text!r} {wrong}")
             is_button = option[2] == "button"
             said.append(f"setoption name {option[1]}{'' if is_button else f' value {text}'}\n")
+            if option[1] == "MultiPV":
+                self._asked = int(text)
         self._wait("".join(said))
 
     def new_game(self) -> None:
@@ -265,25 +270,24 @@ class UciEngine:
             When it fails; it has gone then.
         """
         first = "ucinewgame\nisready\n" if clear else ""
-        depth = nodes = last = b""
-        scores: dict[int, bytes] = {}
         commands = f"{first}position {position}\ngo {limit}\n"
-        for last in self._answer(commands, b"bestmove", patience):
-            if last.startswith(b"info ") and not last.startswith(b"info string"):
-                if b" depth " in last:
-                    depth = last
-                if b" nodes " in last:
-                    nodes = last
-                # Bounds come from unfinished aspiration windows.
-                if b" score " in last and b"bound" not in last:
-                    scores[_number(last, b"multipv") or 1] = last
-        move = [*last.decode(errors="replace").split(), ""][1]
-        return Reply(
-            "" if move in ("(none)", "0000", "NULL") else move,
-            _number(depth, b"depth"),
-            _number(nodes, b"nodes"),
-            [_variation(scores[i]) for i in sorted(scores)],
-        )
+        lines = deque(self._answer(commands, b"bestmove", patience), LAST_LINES)
+        move = [*lines.pop().decode(errors="replace").split(), ""][1]
+        depth = nodes = None
+        found: dict[int, Variation] = {}
+        for line in reversed(lines):
+            if not line.startswith(b"info ") or line.startswith(b"info string"):
+                continue
+            depth = _number(line, b"depth") if depth is None else depth
+            nodes = _number(line, b"nodes") if nodes is None else nodes
+            number = _number(line, b"multipv") or 1
+            # Bounds come from unfinished aspiration windows.
+            if b" score " in line and b"bound" not in line and number <= self._asked:
+                found.setdefault(number, _variation(line))
+            if len(found) == self._asked and None not in (depth, nodes):
+                break
+        move = "" if move in ("(none)", "0000", "NULL") else move
+        return Reply(move, depth, nodes, [found[i] for i in sorted(found)])
 
     def _wait(self, commands: str) -> None:
         for _ in self._answer(f"{commands}isready\n", b"readyok", STARTING):
