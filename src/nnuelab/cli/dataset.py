@@ -42,7 +42,7 @@ def convert(
     written, unusable, left_out = formats.convert(source, output, max_unusable)
     typer.echo(f"{output}: {written:,} positions", err=True)
     if unusable.count:
-        typer.echo(unusable.told(), err=True)
+        typer.echo(unusable.summary(), err=True)
     for reason, count in left_out.items():
         typer.echo(f"left out: {reason}: {count:,}", err=True)
 

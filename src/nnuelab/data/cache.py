@@ -108,7 +108,7 @@ class Cache:
         """Score and move of those positions that are there."""
         query = "select score, move from labels where labeller = ? and position = ?"
         found = {}
-        with self._lock, _told(self.path):
+        with self._lock, _one_line(self.path):
             for key in keys:
                 row = self._new.get(key)
                 row = row or self._database.execute(query, (self._labeller, key)).fetchone()
@@ -127,7 +127,7 @@ class Cache:
 
     def flush(self) -> None:
         """Writes what was put."""
-        with self._lock, _told(self.path):
+        with self._lock, _one_line(self.path):
             rows = [(self._labeller, key, *found) for key, found in self._new.items()]
             if rows:
                 self._database.execute("begin immediate")
@@ -150,8 +150,8 @@ class Cache:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """What sqlite says, as one line."""
+def _one_line(path: Path) -> Iterator[None]:
+    """Errors of sqlite as a UserError."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,6 +1,6 @@
 """Dataset files: a ``.npy`` of RECORD, written as a stream, opened mapped into memory.
 
-What is too large for one file, or is made month by month, is several of them with an index.
+Sets that are larger, or made month by month, are several files with an index.
 """
 
 from __future__ import annotations

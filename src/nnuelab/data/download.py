@@ -66,8 +66,8 @@ def lichess(
         raise UserError(f"{month!r} is no month of the Lichess database; write it as 2013-01")
     name = f"lichess_db_standard_rated_{month}.pgn.zst"
     folder = f"{mirror.rstrip('/')}/standard"
-    artifacts.make_parent(output)  # told before a server is asked
-    checksum = checksum or fetch.listed(f"{folder}/sha256sums.txt", name)
+    artifacts.make_parent(output)  # fails before a server is asked
+    checksum = checksum or fetch.listed_checksum(f"{folder}/sha256sums.txt", name)
     return _fetched(f"{folder}/{name}", output, "lichess", checksum, max_rate)
 
 

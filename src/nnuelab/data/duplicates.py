@@ -22,13 +22,13 @@ class Duplicates:
     def __init__(self, bits: int = BITS) -> None:
         self._rows = np.zeros((1 << bits - 3, WAYS), np.uint64)
 
-    def first_ones(self, records: np.ndarray) -> np.ndarray:
+    def unseen(self, records: np.ndarray) -> np.ndarray:
         """Which of some records (RECORD [n]) are new, as bool [n]; they are known afterwards.
 
         Pieces, side to move, castling rights and a legal en-passant capture make a position.
         """
         fresh = np.empty(len(records), np.bool_)
-        _first_ones(records, self._rows, fresh)
+        _find_unseen(records, self._rows, fresh)
         return fresh
 
 
@@ -49,7 +49,7 @@ def _key(record):
 
 
 @jit
-def _first_ones(records, rows, fresh):
+def _find_unseen(records, rows, fresh):
     for i in range(len(records)):
         key = _key(records[at(i)])
         row = rows[at(key & np.uint64(len(rows) - 1))]

@@ -1,7 +1,7 @@
 """One file over HTTP: whole and with the right checksum, or not at all.
 
-What has arrived lies beside the output as ``.part`` and is continued by the next run, with the
-server's word (``If-Range``) that its file is still the same.
+An unfinished download lies beside the output as ``.part``. The next run resumes it, if the server
+confirms (``If-Range``) that its file is still the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nnuelab import artifacts
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
-ATTEMPTS = 6  # in a row without a byte; each that brings some begins the count anew
+ATTEMPTS = 6  # in a row without a byte
 PAUSE = 1.0  # seconds before the second attempt, doubled before each further one
 LONGEST_PAUSE = 600.0  # of those that a server asks for
 Result = TypeVar("Result")
@@ -70,7 +70,7 @@ def fetch(url: str, output: Path, expected: str | None = None, max_rate: float =
     return True
 
 
-def listed(url: str, name: str) -> str | None:
+def listed_checksum(url: str, name: str) -> str | None:
     """The SHA-256 of a file in a server's list; None when there is no list or no such line.
 
     Raises
@@ -177,7 +177,7 @@ def _retry(url: str, attempt: Callable[[], Result | None], size: Callable[[], in
 
 
 def _asked_pause(headers: Message) -> float:
-    """Seconds that a server wants to be left alone (``Retry-After``); 0 when it says nothing."""
+    """Seconds until a server wants to be asked again (``Retry-After``); 0 when it says nothing."""
     asked = headers.get("Retry-After", "")
     if asked.isascii() and asked.isdigit():
         return float(asked)

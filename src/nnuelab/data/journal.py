@@ -1,4 +1,4 @@
-"""Finished work on disk, one JSON line each: what a run continues from that was killed."""
+"""Finished work on disk, one JSON line each, from which an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ SYNC_INTERVAL = 1.0  # seconds of work that a power cut may cost; a kill costs n
 
 
 class Journal:
-    """An append-only file whose first line says which run it belongs to.
+    """An append-only file whose first line says which run it belongs to; a context manager.
 
-    Use as a context manager. Entries of the same run are kept (a last line that a kill cut off is
-    dropped); the journal of another one is of no use to anyone: it gives way, with a message. Only
-    places of lines are held in memory, not the entries. One process at a time has the journal,
-    until the block ends: `remove` it within.
+    Entries of the same run are kept, but for a last line that is cut off. The journal of another
+    run is replaced, with a message. Memory holds the places of lines, not the entries. One process
+    at a time has the journal, until the block ends: `remove` it within.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ class Journal:
             )
 
     def _scan(self) -> int:
-        """Finds the entries; returns the length of the journal's sound part."""
+        """Finds the entries; returns the length of the journal up to the first damaged line."""
         self._file.seek(0)
         head = self._file.readline()
         if head != self._head:

@@ -6,8 +6,7 @@ to move, NO_SCORE where it has none) and uint16 moves (the best ones in the layo
 that does so for single positions, so that engines and nets of higher rooms can be handed in.
 
 Guarantees: a label depends on its position and the labeller alone, neither on other positions nor
-on the number of workers; a run that was killed continues where it stopped and ends with the same
-files.
+on the number of workers; interrupted runs resume and end with the same files.
 """
 
 from __future__ import annotations
@@ -225,8 +224,8 @@ def label(
     validation_share, test_share : float
         Shares of games in these sets.
     cache : Path, optional
-        Folder that keeps what labellers that search have found, for other runs too. Without it that
-        is kept beside ``train`` until the end, so that a run that is killed continues.
+        Folder that keeps the results of searches for other runs, too. Without it they are kept
+        beside ``train`` until the end, so that an interrupted run resumes.
     max_unusable : int
         Positions that a labeller may fail on.
 
@@ -278,7 +277,7 @@ def label(
             if unusable.count:
                 counts["dropped: labeller failed"] = unusable.count
                 counts["dropped: no score"] -= unusable.count
-                print(f"{name}: {unusable.told()}", file=sys.stderr)
+                print(f"{name}: {unusable.summary()}", file=sys.stderr)
             counts.update({part: w.count for part, w in zip(outputs, writers, strict=True)})
             _check(counts, outputs, sampled, name)
         shares = {"validation_share": validation_share}

@@ -1,4 +1,4 @@
-"""What the reader of games is told, what it knows, and what it tells."""
+"""Options, state and faults of the PGN reader: layouts that kernels and Python share."""
 
 import numpy as np
 

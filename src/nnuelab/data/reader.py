@@ -1,4 +1,4 @@
-"""Games in Python's hands: chunks of text go in, samples and counts come out (`pgn_kernels`)."""
+"""The fast PGN reader: chunks of text go in, samples and counts come out (see `pgn_kernels`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nnuelab.errors import UserError
 CHUNK = 1 << 21  # bytes that the reader is given at once, or some more: its tables get cold between
 LONGEST = 1 << 26  # bytes without an end of a game: that is no PGN
 RATING_STEP = 100  # Elo
-RATINGS = 64  # steps that are told apart
+RATINGS = 64  # steps that are counted
 _STANDARD_START = notation.from_fen(notation.STARTING_FEN)
 
 
@@ -107,8 +107,8 @@ def _start(fen: str) -> np.void | int:
 class Reader:
     """Reads chunks of games, one thread at a time.
 
-    Its memory is used again for each: fresh pages cost as much as reading. So what `read` returns
-    is good until the next call.
+    Each call uses the same memory, since fresh pages cost as much as reading: what `read` returns
+    is valid until the next one.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Which positions of the games become samples.
 
 Guarantees: the output depends on the files, the options and the seed alone, neither on the number
-of workers nor on where the text was cut for them. Each game is judged by itself, but for
-`skip_duplicates`, which looks back, and `max_positions`, which cuts the end off.
+of workers nor on where the text was cut for them. Each game is sampled by itself, except that
+`skip_duplicates` looks back and `max_positions` ends the file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from nnuelab.progress import Progress
 QuietFilter = Callable[[np.ndarray], np.ndarray]
 """Which of some records (RECORD [n]) are quiet: bool [n]. Called by several threads at once."""
 
-JUDGED = 1000  # games before which a high share of bad ones doesn't stop the work
+CHECKED = 1000  # games, before which a high share of unreadable ones doesn't stop the work
 EXAMPLES = 3  # of games that were left out, by reason
 UNREADABLE = {pgn_state.REASONS[i] for i in pgn_state.UNREADABLE}
 
@@ -54,7 +54,7 @@ class Sampling:
     min_seconds: int = 0  # that a player has for 40 moves: base time + 40 increments
     max_seconds: int = 0
     terminations: tuple[str, ...] = ()  # values of the tag Termination; (): any
-    max_unreadable: float = 0.1  # share of games with mistakes that is put up with
+    max_unreadable: float = 0.1  # share of games with mistakes that is accepted
     seed: int = 1
 
 
@@ -123,7 +123,7 @@ class Worker:
         return _Piece(path, text, games, records, filtered, reader)
 
     def release(self, piece: _Piece) -> None:
-        """Lets the memory of a piece be used for another one."""
+        """Returns the memory of a piece, to be used for another one."""
         self._readers.put(piece.reader)
 
 
@@ -147,30 +147,30 @@ class _Tally:
             counts.update({f"filtered: {name}": n for name, n in filtered.items() if n})
         self.sample.ratings += games.ratings
         for fault in games.faults:
-            told = self.sample.examples.setdefault(fault.reason, [])
-            if len(told) < EXAMPLES:
-                told.append(self._tell(fault))
+            examples = self.sample.examples.setdefault(fault.reason, [])
+            if len(examples) < EXAMPLES:
+                examples.append(self._place(fault))
         self._game += games.games
         self._line += games.lines
-        if counts["games"] >= JUDGED:
-            self.judge()
+        if counts["games"] >= CHECKED:
+            self.check()
 
-    def _tell(self, fault: Fault) -> str:
+    def _place(self, fault: Fault) -> str:
         place = f"{self._path}, game {self._game + fault.game + 1}"
         said = f" {fault.word!r}" if fault.word else ""
         return f"{place}, line {self._line + fault.line + 1}: {fault.reason}{said}"
 
-    def judge(self) -> None:
+    def check(self) -> None:
         """Raises UserError when too many games can't be read."""
         counts = self.sample.counts
         unreadable = sum(counts[f"skipped: {reason}"] for reason in UNREADABLE)
         if unreadable > self._limit * counts["games"]:
             raise UserError(
                 f"{unreadable:,} of {counts['games']:,} games can't be read, more than "
-                f"{self._limit:.0%} (--max-unreadable): {self.told(UNREADABLE)}"
+                f"{self._limit:.0%} (--max-unreadable): {self.examples(UNREADABLE)}"
             )
 
-    def told(self, reasons: Iterable[str] | None = None) -> str:
+    def examples(self, reasons: Iterable[str] | None = None) -> str:
         """Skipped games in one line, the first ones of each reason."""
         found = self.sample.examples
         chosen = [found[reason] for reason in found if reasons is None or reason in reasons]
@@ -193,7 +193,7 @@ def sample(
 ) -> Sample:
     """Writes the samples of all games to ``output`` (.npy of RECORD), with provenance.
 
-    The score is that of the comment ``[%eval]`` of the position (`labels` judges it), else
+    The score is that of the comment ``[%eval]`` of the position (`labels` decides on it), else
     NO_SCORE.
 
     Parameters
@@ -224,7 +224,7 @@ def sample(
         pieces = in_threads(worker, _chunks(paths), workers)
         for piece in pieces:
             records = piece.records
-            fresh = None if duplicates is None else duplicates.first_ones(records)
+            fresh = None if duplicates is None else duplicates.unseen(records)
             kept = records if fresh is None else records[fresh]
             room = max_positions - writer.count
             if max_positions and len(kept) >= room:
@@ -244,11 +244,11 @@ def sample(
                 break
         pieces.close()
         counts["sampled"] = writer.count
-        tally.judge()
+        tally.check()
         if not writer.count:
             raise UserError(
                 f"no position of {', '.join(map(str, paths))} passes the filters: "
-                f"{summary(counts)}; {tally.told()}".rstrip("; ")
+                f"{summary(counts)}; {tally.examples()}".rstrip("; ")
             )
     parameters: dict[str, Any] = {**asdict(options), "max_positions": max_positions}
     artifacts.provenance(

@@ -22,7 +22,9 @@ from nnuelab.data.records import NO_SCORE
 from nnuelab.data.unusable import Unusable
 from nnuelab.data.validation import check
 
-AHEAD = 64  # positions handed out beyond those that are searched: one that is slow stops no other
+AHEAD = (
+    64  # positions handed out beyond those that are searched: a slow one doesn't hold up the others
+)
 BATCH = 16  # records
 Found = tuple[int, int]  # score and best move
 

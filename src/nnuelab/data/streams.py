@@ -15,8 +15,8 @@ import zstandard
 from nnuelab.errors import UserError
 
 BLOCK = 1 << 15  # bytes read at once
-# Zstandard may write 128 KB for eight bytes, and the library all that its input gives: so it is
-# handed that input in small pieces, tiny ones while they grow that much.
+# Eight bytes of zstandard may unpack to 128 KB, and the library returns all at once: so its input
+# comes in small pieces, in tiny ones while they expand that much.
 FEWEST, MOST = 16, 1024  # bytes
 UNPACKED = 1 << 20  # bytes that a piece may give
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

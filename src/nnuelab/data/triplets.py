@@ -111,7 +111,7 @@ def _plies(records: np.ndarray) -> np.ndarray:
 
 @inline
 def _key(key, record):
-    """Unlike for any two positions of a set."""
+    """A hash that tells the positions of a set apart."""
     word = splitmix64((key ^ np.uint64(record.occupied)) + STEP)
     word = splitmix64((word ^ np.uint64(record.pieces_low)) + STEP)
     where = np.uint64(record.game) << _HALF | np.uint64(record.ply)

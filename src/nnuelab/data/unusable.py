@@ -1,4 +1,4 @@
-"""What can't be used of an input: counted, a few examples kept, and an end when it is too much."""
+"""Unusable parts of an input: counted up to a limit, with a few examples."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Unusable:
         Raises
         ------
         UserError
-            When there are too many now; it tells the first of them.
+            When there are too many; the message names the first of them.
         """
         self.count += 1
         if len(self.examples) < EXAMPLES:
             self.examples.append(f"{where}: {reason}")
         if self.count > self.limit:
             raise UserError(
-                f"{self.path}: {self.told()}; repair the file, or allow more with --max-unusable"
+                f"{self.path}: {self.summary()}; repair the file, or allow more with --max-unusable"
             )
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """The count and the examples in one line.
 
         >>> found = Unusable("x.csv", 5)
         >>> found.add("line 3", "no FEN")
-        >>> found.told()
+        >>> found.summary()
         '1 unusable (line 3: no FEN)'
         """
         more = "; ..." if self.count > len(self.examples) else ""

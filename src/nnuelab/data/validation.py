@@ -1,4 +1,4 @@
-"""Whether records hold positions: kernels work on raw memory, so a damaged file stops here."""
+"""Checks of records: kernels work on raw memory, so a damaged file has to stop before them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def first_fault(records):
 
 
 def spaced(path: Path, most: int) -> np.ndarray:
-    """RECORD: at most so many positions of a dataset, evenly spaced, each of them sound.
+    """RECORD: at most so many positions of a dataset, evenly spaced, all of them checked.
 
     Raises
     ------

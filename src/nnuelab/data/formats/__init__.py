@@ -144,10 +144,10 @@ def convert(
             left_out = +left_out
             written = count - left_out.total()
             if not written:
-                reasons = [unusable.told()] if unusable.count else []
+                reasons = [unusable.summary()] if unusable.count else []
                 reasons += [f"{n:,} {what}" for what, n in left_out.items()]
-                told = "; ".join(reasons) or "it is empty"
-                raise UserError(f"{source} has no position that {output} can hold: {told}")
+                reason = "; ".join(reasons) or "it is empty"
+                raise UserError(f"{source} has no position that {output} can hold: {reason}")
     artifacts.provenance(
         output,
         inputs={"positions": source},
