@@ -5,11 +5,7 @@ results/data/train.npy and results/data/validation.npy, with a share of the game
 Nets that learn from the moves played have the same with every position, whatever its move, in
 results/data/moves.
 
-`snakemake embedded` (with stockfish on PATH) plays the games and finds the openings, the puzzles
-and the pairs of pieces that come with the project, as results/embedded. Nothing else depends on them: the
-files in resources are committed, and are replaced by hand. The openings among them were drawn before the
-random numbers of today, and the games played by the net that the package had then: made again they are
-others, by the same rules.
+What comes with the project, in resources, is made by resources/make/Snakefile.
 """
 
 
@@ -18,96 +14,6 @@ rule data:
         "results/data/train.npy",
         "results/data/validation.npy",
         TEST,
-
-
-rule embedded:
-    input:
-        "results/embedded/games.pgn.zst",
-        "results/embedded/openings.epd.gz",
-        "results/embedded/puzzles.csv.gz",
-        "results/embedded/pairs.csv",
-
-
-rule datagen:
-    output:
-        games="results/embedded/games.pgn.zst",
-        record="results/embedded/games.pgn.zst.json",
-    log:
-        "logs/datagen.log",
-    benchmark:
-        "benchmarks/datagen.tsv"
-    conda:
-        "environment.yaml"
-    threads: workflow.cores or 1
-    params:
-        code=code("selfplay.datagen", files=[SHIPPED_NET]),
-        options="--games 8200 --nodes 2000 --seed 1 --compression 22",
-    message:
-        "Games of the net that comes with the package; progress in {log}"
-    shell:
-        "nnuelab datagen --output {output.games} {params.options} --workers {threads} 2> {log}"
-
-
-rule book:
-    output:
-        openings="results/embedded/openings.epd.gz",
-        record="results/embedded/openings.epd.gz.json",
-    log:
-        "logs/book.log",
-    benchmark:
-        "benchmarks/book.tsv"
-    conda:
-        "environment.yaml"
-    threads: workflow.cores or 1
-    params:
-        code=code("selfplay.book"),
-        options="--positions 12000 --nodes 2000 --seed 2 --engine stockfish",
-    message:
-        "Balanced openings by stockfish; progress in {log}"
-    shell:
-        "nnuelab book --output {output.openings} {params.options} --workers {threads} 2> {log}"
-
-
-rule puzzlegen:
-    input:
-        games="resources/embedded/games.pgn.zst",
-    output:
-        puzzles="results/embedded/puzzles.csv.gz",
-        record="results/embedded/puzzles.csv.gz.json",
-    log:
-        "logs/puzzlegen.log",
-    benchmark:
-        "benchmarks/puzzlegen.tsv"
-    conda:
-        "environment.yaml"
-    threads: workflow.cores or 1
-    params:
-        code=code("selfplay.puzzles"),
-        options="--puzzles 1000",
-    message:
-        "Puzzles out of the embedded games, by stockfish; progress in {log}"
-    shell:
-        "nnuelab puzzlegen {input.games} --output {output.puzzles} {params.options}"
-        " --workers {threads} 2> {log}"
-
-
-rule pairs:
-    input:
-        train="results/data/train.npy",
-    output:
-        pairs="results/embedded/pairs.csv",
-        record="results/embedded/pairs.csv.json",
-    log:
-        "logs/pairs.log",
-    conda:
-        "environment.yaml"
-    params:
-        code=code("features.pair_list"),
-        options="-k 512",
-    message:
-        "The most frequent pairs of pieces, for TOPK"
-    shell:
-        "nnuelab features topk {input.train} --output {output.pairs} {params.options} 2> {log}"
 
 
 rule lichess_puzzles:

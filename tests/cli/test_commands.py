@@ -144,10 +144,8 @@ def test_a_reader_that_has_gone_is_no_failure(arguments: list[str]) -> None:
         "rate FILE --details FILE",
         "puzzles FILE --output FILE",
         "puzzles FILE --csv FILE",
-        "puzzlegen FILE --output FILE",
         "table FILE --experiment e --pgn p --csv FILE --markdown m",
         "datagen --engine FILE --output FILE",
-        "book --engine FILE --output FILE",
         "sample FILE FILE --output o",
     ],
 )
@@ -165,8 +163,6 @@ def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> No
     ("command", "endings"),
     [
         ("datagen --output o.pgn", ".pgn.zst"),
-        ("book --output o.epd", ".epd.gz"),
-        ("puzzlegen g.pgn --output o.csv.zst", ".csv, .csv.gz"),
         ("quantize c.pt --output o.nn", ".nnue"),
         ("quantize c.pt --output o.nnue --format nn", ".nn"),
         ("verify n.nnue --checkpoint c --positions p --output v --plot o.svg", ".png"),

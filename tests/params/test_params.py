@@ -291,7 +291,7 @@ def test_files_that_are_missing_are_told_one_a_line(unfit):
 def test_files_that_nothing_needs_or_that_a_rule_makes_may_be_missing(unfit):
     assert unfit(label={"engine": "bin/fish"}) == []
     assert unfit(label={"labeller": "stockfish", "engine": "a-name-on-PATH"}) == []
-    assert unfit(tournament={"book": "results/embedded/openings.epd.gz"}) == []
+    assert unfit(puzzles={"file": "results/puzzles/lichess_db_puzzle.csv.zst"}) == []
 
 
 def test_a_book_with_too_few_openings_is_told(unfit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import signal
@@ -24,7 +23,6 @@ from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import write_net
 from nnuelab.selfplay import openings
-from nnuelab.selfplay.book import book
 from nnuelab.selfplay.datagen import FIRST_PLY, RULES, Parameters, Source, datagen
 from nnuelab.tournament.game import Line, Seat
 from nnuelab.tournament.limits import Limit, Turn
@@ -264,8 +262,6 @@ def test_openings_that_run_out_are_one_line(tmp_path, monkeypatch) -> None:
     with pytest.raises(UserError, match="4 openings in a row have been played before, after"):
         datagen(output, Source(engine), 22, few, workers=1)
     monkeypatch.setattr(openings, "MAX_REJECTED", 100)
-    with pytest.raises(UserError, match="100 candidates in a row are no new openings, after 21 of"):
-        book(output, Source(engine), 22, LIMIT, 0, 60, seed=5, workers=1)
     with (
         Source(engine).start(LIMIT).player as player,
         pytest.raises(UserError, match="none of 100 positions after 6 or 7 random plies is within"),
@@ -323,15 +319,3 @@ def test_every_move_is_drawn_as_often() -> None:
     assert len(counts) == 20
     assert all(abs(count - seeds / 20) < 5 * (seeds / 20) ** 0.5 for count in counts)
     assert abs(sum(len(moves) for moves in found) - 1.5 * seeds) < 2.5 * seeds**0.5
-
-
-def test_a_book_has_each_position_once_and_is_the_same_again(tmp_path) -> None:
-    engine = fake_engine(tmp_path, 0)
-    for name, workers in (("one.epd.gz", 1), ("two.epd.gz", 2)):
-        book(tmp_path / name, Source(engine), 60, LIMIT, 2, 30, seed=5, workers=workers)
-    data = (tmp_path / "one.epd.gz").read_bytes()
-    assert data == (tmp_path / "two.epd.gz").read_bytes()
-    epds = gzip.decompress(data).decode().splitlines()
-    assert len(epds) == len(set(epds)) == 60
-    for epd in epds:
-        assert openings.usable(notation.from_fen(epd))

@@ -21,7 +21,6 @@ CONTINUING = {
     "datagen",
     "download",
     "label",
-    "puzzlegen",
     "puzzles",
     "train",
     "tournament",

@@ -14,12 +14,7 @@ from nnuelab.params.models import Params
 from nnuelab.params.reading import FILE, ParamsError
 
 EMBEDDED = ("resources/embedded/games.pgn.zst", "resources/embedded/games.pgn.zst.json")
-MADE = (  # by rules, on demand
-    "results/embedded/games.pgn.zst",
-    "results/embedded/openings.epd.gz",
-    "results/embedded/puzzles.csv.gz",
-    "results/puzzles/lichess_db_puzzle.csv.zst",
-)
+MADE = "results/puzzles/lichess_db_puzzle.csv.zst"  # by a rule, on demand
 
 
 def check_files(params: Params, source: str = str(FILE)) -> None:
@@ -59,7 +54,7 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     mistakes = [
         f"{path}: there is no file {file}"
         for path, file in named
-        if file not in MADE and not Path(file).is_file()
+        if file != MADE and not Path(file).is_file()
     ]
     most = {book: max(n for _, n, of in games if of == book) // 2 for book in books}
     has = {book: _openings(Path(book), enough) for book, enough in most.items()}

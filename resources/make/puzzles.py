@@ -5,29 +5,28 @@ loses much, by the game's own evaluations; the best answer has to be better than
 a wide margin of winning chances, and so at every further move of the solver. Who made the mistake
 didn't see the answer under the limit of the game: so these puzzles ask for more than that.
 
-Guarantees: as `datagen`, the same games, engine and limit give the same file with any number of
-workers; a run that was killed continues where it stopped.
+The same games, engine and limit give the same file with any number of workers.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import io
-import itertools
 import math
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import chess
 import chess.pgn
 
 from nnuelab import artifacts
 from nnuelab.data import pgn
-from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import ordered
 from nnuelab.data.records import MATE, mate_score
 from nnuelab.data.uci import UciEngine, UciError, Variation, find_engine
@@ -241,19 +240,10 @@ def _puzzle_of(task: tuple[int, str, bytes]) -> Puzzle | None:
     return None
 
 
-def _tasks(paths: list[Path], judged: int) -> Iterator[tuple[int, str, bytes]]:
-    numbers = itertools.count()
-    named = ((path.name, text) for path in paths for text in pgn.texts(path))
-    tasks = ((number, name, text) for number, (name, text) in zip(numbers, named, strict=False))
-    return itertools.islice(tasks, judged, None)
-
-
 def puzzles(
-    games: list[Path], output: Path, engine: str, count: int, nodes: int, workers: int = 0
+    games: Path, output: Path, engine: str, count: int, nodes: int, workers: int = 0
 ) -> int:
     """Writes up to ``count`` puzzles, at most one of each game, to ``output`` (.csv or .csv.gz).
-
-    Games that were judged are kept in ``<output>.partial`` until the end.
 
     Returns
     -------
@@ -268,63 +258,51 @@ def puzzles(
     path = find_engine(engine)
     with UciEngine([path]) as probe:
         name = probe.name
-    inputs = artifacts.by_name(games)
-    identity = {
-        "games": {key: artifacts.sha256(file) for key, file in inputs.items()},
-        "engine": name,
-        "nodes": nodes,
-        "code": artifacts.code_hash("selfplay.puzzles"),
-    }
     found: dict[str, Puzzle] = {}
-
-    def keep(entry: dict[str, Any] | None) -> bool:
-        # Two games may come into the same position.
-        is_new = entry is not None and len(found) < count and entry["FEN"] not in found
-        if entry is not None and is_new:
-            found[entry["FEN"]] = Puzzle(**entry)
-        return is_new
-
-    with Journal(output.with_name(output.name + ".partial"), identity) as journal:
-        for entry in journal:
-            keep(entry)
-        tasks = _tasks(games, len(journal))
-        with (
-            Progress(count, "puzzles", "puzzlegen", len(found)) as progress,
-            closing(ordered(_puzzle_of, tasks, workers, _start_worker, (path, nodes))) as stream,
-        ):
-            while len(found) < count:
-                try:
-                    puzzle = next(stream)
-                except StopIteration:
-                    break
-                entry = None if puzzle is None else asdict(puzzle)
-                journal.append(entry)
-                progress.advance(int(keep(entry)))
-        _write(list(found.values()), games, output, count, nodes, name)
-        journal.remove()
-    return len(found)
-
-
-def _write(
-    found: list[Puzzle], games: list[Path], output: Path, count: int, nodes: int, engine: str
-) -> None:
+    tasks = ((number, games.name, text) for number, text in enumerate(pgn.texts(games)))
+    with (
+        Progress(count, "puzzles", "puzzles") as progress,
+        closing(ordered(_puzzle_of, tasks, workers, _start_worker, (path, nodes))) as stream,
+    ):
+        for puzzle in stream:
+            # Two games may come into the same position.
+            if puzzle is not None and puzzle.FEN not in found:
+                found[puzzle.FEN] = puzzle
+                progress.advance()
+            if len(found) == count:
+                break
     if not found:
         raise UserError(
-            f"no puzzle in {', '.join(map(str, games))}: a game needs [%eval] comments, and a "
-            "mistake after which only one move wins"
+            f"no puzzle in {games}: a game needs [%eval] comments, and a mistake after which "
+            "only one move wins"
         )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([getattr(puzzle, column) for column in COLUMNS] for puzzle in found)
+    writer.writerows(map(astuple, found.values()))
     data = text.getvalue().encode()
     with artifacts.atomic(output) as temporary:
         # Without a time of its own the file is the same, byte for byte, whenever it is made.
         temporary.write_bytes(gzip.compress(data, 9, mtime=0) if output.suffix == ".gz" else data)
     artifacts.provenance(
         output,
-        inputs=artifacts.by_name(games),
+        inputs={games.name: games},
         parameters={"puzzles": count, "nodes": nodes},
-        module="selfplay.puzzles",
-        engine=engine,
+        command=shlex.join(["python", *sys.argv]),
+        code=artifacts.code_hash(None, [__file__]),
+        engine=name,
     )
+    return len(found)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("games", type=Path, help="with [%%eval] comments, PGN")
+    parser.add_argument("output", type=Path, help=".csv or .csv.gz")
+    parser.add_argument("--puzzles", type=int, default=1000, help="at most")
+    parser.add_argument("--workers", type=int, default=0)
+    given = parser.parse_args()
+    try:
+        puzzles(given.games, given.output, "stockfish", given.puzzles, 20_000, given.workers)
+    except UserError as error:
+        sys.exit(str(error))

@@ -1,4 +1,4 @@
-"""Puzzles out of games: the embedded file, the words for them, and the generator on a few games."""
+"""What makes the puzzles and openings that come with the project, and the puzzles themselves."""
 
 from __future__ import annotations
 
@@ -8,21 +8,28 @@ import itertools
 import json
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import chess
 import chess.engine
 import pytest
 
+from nnuelab.chess import notation
 from nnuelab.data import pgn
 from nnuelab.data.records import MATE
 from nnuelab.data.uci import find_engine
 from nnuelab.errors import UserError
-from nnuelab.selfplay import puzzles as generator
+from nnuelab.selfplay import openings
 from nnuelab.tournament import puzzles
+from nnuelab.tournament.limits import Limit
+from resources.make import puzzles as generator
+from resources.make.book import book
+from tests.data.test_labels import fake_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 EMBEDDED = ROOT / "resources/embedded/puzzles.csv.gz"
+LIMIT = Limit(nodes=10)
 HAS_STOCKFISH = shutil.which("stockfish", path="/usr/games:/usr/bin:/usr/local/bin") is not None
 needs_stockfish = pytest.mark.skipif(not HAS_STOCKFISH, reason="no stockfish")
 
@@ -109,24 +116,55 @@ def test_candidates_are_won_by_a_mistake_of_the_side_before() -> None:
     assert list(generator.candidates({14: 300, 15: 300, 16: 300}, 40)) == []  # 13 isn't known
 
 
-@needs_stockfish
-def test_a_few_games_give_the_same_puzzles_for_any_number_of_workers(tmp_path: Path) -> None:
+@pytest.fixture
+def own_engine(tmp_path: Path) -> str:
+    """This engine as a program."""
+    path = tmp_path / "engine"
+    path.write_text(f"#!/bin/sh\nexec {sys.executable} -m nnuelab.cli uci\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_few_games_give_the_same_puzzles_for_any_number_of_workers(
+    tmp_path: Path, own_engine: str
+) -> None:
     texts = itertools.islice(pgn.texts(ROOT / "resources/embedded/games.pgn.zst"), 80, 83)
     games = tmp_path / "games.pgn"
     games.write_bytes(b"\n".join(texts))
     made = []
     for workers in (1, 2):
         output = tmp_path / f"{workers}.csv"
-        assert generator.puzzles([games], output, "stockfish", 9, 20_000, workers) >= 1
-        assert not output.with_name(output.name + ".partial").exists()
+        assert generator.puzzles(games, output, own_engine, 9, 20_000, workers) >= 1
         assert puzzles.read(output)
         made.append(output.read_bytes())
     assert made[0] == made[1]
 
 
-@needs_stockfish
-def test_games_without_evaluations_have_no_puzzle(tmp_path: Path) -> None:
+def test_games_without_evaluations_have_no_puzzle(tmp_path: Path, own_engine: str) -> None:
     games = tmp_path / "g.pgn"
     games.write_text(BLUNDER)
     with pytest.raises(UserError, match=r"needs \[%eval\]"):
-        generator.puzzles([games], tmp_path / "p.csv", "stockfish", 1, 1000, 1)
+        generator.puzzles(games, tmp_path / "p.csv", own_engine, 1, 1000, 1)
+
+
+def test_a_book_has_each_position_once_and_is_the_same_again(tmp_path) -> None:
+    engine = fake_engine(tmp_path, 0)
+    for name, workers in (("one.epd.gz", 1), ("two.epd.gz", 2)):
+        book(tmp_path / name, str(engine), 60, LIMIT, 2, 30, seed=5, workers=workers)
+    data = (tmp_path / "one.epd.gz").read_bytes()
+    assert data == (tmp_path / "two.epd.gz").read_bytes()
+    epds = gzip.decompress(data).decode().splitlines()
+    assert len(epds) == len(set(epds)) == 60
+    for epd in epds:
+        assert openings.usable(notation.from_fen(epd))
+
+
+def test_a_book_that_has_no_more_openings_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are 21 positions after no or one ply."""
+    monkeypatch.setattr(openings, "MAX_REJECTED", 100)
+    output, engine = tmp_path / "o.epd.gz", str(fake_engine(tmp_path, 0))
+    with pytest.raises(UserError, match="100 candidates in a row are no new openings, after 21 of"):
+        book(output, engine, 22, LIMIT, 0, 60, seed=5, workers=1)
+    assert not output.exists()

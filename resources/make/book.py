@@ -1,13 +1,15 @@
 """The opening book of the tournaments: random balanced positions, each once, as EPD.
 
-Guarantees: as `datagen`, the same seed gives the same book with any number of workers. A book is
-made in minutes, so a run that was killed begins anew.
+The same seed gives the same book with any number of workers.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import itertools
+import shlex
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -49,7 +51,7 @@ def _judge(chunk: int) -> list[str]:
 
 def book(
     output: Path,
-    source: Source,
+    engine: str,
     positions: int,
     limit: Limit,
     random_plies: int,
@@ -62,10 +64,9 @@ def book(
     Raises
     ------
     UserError
-        Without the engine or net, or when MAX_REJECTED candidates in a row are no new openings.
+        Without the engine, or when MAX_REJECTED candidates in a row are no new openings.
     """
-    if source.engine is not None:
-        source = Source(find_engine(source.engine))
+    source = Source(find_engine(engine))
     name = source.name()
     found: dict[str, None] = {}  # a set that keeps its order
     arguments = (source, limit, seed, random_plies, max_score)
@@ -82,8 +83,7 @@ def book(
             if rejected >= openings.MAX_REJECTED:
                 raise UserError(
                     f"{rejected:,} candidates in a row are no new openings, after {len(found):,} "
-                    f"of {positions:,}: ask for fewer --positions, or give a larger --max-score or "
-                    "more --random-plies"
+                    f"of {positions:,}: ask for fewer"
                 )
     lines = list(found)[:positions]
     with artifacts.atomic(output) as temporary:
@@ -100,6 +100,19 @@ def book(
             "positions": positions,
         },
         seed=seed,
-        module="selfplay.book",
+        command=shlex.join(["python", *sys.argv]),
+        code=artifacts.code_hash(None, [__file__]),
         player=name,
     )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("output", type=Path, help=".epd.gz")
+    parser.add_argument("--positions", type=int, default=12_000)
+    parser.add_argument("--workers", type=int, default=0)
+    given = parser.parse_args()
+    try:
+        book(given.output, "stockfish", given.positions, Limit(nodes=2000), 8, 50, 2, given.workers)
+    except UserError as error:
+        sys.exit(str(error))
