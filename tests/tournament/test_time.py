@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nnuelab.chess import notation
+from nnuelab.data.uci import UciEngine
 from nnuelab.errors import UserError
 from nnuelab.tournament import external
 from nnuelab.tournament.adjudication import Rules
@@ -253,7 +254,7 @@ def test_threads_that_wait_for_each_other_are_no_stall(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(external, "_processor", measured)
     limit = Limit(movetime=60_000)
-    player = external.UciPlayer([sys.executable, "-c", THREADS], {}, 1, 60.0)
+    player = external.UciPlayer(UciEngine([sys.executable, "-c", THREADS]))
     try:
         player.new_game()
         began = time.perf_counter()

@@ -10,12 +10,14 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
@@ -126,3 +128,10 @@ def die_with_parent(by: signal.Signals) -> None:
     """
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, int(by), 0, 0, 0)
+
+
+def end_group(process: subprocess.Popen[Any]) -> int:
+    """Kills a program with its whole process group; its exit status."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return process.wait()

@@ -26,7 +26,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from nnuelab.data.parallel import die_with_parent
+from nnuelab.data.parallel import die_with_parent, end_group
 from nnuelab.errors import UserError
 
 HASH_MB = 4  # cleared before each game or position: more would only cost time
@@ -328,9 +328,7 @@ class UciEngine:
         process, self._process = self._process, None
         if process is None:
             return None
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        status = process.wait()
+        status = end_group(process)
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None
             with suppress(OSError):

@@ -74,7 +74,7 @@ class Source:
     def start(self, limit: Limit) -> Seat:
         """The player, made in this process, with its limit; UserError when it can't be."""
         if self.engine is not None:
-            return Seat(StrictUciPlayer([self.engine], hash_mb=HASH_MB), limit)
+            return Seat(StrictUciPlayer(UciEngine([self.engine], hash_mb=HASH_MB)), limit)
         player = NetEntrant(self.net, limit, HASH_MB).start()
         # All kernels are loaded now, or compiled, and that once for all workers.
         quick = Seat(player, Limit(nodes=1))

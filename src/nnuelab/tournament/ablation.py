@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nnuelab.data.uci import UciEngine
 from nnuelab.jit import WITHOUT
 from nnuelab.progress import Progress
 from nnuelab.tournament import workers
@@ -31,9 +32,9 @@ LEAST_PAIRS = 100  # before the test may decide: few pairs say little of their o
 def without_terms(net: Path | None, terms: Sequence[str]) -> StrictUciPlayer:
     """This engine, built without some terms: names of :data:`engine.terms.TERMS`."""
     without = ",".join([*WITHOUT, *terms])  # and what this process is without
-    engine = [sys.executable, "-m", "nnuelab.cli", "uci"]
+    command = ["env", f"NNUELAB_WITHOUT={without}", sys.executable, "-m", "nnuelab.cli", "uci"]
     options = {} if net is None else {"EvalFile": net.resolve()}
-    return StrictUciPlayer(["env", f"NNUELAB_WITHOUT={without}", *engine], options, HASH_MB)
+    return StrictUciPlayer(UciEngine(command, options, HASH_MB))
 
 
 def _prepare(net: Path | None, without: Sequence[str]) -> Any:

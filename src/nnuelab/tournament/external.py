@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from nnuelab.chess import notation
 from nnuelab.chess.position import WHITE
-from nnuelab.data.uci import HASH_MB, PATIENCE, Died, NoAnswer, UciEngine, Variation
+from nnuelab.data.uci import PATIENCE, Died, NoAnswer, UciEngine, Variation
 from nnuelab.errors import UserError
 from nnuelab.tournament.game import Answer, Failure, Fault, Line
 from nnuelab.tournament.limits import Turn
@@ -24,29 +23,15 @@ class UciPlayer:
 
     Parameters
     ----------
-    command, options, hash_mb, memory_mb
-        See `UciEngine`.
+    engine : UciEngine
     patience : float
         Seconds for an answer under a limit of nodes or depth.
-
-    Raises
-    ------
-    UserError
-        When it doesn't start, or doesn't take its options.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        options: Mapping[str, Any] | None = None,
-        hash_mb: int = HASH_MB,
-        patience: float = PATIENCE,
-        memory_mb: int | None = None,
-    ) -> None:
-        self._patience = patience
+    def __init__(self, engine: UciEngine, patience: float = PATIENCE) -> None:
+        self.engine, self._patience = engine, patience
         self._line: Line | None = None
         self._moves: list[str] = []
-        self.engine = UciEngine(command, options, hash_mb, memory_mb)
 
     def __enter__(self) -> Self:
         return self

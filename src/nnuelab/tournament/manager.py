@@ -6,14 +6,12 @@ They are given one pairing at a time, with the openings that this project's runn
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -24,7 +22,7 @@ import chess
 import chess.pgn
 
 from nnuelab.chess import notation
-from nnuelab.data.parallel import die_with_parent
+from nnuelab.data.parallel import die_with_parent, end_group
 from nnuelab.errors import UserError
 from nnuelab.tournament.adjudication import Rules
 from nnuelab.tournament.game import Fault, Game
@@ -170,9 +168,7 @@ class Manager:
             try:
                 return process.wait()
             finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                end_group(process)
 
 
 def _side(name: str, player: Entrant) -> Side:

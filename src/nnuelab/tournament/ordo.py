@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 import shutil
-import signal
 import subprocess
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
+from nnuelab.data.parallel import end_group
 from nnuelab.tournament.headers import POINTS, Results
+from nnuelab.tournament.pgn import game_text
 
 TIMEOUT = 20.0  # seconds; without simulations ordo needs well under one for 100,000 games
 RESULT = {points: text for text, points in POINTS.items()}
@@ -56,11 +55,8 @@ def ratings(results: Results, timeout: float | None = None) -> np.ndarray:
 def _write_games(results: Results, path: Path) -> None:
     with open(path, "w") as file:
         for white, black, points in zip(results.white, results.black, results.points, strict=True):
-            text = RESULT[float(points)]
-            file.write(
-                f'[White "{PLAIN_NAME.format(white)}"]\n[Black "{PLAIN_NAME.format(black)}"]\n'
-                f'[Result "{text}"]\n\n{text}\n\n'
-            )
+            names = {"White": PLAIN_NAME.format(white), "Black": PLAIN_NAME.format(black)}
+            file.write(game_text({**names, "Result": RESULT[float(points)]}, (), ()))
 
 
 def _run(command: list[str], messages: Path, timeout: float) -> None:
@@ -82,9 +78,7 @@ def _run(command: list[str], messages: Path, timeout: float) -> None:
         except subprocess.TimeoutExpired as error:
             raise OrdoError(f"no answer within {timeout:g} s") from error
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            end_group(process)
     if status != 0:
         said = messages.read_text(errors="replace").strip().splitlines()
         raise OrdoError(f"exit status {status}" + (f": {said[-1][:200]}" if said else ""))

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from nnuelab.data.uci import UciEngine
 from nnuelab.tournament.external import UciPlayer
 from nnuelab.tournament.game import Answer, Line, Player
 from nnuelab.tournament.limits import Limit, Turn
@@ -109,7 +110,7 @@ class NetEntrant:
 
 @dataclass(frozen=True)
 class EngineEntrant:
-    """A UCI engine; see `external.UciPlayer`."""
+    """A UCI engine; see `UciEngine` and `UciPlayer`."""
 
     command: tuple[str, ...]
     limit: Limit
@@ -120,7 +121,8 @@ class EngineEntrant:
 
     def start(self) -> UciPlayer:
         """The engine's process."""
-        return UciPlayer(self.command, self.options, self.hash_mb, self.patience, self.memory_mb)
+        engine = UciEngine(self.command, self.options, self.hash_mb, self.memory_mb)
+        return UciPlayer(engine, self.patience)
 
     def files(self) -> dict[str, Path]:
         """Its program, and the nets and books that arguments and options name."""
