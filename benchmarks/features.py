@@ -19,7 +19,9 @@ from nnuelab.engine import replay
 from nnuelab.engine.bench import POSITIONS
 from nnuelab.engine.replay import Cost, Moves, Replay, any_net
 from nnuelab.engine.search import Engine, load_net
-from nnuelab.features import FeatureSet, kernels
+from nnuelab.features import FeatureSet
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.tables import compiled
 from nnuelab.jit import address, aligned
 from nnuelab.nnue.netfile import Net
 
@@ -135,7 +137,7 @@ def imitation(net: Net, feature_set: FeatureSet, positions: list[np.void]) -> Ne
 
 def _active(feature_set: FeatureSet, position: np.void, perspective: int) -> np.ndarray:
     out = np.empty(feature_set.max_active, np.int32)
-    return out[: kernels.active(feature_set.tables().record, position, perspective, out)]
+    return out[: kernels.active(compiled(feature_set).record, position, perspective, out)]
 
 
 def _search() -> Iterator[Row]:
@@ -183,7 +185,7 @@ def _extraction(name: str, packed: np.ndarray) -> tuple[float, float]:
     feature_set = features.parse(name)
     out = aligned((2, len(packed), feature_set.max_active), np.int32)
     n = np.zeros((2, len(packed)), np.int64)
-    tables = feature_set.tables().record
+    tables = compiled(feature_set).record
     places = [(address(array), array.nbytes) for array in (out, n)]
 
     def extract() -> None:

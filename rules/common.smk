@@ -8,7 +8,7 @@ from snakemake.exceptions import WorkflowError
 
 from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
-from nnuelab.features import block_files
+from nnuelab.features import fingerprint, parse
 from nnuelab.params import check_files, check_names, folder_of
 from nnuelab.params import default_experiment, options, plans, validate
 from nnuelab.sources import PACKAGE
@@ -82,8 +82,7 @@ def option_files():
 
 def code(module, sets=(), files=()):
     """Content hash of what a job runs: a module with its imports, the blocks of its sets, files."""
-    blocks = {file for expression in sets for file in block_files(expression)}
-    return code_hash(module, [*blocks, *files])
+    return code_hash(module, files, [fingerprint.code(parse(name)) for name in sets])
 
 
 def pinned(name):

@@ -16,6 +16,7 @@ from nnuelab import artifacts, features, sources
 from nnuelab.data import download
 from nnuelab.data.journal import Journal
 from nnuelab.errors import UserError
+from nnuelab.features import fingerprint
 
 
 def names(folder: Path) -> list[str]:
@@ -208,19 +209,27 @@ def test_an_output_is_neither_an_input_nor_another_output(tmp_path: Path) -> Non
         artifacts.check_apart([there], [tmp_path / "b"])
 
 
-def test_the_code_hash_covers_what_a_file_of_blocks_imports(monkeypatch):
-    """The kernels of MB are imported by its file alone."""
-    files = features.block_files("ALL+MB")
-    kernels = sources.closure("nnuelab.features.kinds.attacks_kernels")
-    training = sources.closure("nnuelab.nnue.training")
-    assert kernels - training
-    before = artifacts.code_hash("nnue.training", files)
-    other = artifacts.code_hash("nnue.training", features.block_files("ALL"))
-    alone = artifacts.code_hash(None, files)
-    digest = sources.digest
-    for kernel in kernels - training:
-        edited = {kernel: b"edited"}
-        monkeypatch.setattr(sources, "digest", lambda p, e=edited: digest(p) + e.get(p, b""))
-        assert artifacts.code_hash("nnue.training", files) != before
-        assert artifacts.code_hash(None, files) != alone
-        assert artifacts.code_hash("nnue.training", features.block_files("ALL")) == other
+@pytest.mark.parametrize(
+    ("kernels", "expression", "other"),
+    [
+        ("square_sets", "ALL+MB", "ALL+PH"),
+        ("sources", "PHASE(2,TH)", "PH"),
+        ("lines", "ALL*PH", "KA+MB"),
+        ("pairs", "PP", "ALL+AC"),
+    ],
+)
+def test_a_code_hash_has_the_kernels_of_the_blocks_that_are_used(
+    kernels: str, expression: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited, digest = sources.file_of(f"nnuelab.features.kernels.{kernels}"), sources.digest
+    assert edited is not None
+    assert edited not in sources.closure("nnuelab.nnue.training")
+
+    def hashes() -> list[str]:
+        blocks = [fingerprint.code(features.parse(name)) for name in (expression, other)]
+        return [artifacts.code_hash("nnue.training", blocks=[block]) for block in blocks]
+
+    before = hashes()
+    monkeypatch.setattr(sources, "digest", lambda file: digest(file) + b"!" * (file == edited))
+    after = hashes()
+    assert (after[0] != before[0], after[1] == before[1]) == (True, True)

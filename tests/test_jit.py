@@ -79,7 +79,7 @@ SEARCH = sources.PACKAGE / "engine" / "alphabeta.py"
         ("chess/position.py", True),  # a constant in a file that it imports, several steps away
         ("jit.py", True),
         ("data/fetch.py", False),
-        ("features/blocks/h.py", False),
+        ("features/blocks/lines.py", False),
         ("nnue/training.py", False),
         ("artifacts.py", False),
     ],

@@ -151,20 +151,26 @@ def sha256(path: Path | str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def code_hash(module: str | None, files: Iterable[Path | str] = ()) -> str:
+def code_hash(
+    module: str | None, files: Iterable[Path | str] = (), blocks: Iterable[str] = ()
+) -> str:
     """A short content hash of what a job runs: a module, if any, and files, with their imports.
 
     Snakemake rules carry it as a parameter, so that an edit of the code that a job runs remakes
     what the job made, and an edit elsewhere doesn't. It depends on contents and on names below the
     package, not on where the project lies.
+
+    Parameters
+    ----------
+    blocks : iterable of str
+        What feature blocks mean and are computed by: ``features.fingerprint.code``.
     """
     used = {Path(file).resolve() for file in files}
-    # A block's file brings the kernels of its kind, which no other module need name.
     used = used.union(*(closure_of_file(file) for file in used if file.suffix == ".py"))
     if module:
         used |= closure(f"nnuelab.{module}")
     # An engine without terms of its search is other code.
-    return content_hash(used, os.environ.get("NNUELAB_WITHOUT", ""))
+    return content_hash(used, os.environ.get("NNUELAB_WITHOUT", ""), *blocks)
 
 
 def _versions() -> dict[str, str]:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnuelab import features
 from nnuelab.errors import UserError
 from nnuelab.features import UnknownBlock, parse, registry
 from tests.naive.features import SIZES
@@ -179,7 +178,3 @@ def test_dead_pairs_are_those_that_contradict_each_other(one, other, dead):
 @cache
 def dead_pairs() -> set[int]:
     return set(parse("ALL*ALL").dead.tolist())
-
-
-def test_block_files_are_those_of_the_expression():
-    assert [path.name for path in features.block_files("H+HV*H")] == ["all.py", "h.py"]

@@ -14,16 +14,9 @@ import pytest
 import zstandard
 
 from nnuelab.chess import notation
-from nnuelab.errors import UserError
-from nnuelab.features import check, kernels, parse
-from nnuelab.features.kinds.attacks import (
-    ATTACKED,
-    ATTACKED_AND_ATTACKERS,
-    Section,
-    attacks,
-    square_count,
-    square_set,
-)
+from nnuelab.features import check, parse
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.tables import compiled
 from tests.conftest import ROOT
 from tests.naive import attacks as naive
 
@@ -191,7 +184,7 @@ def test_pieces_that_stand_still_are_left_alone():
     old = notation.from_fen("k6r/8/8/8/8/8/PP6/KN6 b - - 0 1")
     new = notation.after(old, notation.parse_uci(old, "h8h7"))
     lists = np.empty((2, features.max_active), np.int32)
-    counts = kernels.changes(features.tables().record, old, new, 0, *lists)
+    counts = kernels.changes(compiled(features).record, old, new, 0, *lists)
     for number, out in zip(counts, lists, strict=True):
         names = {features.feature_name(i) for i in out[:number].tolist()}
         assert names
@@ -208,7 +201,7 @@ def test_what_is_kept_of_a_position_is_known_by_its_pieces(expression, games):
     lists = np.empty((2, features.max_active), np.int32)
     state = set(check.extracted(features, positions[0], 0))
     for old, new in pairwise(positions):
-        n_added, n_removed = kernels.changes(features.tables().record, old, new, 0, *lists)
+        n_added, n_removed = kernels.changes(compiled(features).record, old, new, 0, *lists)
         state = state.difference(lists[1, :n_removed].tolist()) | set(lists[0, :n_added].tolist())
         assert sorted(state) == check.extracted(features, new, 0)
 
@@ -218,17 +211,6 @@ def test_sets_of_one_name_do_not_share_what_they_keep(expression):
     """Or two nets of one set, each searched in a thread of its own, would overwrite it."""
     one, other = (parse(expression).blocks[0].kernels() for _ in range(2))
     assert one.data["features"]["called"] != other.data["features"]["called"]
-
-
-def test_a_source_without_the_sets_of_a_definition_is_refused():
-    """Jitted code would read what isn't there."""
-    section = Section(("attacking", "square"), most=(8,) * 6)
-    with pytest.raises(UserError, match=r"block TWO: .* one with 2 sets"):
-        square_count("TWO", section, section, source=ATTACKED)(attacks)
-    with pytest.raises(UserError, match="six roles"):
-        square_count("ODD", Section(("attacking", "square"), most=(8,)), source=ATTACKED)(attacks)
-    with pytest.raises(UserError, match=r"block ONE: .* one with 1 sets"):
-        square_set("ONE", "attacks", ATTACKED_AND_ATTACKERS)(attacks)
 
 
 @pytest.mark.parametrize(("expression", "size"), naive.SIZES.items())
@@ -280,5 +262,5 @@ def test_bounds_hold_in_positions_that_no_game_reaches(expression, fen):
     features, position = parse(expression), notation.from_fen(fen)
     out = np.empty(2 * features.max_active, np.int32)
     for perspective in range(2):
-        n = kernels.active(features.tables().record, position, perspective, out)
+        n = kernels.active(compiled(features).record, position, perspective, out)
         assert n <= features.max_active

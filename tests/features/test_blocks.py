@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from nnuelab.errors import UserError
-from nnuelab.features import add_files, block_files, parse, registry
+from nnuelab.features import add_files, parse
+from nnuelab.features.tables import compiled
 
 GOOD = '''
 from nnuelab.features import *
@@ -37,7 +38,7 @@ def test_a_block_in_a_file_of_ones_own_is_used_like_the_others(tmp_path):
     features = parse("middle+all*centre")
     assert features.name == "CENTRE+ALL*CENTRE"
     assert features.feature_name(2) == "own knight"
-    assert block_files("ALL+CENTRE") == sorted([registry.BUILT_IN / "all.py", path])
+    assert parse("CENTRE").blocks[0].file == path
 
 
 def test_files_are_handed_to_child_processes_as_absolute_paths(tmp_path, monkeypatch):
@@ -123,13 +124,13 @@ def near(king, square, role, color):
 """
     add_files([write(tmp_path, text)])
     with pytest.raises(UserError, match=r"mine\.py: block NEAR: no feature is ever active"):
-        parse("NEAR").tables()
+        compiled(parse("NEAR"))
 
 
 def test_a_file_may_name_and_import_blocks_of_the_package(tmp_path):
     text = """
 from nnuelab.features import named, parse
-from nnuelab.features.blocks.kp import half_kp
+from nnuelab.features.blocks.kings import half_kp
 
 both = named("BOTH", parse("H+V"), "Files and ranks.")
 more = named("MORE", half_kp + both, "Half-KP, files and ranks.")

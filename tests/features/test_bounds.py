@@ -9,7 +9,9 @@ import pytest
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
-from nnuelab.features import add_files, check, kernels, parse
+from nnuelab.features import add_files, check, parse
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.tables import compiled
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.loader import extract
 from tests.features.test_kinds import folder  # noqa: F401 (a fixture)
@@ -103,7 +105,7 @@ def guarded(*shape: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_nothing_is_written_beyond_the_lists(expression, blocks) -> None:
     found = parse(expression)
-    tables, positions = found.tables(), [notation.from_fen(fen) for fen in (FEW, MANY)]
+    tables, positions = compiled(found), [notation.from_fen(fen) for fen in (FEW, MANY)]
     (active, around), (both, around_both) = guarded(found.max_active), guarded(2, found.max_active)
     (plus, around_plus), (minus, around_minus) = (
         guarded(found.max_active),
@@ -137,18 +139,18 @@ def test_a_bound_that_holds_costs_nothing_and_says_nothing(blocks) -> None:
         for perspective in range(2):
             wanted = sorted(check.defined(found, position, perspective))
             assert check.extracted(found, position, perspective) == wanted
-    found.tables().check()
+    compiled(found).check()
 
 
 def test_batches_and_nets_tell_it_once(blocks) -> None:
     found = parse("ALL+LIAR")
     records = check.pack([notation.from_fen(fen) for fen in (FEW, MANY, FEW)])
-    extract(found.tables(), records[:1], found.max_active)
+    extract(compiled(found), records[:1], found.max_active)
     with pytest.raises(
         UserError, match=r"block LIAR: liar returned 30 active features, not 0\.\.4"
     ):
-        extract(found.tables(), records, found.max_active)
-    extract(found.tables(), records[2:], found.max_active)
+        extract(compiled(found), records, found.max_active)
+    extract(compiled(found), records[2:], found.max_active)
     evaluator = Evaluator(random_net("ALL+LIAR"))
     evaluator.evaluate_fens([FEW])
     with pytest.raises(UserError, match="features check LIAR"):
@@ -172,7 +174,7 @@ def test_features_that_there_are_not_read_no_other_weights(blocks) -> None:
     with pytest.raises(UserError, match=r"block STRAY: stray wrote feature 30, not one of 0\.\.7"):
         check.extracted(found, notation.from_fen(MANY), 0)
     out = np.empty(found.max_active, np.int32)
-    n = kernels.active(found.tables().record, notation.from_fen(MANY), 0, out)
+    n = kernels.active(compiled(found).record, notation.from_fen(MANY), 0, out)
     assert 0 <= out[:n].min() <= out[:n].max() < found.size
 
 

@@ -19,14 +19,15 @@ from nnuelab import jit
 from nnuelab.chess import notation
 from nnuelab.data.records import RECORD
 from nnuelab.features import FeatureSet, batch, check, parse
-from nnuelab.features.extraction import (
-    ALIKE,
-    ALONE,
-    APART,
+from nnuelab.features.extraction import extracted
+from nnuelab.features.records import (
     BY_KING,
     BY_PIECES,
-    extracted,
+    INJECTIVE,
+    SHARED_ASYMMETRIC,
+    SHARED_SYMMETRIC,
 )
+from nnuelab.features.tables import compiled
 from tests.naive import features as naive
 
 USER_BLOCKS = '''
@@ -83,14 +84,14 @@ def side_of_king(king, square, role, color):
 """All that can keep a block from being a sum of a square's part and a piece's, or from fitting."""
 
 WAYS = {  # how vectors do a block, if they can
-    "ALL": ALONE,
-    "SR": ALONE,
-    "H": ALIKE,
-    "V": ALIKE,
-    "PAIR": ALIKE,
-    "COLUMN": ALIKE,
-    "D1": APART,
-    "D2": APART,
+    "ALL": INJECTIVE,
+    "SR": INJECTIVE,
+    "H": SHARED_SYMMETRIC,
+    "V": SHARED_SYMMETRIC,
+    "PAIR": SHARED_SYMMETRIC,
+    "COLUMN": SHARED_SYMMETRIC,
+    "D1": SHARED_ASYMMETRIC,
+    "D2": SHARED_ASYMMETRIC,
     "KA": BY_KING,
     "KP": BY_KING,
     "KB(4)": BY_KING,
@@ -162,7 +163,7 @@ def lists(features: FeatureSet, records: np.ndarray, width: int = 0) -> list[np.
     shape = len(records), width or features.max_active
     out = [np.full(shape, -2, np.int32) for _ in range(2)]
     out += [np.full(len(records), -2, np.int64) for _ in range(2)]
-    batch(features.tables(), records, *out)
+    batch(compiled(features), records, *out)
     return out
 
 
@@ -184,7 +185,7 @@ def test_batch_is_the_definition_on_any_board(expression, wider):
         for side, n in enumerate((stm_n[i], other_n[i])):
             wanted = check.defined(features, position, int(position["turn"]) ^ side)
             assert sorted(rows[side][i, :n].tolist()) == wanted
-            if not features.tables().record["n_others"]:  # those may use the rest of their lists
+            if not compiled(features).record["n_others"]:  # those may use the rest of their lists
                 assert (rows[side][i, n:] == -2).all()
 
 
@@ -202,23 +203,24 @@ def test_batch_finds_what_python_chess_and_the_formulas_say(expression):
 @pytest.mark.parametrize(("name", "way"), WAYS.items())
 def test_vectors_take_the_blocks_that_fit_them(name, way):
     block = parse(name).terms[0].factors[0]
-    assert extracted(block, 0)[0]["way"] == way
+    assert extracted(block.tabulated(), 0)[0]["way"] == way
     # Further on, features take more than 16 bits.
-    beyond = {ALONE: BY_KING, ALIKE: BY_PIECES, APART: BY_PIECES}
-    assert extracted(block, 65_530)[0]["way"] == beyond.get(way, way)
+    beyond = {INJECTIVE: BY_KING, SHARED_SYMMETRIC: BY_PIECES, SHARED_ASYMMETRIC: BY_PIECES}
+    assert extracted(block.tabulated(), 65_530)[0]["way"] == beyond.get(way, way)
 
 
 PROGRAM = """
 import sys, numpy as np
 from nnuelab import jit
 from nnuelab.features import batch, parse
+from nnuelab.features.tables import compiled
 records = np.load(sys.argv[1])
 print(jit.SIMD, jit.CHECKED)
 for expression in sys.argv[2:]:
     features = parse(expression)
     out = [np.empty((len(records), features.max_active), np.int32) for _ in range(2)]
     out += [np.empty(len(records), np.int64) for _ in range(2)]
-    batch(features.tables(), records, *out)
+    batch(compiled(features), records, *out)
     for rows, n in zip(out[:2], out[2:]):
         for row, count in zip(rows, n):
             sys.stdout.write(row[:count].tobytes().hex())
@@ -313,7 +315,7 @@ def test_lists_may_lie_in_any_way_and_nothing_beside_them_is_touched(expression)
         memory = [frame.copy() for _ in range(2)]
         counts = [np.full(2 * n, 77, np.int64) for _ in range(2)]
         found = [array[part] for array in memory] + [array[::2] for array in counts]
-        batch(features.tables(), records, *found)
+        batch(compiled(features), records, *found)
         assert active(found) == active(wanted)
         for array, view in zip([*memory, *counts], found, strict=True):
             view[:] = 77
@@ -326,7 +328,7 @@ def test_the_lists_of_both_sides_may_be_rows_of_one_array():
     both = np.full((len(records), 2, features.max_active), -2, np.int32)
     counts = np.full((len(records), 2), -2, np.int64)
     found = both[:, 0], both[:, 1], counts[:, 0], counts[:, 1]
-    batch(features.tables(), records, *found)
+    batch(compiled(features), records, *found)
     assert active(list(found)) == active(wanted)
 
 
@@ -348,7 +350,7 @@ def test_lists_that_are_too_small_are_refused(shapes):
     out = [np.empty(shape, np.int32) for shape in shapes[:2]]
     counts = [np.empty(shape, np.int64) for shape in shapes[2:]]
     with pytest.raises(ValueError, match="fewer or shorter lists"):
-        batch(parse("ALL").tables(), records, *out, *counts)
+        batch(compiled(parse("ALL")), records, *out, *counts)
 
 
 @pytest.mark.parametrize("part", [np.s_[:, ::2], np.s_[:, ::-1]])
@@ -356,4 +358,4 @@ def test_lists_whose_features_lie_apart_are_refused(part):
     records = check.pack(boards()[:3])
     out = [np.empty((3, 2000), np.int32)[part] for _ in range(2)]
     with pytest.raises(ValueError, match="side by side"):
-        batch(parse("ALL+PH").tables(), records, *out, *np.empty((2, 3), np.int64))
+        batch(compiled(parse("ALL+PH")), records, *out, *np.empty((2, 3), np.int64))

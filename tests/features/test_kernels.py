@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab.chess import notation
-from nnuelab.features import FeatureSet, batch, check, kernels, parse
+from nnuelab.features import FeatureSet, batch, check, parse
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.tables import compiled
 from tests.naive import features as naive
 
 USER_BLOCKS = '''
@@ -113,7 +115,7 @@ def test_changes_lead_from_any_position_to_any_later_one(blocks, fen, choices):
     added, removed = np.empty((2, features.max_active), np.int32)
     for perspective, color in enumerate((chess.WHITE, chess.BLACK)):
         n_added, n_removed = kernels.changes(
-            features.tables().record, before, after, perspective, added, removed
+            compiled(features).record, before, after, perspective, added, removed
         )
         was = set(naive.active(features.name, old, color))
         now = set(naive.active(features.name, board, color))
@@ -132,7 +134,7 @@ def test_a_feature_shared_by_two_pieces_is_one_and_stays_until_the_last_leaves()
         old = notation.from_fen(board.fen())
         board.push_uci(move)
         counts = kernels.changes(
-            features.tables().record, old, notation.from_fen(board.fen()), 0, *lists
+            compiled(features).record, old, notation.from_fen(board.fen()), 0, *lists
         )
         board.push(chess.Move.null())
         assert [lists[i, :n].tolist() for i, n in enumerate(counts)] == [gained, lost]
@@ -143,7 +145,7 @@ def test_a_capture_by_a_piece_of_the_same_role_leaves_a_colourless_feature_alone
     old = notation.from_fen("4k3/8/8/3r4/8/8/8/3RK3 w - - 0 1")
     new = notation.after(old, notation.parse_uci(old, "d1d5"))
     added, removed = np.empty((2, features.max_active), np.int32)
-    n_added, n_removed = kernels.changes(features.tables().record, old, new, 0, added, removed)
+    n_added, n_removed = kernels.changes(compiled(features).record, old, new, 0, added, removed)
     assert n_added == 0
     assert [features.feature_name(i) for i in removed[:n_removed]] == ["rook on the rim"]
 
@@ -162,7 +164,7 @@ def test_a_refresh_is_due_when_the_king_of_a_product_moves(expression, move, due
     old = notation.from_fen("4k3/8/8/8/8/8/8/R3K3 w Q - 0 1")
     new = notation.after(old, notation.parse_uci(old, move))
     features = parse(expression)  # owns what the record points to
-    tables = features.tables().record
+    tables = compiled(features).record
     assert [kernels.needs_refresh(tables, old, new, p) for p in range(2)] == due
 
 
@@ -179,17 +181,17 @@ def test_bounds_hold_in_positions_that_no_game_reaches():
         features = parse(expression)
         out = np.empty(2 * features.max_active, np.int32)
         for perspective in range(2):
-            n = kernels.active(features.tables().record, position, perspective, out)
+            n = kernels.active(compiled(features).record, position, perspective, out)
             assert n <= features.max_active
 
 
 def test_wrong_tables_are_found_out(games):
     """Each property that reads the tables fails, and says where, when one entry is wrong."""
     features = FeatureSet(parse("H").terms)
-    rows = features.tables()._owned[0][0]
+    rows = compiled(features)._owned[0][0]
     white_rook_on_a1 = (0, 6, 0, 0)
     rows[white_rook_on_a1] += 1
-    tables, parts = features.tables()._owned[1][0]
+    tables, parts = compiled(features)._owned[1][0]
     tables["features"][0, 0, 6 * 64] += 1
     parts["squares"][0, 0, 0] += 1
     for name in (
@@ -213,7 +215,7 @@ def test_batch_takes_records_with_more_fields_and_ignores_what_it_does_not_need(
     features = parse("ALL")
     out = [np.empty((1, 40), np.int32) for _ in range(2)]
     counts = [np.empty(1, np.int64) for _ in range(2)]
-    batch(features.tables(), records, *out, *counts)
+    batch(compiled(features), records, *out, *counts)
     assert counts[0][0] == counts[1][0] == 32
     for side, perspective in enumerate((0, 1)):
         assert sorted(out[side][0, :32].tolist()) == check.defined(features, position, perspective)

@@ -15,8 +15,10 @@ import pytest
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
-from nnuelab.features import UnknownBlock, add_files, block_files, check, kernels, parse
-from nnuelab.features.lists import sort, subtract
+from nnuelab.features import UnknownBlock, add_files, check, parse
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.kernels.lists import sort, subtract
+from nnuelab.features.tables import compiled
 from nnuelab.jit import address
 from nnuelab.nnue.netfile import read_net, write_net
 from tests import feature_sets
@@ -43,7 +45,7 @@ def names(expression, fen, perspective=0):
 
 def changed(features, old, new, perspective=0):
     lists = np.empty((2, features.max_active), np.int32)
-    counts = kernels.changes(features.tables().record, old, new, perspective, *lists)
+    counts = kernels.changes(compiled(features).record, old, new, perspective, *lists)
     return tuple(
         [features.feature_name(i) for i in sorted(found[:n])]
         for found, n in zip(lists, counts, strict=True)
@@ -219,7 +221,7 @@ def test_a_refresh_is_due_where_all_rows_change(expression, move, due):
     old = notation.from_fen(board.fen())
     new = notation.after(old, notation.parse_uci(old, move))
     features = parse(expression)  # owns what the record points to
-    tables = features.tables().record
+    tables = compiled(features).record
     assert [kernels.needs_refresh(tables, old, new, p) for p in range(2)] == [
         due,
         due and expression.startswith("PHASE(31"),
@@ -240,10 +242,6 @@ def test_a_net_carries_the_list_that_its_features_were_read_from(folder):
     assert Engine(read, 1).evaluate(START) == wanted
     write_net("again.nnue", read)
     assert Path("again.nnue").read_bytes() == Path("net.nnue").read_bytes()
-
-
-def test_a_list_is_one_of_the_files_of_an_expression(folder):
-    assert folder / "pairs.csv" in block_files("ALL+PHASE(2,TOPK(9,pairs.csv))")
 
 
 def test_an_edited_list_is_another_block(folder):
@@ -385,7 +383,7 @@ def test_a_function_in_another_file_is_refused_since_no_edit_there_would_be_noti
 def test_what_numba_cannot_compile_is_said_in_a_line(folder):
     write_counts(folder, RIGHT_HINT)
     with pytest.raises(UserError) as error:
-        parse("BROKEN").tables()
+        compiled(parse("BROKEN"))
     assert "counts.py" in str(error.value)
     assert "numba can't compile broken" in str(error.value)
     assert "\n" not in str(error.value)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from nnuelab import features, jit
 from nnuelab.chess import notation
-from nnuelab.features import kernels
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.tables import compiled
 from nnuelab.nnue import inference
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.netfile import Net
@@ -30,7 +31,7 @@ START = notation.from_fen(chess.STARTING_FEN)
 def rows_of(feature_set: str, position: np.void, perspective: int) -> list[int]:
     parsed = features.parse(feature_set)
     out = np.empty(parsed.max_active, np.int32)
-    n = kernels.active(parsed.tables().record, position, perspective, out)
+    n = kernels.active(compiled(parsed).record, position, perspective, out)
     return out[:n].tolist()
 
 

@@ -23,6 +23,7 @@ from nnuelab.cli import report as _inspect  # noqa: F401
 from nnuelab.cli.app import app
 from nnuelab.data.records import NO_SCORE, RECORD, from_fen, to_fen
 from nnuelab.errors import UserError
+from nnuelab.features.tables import compiled
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import netfile, pqr
 from nnuelab.nnue.inference import Evaluator
@@ -91,7 +92,7 @@ def test_a_checkpoint_says_what_torch_says_by_its_own_operators(folder: Path) ->
     asked = pqr.held_out(folder / "validation.npy", 200)
     trained = checkpoints.read(folder / "checkpoint.pt")
     features, network = trained.features, trained.network().double()
-    batch = extract(features.tables(), asked.records, features.max_active)
+    batch = extract(compiled(features), asked.records, features.max_active)
     with torch.no_grad():
         expected = network.head(naive.first_layer(network.w1, network.b1, batch))
     found = pqr.values({"net": folder / "checkpoint.pt"}, asked)["net"]

@@ -16,6 +16,7 @@ from nnuelab.cli import nnue as _commands  # noqa: F401  registers the commands
 from nnuelab.cli.app import app
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.errors import UserError
+from nnuelab.features.tables import compiled
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.inference import Evaluator
@@ -49,7 +50,7 @@ def a_checkpoint(feature_set: str = "ALL", l1: int = 64, l2: int = 16, seed: int
 
 def mean_activations(checkpoint: Checkpoint, dataset: Path) -> torch.Tensor:
     feature_set, network = features.parse(checkpoint.feature_set), checkpoint.network()
-    batch = extract(feature_set.tables(), np.load(dataset), feature_set.max_active)
+    batch = extract(compiled(feature_set), np.load(dataset), feature_set.max_active)
     return naive.first_layer(network.w1, network.b1, batch).detach().mean(0)
 
 

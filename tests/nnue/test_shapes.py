@@ -16,7 +16,8 @@ from nnuelab.chess import notation
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
-from nnuelab.features import kernels
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.tables import compiled
 from nnuelab.nnue import bullet, inference
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
@@ -39,7 +40,7 @@ def expected(net: Net, fens: list[str]) -> list[int]:
     """What the numpy twin says."""
     found = []
     feature_set = net.features
-    tables, out = feature_set.tables(), np.empty(feature_set.max_active, np.int32)
+    tables, out = compiled(feature_set), np.empty(feature_set.max_active, np.int32)
     for fen in fens:
         position, board = notation.from_fen(fen), chess.Board(fen)
         sides = []

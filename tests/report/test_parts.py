@@ -15,8 +15,7 @@ from nnuelab import data, features
 from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
-from nnuelab.features import registry
-from nnuelab.features.block import Block
+from nnuelab.features import Block, registry
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.nnue.netfile import Net, read_net, write_net
 from nnuelab.report import (
@@ -165,7 +164,7 @@ def test_active_features_have_the_names_of_their_indices(records):
     for term in feature_set.terms:
         for p, record in enumerate(records[:3]):
             from nnuelab.data.records import to_fen
-            from nnuelab.features.block import Seen
+            from nnuelab.features.legality import Seen
 
             board = chess.Board(to_fen(record))
             for side, color in enumerate((board.turn, not board.turn)):

@@ -1,8 +1,9 @@
 """What the pieces attack and where they can move, as a set of squares for each role and colour.
 
-Sets are uint64[12] by piece code (role * 2 + colour). They are computed whole: with fills instead
-of tables (:mod:`nnuelab.chess.fills`) that costs less than finding out what a move has touched.
-Only where the pieces stand is read, so both colours are treated alike, whoever's turn it is.
+Sets are uint64[12] by piece code (role * 2 + colour), of those pieces that stand on the squares
+``movers``. They are computed whole: with fills instead of tables (:mod:`nnuelab.chess.fills`) that
+costs less than finding out what a move has touched. Both colours are treated alike, whoever's turn
+it is, and only where the pieces stand is read, but for castling.
 """
 
 import numpy as np
@@ -10,12 +11,20 @@ import numpy as np
 from nnuelab.chess import attacks, fills
 from nnuelab.chess.attacks import bit
 from nnuelab.chess.position import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK
-from nnuelab.jit import inline, jit, lsb
+from nnuelab.jit import at, inline, jit, lsb
 
 # Typed like all constants that kernels are called with: a literal argument is compiled for anew.
 _WHITE, _BLACK = np.int64(0), np.int64(1)
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 _SEVEN, _EIGHT, _NINE = np.uint64(7), np.uint64(8), np.uint64(9)
+EVERYWHERE = ~_ZERO
+"""Movers: all pieces."""
+
+_RANK_2, _RANK_7 = np.uint64(0xFF << 8), np.uint64(0xFF << 48)
+# By side (king's, queen's), on rank 1: where the king passes, what has to be empty, where it ends.
+_KING_PATHS = np.array([0x70, 0x1C], np.uint64)
+_BETWEEN = np.array([0x60, 0x0E], np.uint64)
+_CASTLED = np.array([0x40, 0x04], np.uint64)
 _NOT_FILE_A, _NOT_FILE_H = ~np.uint64(0x0101010101010101), ~np.uint64(0x8080808080808080)
 
 
@@ -55,8 +64,14 @@ def reaching(position, squares):
 
 
 @inline
-def _attacked_by(position, us, sets):
-    own, empty = position.colors[us], ~(position.colors[0] | position.colors[1])
+def _king_attacks(king):
+    """Squares that a king attacks, given as a bitboard, which may be empty."""
+    return attacks.king(lsb(king)) if king else _ZERO
+
+
+@inline
+def _attacked_by(position, movers, us, sets):
+    own, empty = position.colors[us] & movers, ~(position.colors[0] | position.colors[1])
     queens = position.roles[QUEEN] & own
     straight, diagonal = fills.sliders(
         position.roles[ROOK] & own, position.roles[BISHOP] & own, empty
@@ -67,34 +82,22 @@ def _attacked_by(position, us, sets):
     sets[2 * BISHOP + us] = diagonal
     sets[2 * ROOK + us] = straight
     sets[2 * QUEEN + us] = queens_straight | queens_diagonal
-    sets[2 * KING + us] = attacks.king(lsb(position.roles[KING] & own))
+    sets[2 * KING + us] = _king_attacks(position.roles[KING] & own)
 
 
 @inline
-def attacked(position, sets):
-    """Squares that the pieces of each role and colour attack, whatever stands there, pins aside.
-
-    Parameters
-    ----------
-    position : POSITION
-    sets : uint64[12], written
-    """
-    _attacked_by(position, _WHITE, sets)
-    _attacked_by(position, _BLACK, sets)
+def attacked(position, movers, sets):
+    """Squares that the pieces of each role and colour attack, whatever stands there, pins aside."""
+    _attacked_by(position, movers, _WHITE, sets)
+    _attacked_by(position, movers, _BLACK, sets)
 
 
 @inline
-def attackers(position, sets):
-    """Enemy pieces that attack at least one piece of each role and colour.
-
-    Parameters
-    ----------
-    position : POSITION
-    sets : uint64[12], written
-    """
+def attackers(position, movers, sets):
+    """Enemy pieces that attack at least one of the pieces of each role and colour."""
     for piece in range(12):
         color = piece & 1
-        victims = position.roles[piece >> 1] & position.colors[color]
+        victims = position.roles[piece >> 1] & position.colors[color] & movers
         sets[piece] = reaching(position, victims) & position.colors[color ^ 1]
 
 
@@ -114,12 +117,28 @@ def _moves(position, movers, us):
     return by_pawns, by_knights, diagonal, straight, queens_straight | queens_diagonal
 
 
+@inline
+def moves(position, movers, sets):
+    """Squares that the pieces of each role and colour could go to, the safety of their king aside.
+
+    The study's rule, see :func:`mobility`.
+    """
+    for us in range(2):
+        own = position.colors[at(us)]
+        pawns, knights, bishops, rooks, queens = _moves(position, own & movers, us)
+        sets[2 * PAWN + us] = pawns
+        sets[2 * KNIGHT + us] = knights & ~own
+        sets[2 * BISHOP + us] = bishops & ~own
+        sets[2 * ROOK + us] = rooks & ~own
+        sets[2 * QUEEN + us] = queens & ~own
+        sets[2 * KING + us] = _king_attacks(position.roles[KING] & own & movers) & ~own
+
+
 @jit
-def _moves_with_pins(position, pinned, us):
-    """The same of all pieces when some are pinned: those only move on the line of their king."""
-    own = position.colors[us]
-    king = lsb(position.roles[KING] & own)
-    pawns, knights, bishops, rooks, queens = _moves(position, own & ~pinned, us)
+def _moves_with_pins(position, movers, pinned, us):
+    """The same when some movers are pinned: those only move on the line of their king."""
+    king = lsb(position.roles[KING] & position.colors[us])
+    pawns, knights, bishops, rooks, queens = _moves(position, movers & ~pinned, us)
     while pinned:  # a knight has no square on the line
         square = lsb(pinned)
         pinned &= pinned - _ONE
@@ -133,7 +152,7 @@ def _moves_with_pins(position, pinned, us):
 
 
 @inline
-def _mobility_of(position, us, sets):
+def _mobility_of(position, movers, us, sets):
     them = us ^ 1
     own, enemy = position.colors[us], position.colors[them]
     empty = ~(own | enemy)
@@ -148,12 +167,14 @@ def _mobility_of(position, us, sets):
     danger |= fills.knights(position.roles[KNIGHT] & enemy)
     danger |= _pawn_attacks(position.roles[PAWN] & enemy, them)
     danger |= attacks.king(lsb(position.roles[KING] & enemy))
-    sets[2 * KING + us] = attacks.king(king) & ~own & ~danger
+    sets[2 * KING + us] = _king_attacks(king_bit & movers) & ~own & ~danger
 
-    pawns, knights, bishops, rooks, queens = _moves(position, own, us)
+    movers = own & movers
+    pawns, knights, bishops, rooks, queens = _moves(position, movers, us)
     checkers, pinned = fills.checks_and_pins(king_bit, own, straight, diagonal, empty)
+    pinned &= movers
     if pinned:
-        pawns, knights, bishops, rooks, queens = _moves_with_pins(position, pinned, us)
+        pawns, knights, bishops, rooks, queens = _moves_with_pins(position, movers, pinned, us)
     checkers |= attacks.pawn(us, king) & position.roles[PAWN] & enemy
     checkers |= attacks.knight(king) & position.roles[KNIGHT] & enemy
     allowed = ~own
@@ -170,17 +191,90 @@ def _mobility_of(position, us, sets):
 
 
 @inline
-def mobility(position, sets):
-    """Squares that the pieces of each role and colour can move to, whoever's turn it is.
+def mobility(position, movers, sets):
+    """Squares that the pieces of each role and colour can move to.
 
     The study's rule: attack sets without squares of the own colour; of pawns, captures of enemy
     pieces and the single push; only where the own king is not attacked afterwards. Neither
     castling, en passant nor double pushes.
-
-    Parameters
-    ----------
-    position : POSITION
-    sets : uint64[12], written
     """
-    _mobility_of(position, _WHITE, sets)
-    _mobility_of(position, _BLACK, sets)
+    _mobility_of(position, movers, _WHITE, sets)
+    _mobility_of(position, movers, _BLACK, sets)
+
+
+@inline
+def pinned(position, movers, sets):
+    """Where pieces of each role and colour stand that alone keep a slider from their king."""
+    occupied = position.colors[0] | position.colors[1]
+    for us in range(2):
+        own, enemy = position.colors[at(us)], position.colors[at(us ^ 1)]
+        queens = position.roles[QUEEN]
+        _, found = fills.checks_and_pins(
+            position.roles[KING] & own,
+            own,
+            (position.roles[ROOK] | queens) & enemy,
+            (position.roles[BISHOP] | queens) & enemy,
+            ~occupied,
+        )
+        for role in range(6):
+            sets[2 * role + us] = position.roles[role] & found & movers
+
+
+@inline
+def double_steps(position, movers, sets):
+    """Squares that pawns of each colour reach by their first, double step."""
+    empty = ~(position.colors[0] | position.colors[1])
+    for piece in range(12):
+        sets[piece] = _ZERO
+    white = position.roles[PAWN] & position.colors[_WHITE] & movers & _RANK_2
+    black = position.roles[PAWN] & position.colors[_BLACK] & movers & _RANK_7
+    sets[2 * PAWN] = ((white << _EIGHT) & empty) << _EIGHT & empty
+    sets[2 * PAWN + 1] = ((black >> _EIGHT) & empty) >> _EIGHT & empty
+
+
+@inline
+def castling(position, movers, sets):
+    """Squares that the king of each colour reaches by castling, which it has the right to."""
+    occupied = position.colors[0] | position.colors[1]
+    for piece in range(12):
+        sets[piece] = _ZERO
+    for us in range(2):
+        king = position.roles[KING] & position.colors[at(us)] & movers
+        rank = np.uint64(56 * us)
+        for side in range(2):
+            path = _KING_PATHS[side] << rank
+            between = _BETWEEN[side] << rank
+            if king and position.castling >> (2 * us + side) & 1 and not occupied & between:
+                attacked = False
+                while path:
+                    square = path & (~path + _ONE)
+                    path ^= square
+                    attacked |= reaching(position, square) & position.colors[at(us ^ 1)] != _ZERO
+                if not attacked:
+                    sets[2 * KING + us] |= _CASTLED[side] << rank
+
+
+@inline
+def xrays(position, movers, sets):
+    """Squares that sliders of each role and colour attack behind the first piece on their way."""
+    occupied = position.colors[0] | position.colors[1]
+    for piece in range(12):
+        sets[piece] = _ZERO
+    sliders = (position.roles[BISHOP] | position.roles[ROOK] | position.roles[QUEEN]) & movers
+    while sliders:
+        square = lsb(sliders)
+        sliders &= sliders - _ONE
+        kind = np.int64(position.board[square])
+        if kind >> 1 != ROOK:
+            seen = attacks.bishop(square, occupied)
+            sets[kind] |= attacks.bishop(square, occupied & ~seen) & ~seen
+        if kind >> 1 != BISHOP:
+            seen = attacks.rook(square, occupied)
+            sets[kind] |= attacks.rook(square, occupied & ~seen) & ~seen
+
+
+@inline
+def standing(position, movers, sets):
+    """Where the pieces of each role and colour stand."""
+    for piece in range(12):
+        sets[piece] = position.roles[piece >> 1] & position.colors[piece & 1] & movers

@@ -132,8 +132,9 @@ def check_features(
     features = parse(expression)
     played = check.random_games(games, seed)
     counts = ", ".join(f"{n} {what}" for what, n in check.census(played).items())
+    least = "" if features.alive_is_exact else "at least "
     typer.echo(
-        f"{features.name}: {features.size} features, {len(features.dead)} of them dead, "
+        f"{features.name}: {features.size} features, {least}{len(features.dead)} of them dead, "
         f"at most {features.max_active} active"
     )
     typer.echo(f"{games} random games: {counts}")

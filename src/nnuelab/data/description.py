@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.chess.mobility import mobility
+from nnuelab.chess.mobility import EVERYWHERE, mobility
 from nnuelab.chess.moves import MAX_MOVES, count_moves
 from nnuelab.chess.position import BISHOP, KNIGHT, PAWN, POSITION, QUEEN, ROOK
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, unpack
@@ -43,7 +43,7 @@ def measure(records, position, moves, sets, out):
         heavy = 5 * popcount(roles[ROOK]) + 9 * popcount(roles[QUEEN])
         out[i].material = popcount(roles[PAWN]) + 3 * minor + heavy
         out[i].legal_moves = count_moves(position, moves)
-        mobility(position, sets)
+        mobility(position, EVERYWHERE, sets)
         for piece in range(12):
             out[i].mobility[piece] = popcount(sets[piece])
 

@@ -7,10 +7,10 @@ import numpy as np
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make
 from nnuelab.chess.position import POSITION
 from nnuelab.data.records import unpack
-from nnuelab.features import FeatureSet, kernels
-from nnuelab.features.kinds.king import OWN_KING, KingPiece
-from nnuelab.features.kinds.lines import Neighbours
-from nnuelab.features.kinds.piece_square import PieceSquare
+from nnuelab.features import FeatureSet
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.records import OWN_KING
+from nnuelab.features.tables import compiled
 from nnuelab.jit import inline, jit, lsb
 
 COUNTS = np.dtype(
@@ -76,8 +76,8 @@ def count(features: FeatureSet, records: np.ndarray) -> tuple[np.ndarray, np.nda
         Whether a feature is active in any of the positions, for either.
     """
     counts, seen = np.zeros(2, COUNTS), np.zeros(features.size, np.bool_)
-    _count(features.tables().record, np.ascontiguousarray(records), counts, seen)
-    features.tables().check()
+    _count(compiled(features).record, np.ascontiguousarray(records), counts, seen)
+    compiled(features).check()
     return counts, seen
 
 
@@ -97,7 +97,7 @@ def _refreshes(tables, records, found):
 def played_refreshes(features: FeatureSet, records: np.ndarray) -> np.ndarray:
     """Refreshes of White's and of Black's accumulator by the moves that were played, int64 [2]."""
     found = np.zeros(2, np.int64)
-    _refreshes(features.tables().record, np.ascontiguousarray(records), found)
+    _refreshes(compiled(features).record, np.ascontiguousarray(records), found)
     return found
 
 
@@ -161,15 +161,15 @@ def with_repeats(features: FeatureSet, records: np.ndarray) -> float | None:
     """
     records, total = np.ascontiguousarray(records), 0
     for term in features.terms:
-        block = term.factors[0]
-        if len(term.factors) > 1 or not isinstance(block, PieceSquare | KingPiece | Neighbours):
-            return None
-        members = (block.rows >= 0).astype(np.int64)
-        if isinstance(block, Neighbours):
-            lines = np.full((len(block.lines), 8), -1)
-            for line, squares in zip(lines, block.lines, strict=True):
+        block, alone = term.factors[0], len(term.factors) == 1
+        if alone and (table := block.tabulated()) is not None:
+            members = np.stack(table.tables)[table.class_of] >= 0
+            total += _count_members(records, members.astype(np.int64))
+        elif alone and (neighbours := block.lines()) is not None:
+            lines = np.full((len(neighbours[0]), 8), -1)
+            for line, squares in zip(lines, neighbours[0], strict=True):
                 line[: len(squares)] = squares
-            total += _count_pairs(records, lines, members)
+            total += _count_pairs(records, lines, (neighbours[1] >= 0).astype(np.int64))
         else:
-            total += _count_members(records, np.broadcast_to(members, (64, 12, 64)).copy())
+            return None
     return total / (2 * len(records))

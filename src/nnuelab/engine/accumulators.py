@@ -12,7 +12,7 @@ import numpy as np
 from numba import from_dtype, types
 
 from nnuelab.engine.state import CACHED, EVALUATION_BOUND, FRAMES, SEARCH, frame_at
-from nnuelab.features import kernels
+from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.jit import CHECKED, at, call, copy_record, entry, inline, jit, view
 from nnuelab.nnue import inference
 

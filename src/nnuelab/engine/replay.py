@@ -17,7 +17,8 @@ from nnuelab.chess import notation
 from nnuelab.chess.moves import make
 from nnuelab.engine.accumulators import evaluate, outdate
 from nnuelab.engine.state import FRAMES, Memory, frame_at
-from nnuelab.features import FeatureSet, kernels, parse
+from nnuelab.features import FeatureSet, parse
+from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.jit import aligned, at, copy_record, jit, view
 from nnuelab.nnue import inference
 from nnuelab.nnue.inference import Evaluator

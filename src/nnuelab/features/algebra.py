@@ -1,4 +1,8 @@
-"""Feature sets as an algebra: ``*`` is "and", ``+`` is concatenation.
+"""Feature sets as an algebra of blocks: ``*`` is "and", ``+`` is concatenation.
+
+A block is named once, by its concepts and its predicate; everything else is derived. What the
+predicate is about decides how its features are found and kept up to date: that is the block's
+*kind* (:mod:`nnuelab.features.kinds`), a subclass of :class:`Block`.
 
 A feature set is a sum of products of blocks. A feature of a product is a tuple with one feature of
 each factor, active when all of them are; its index is the stride index. A sum offsets each term by
@@ -8,23 +12,247 @@ over a sum, ``A * (B + C)`` is ``A*B + A*C``: that is the canonical form.
 
 from __future__ import annotations
 
+import inspect
 import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from importlib import import_module
 from itertools import accumulate, combinations, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.features.block import Block, Classes, Seen
-from nnuelab.features.kinds.piece_square import PieceSquare, compatible_places
-
-if TYPE_CHECKING:
-    from nnuelab.features.tables import Tables
+from nnuelab.features.answers import Classes, Kernels, Tabulated, Tuples
+from nnuelab.features.concepts import Concept
+from nnuelab.features.legality import Seen, compatible_places
 
 LARGEST = 100_000_000  # features; a first layer of 32 neurons would already be 6.4 GB
+NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+
+Attributes = Callable[[str, Callable[..., Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Block(ABC):
+    """A block of features, seen from one player's perspective.
+
+    Attributes
+    ----------
+    name : str
+        Upper case, with its parameters in canonical form: what stands for the block in an
+        expression.
+    concepts : tuple of Concept
+        The features are the tuples of their product; the index is the stride index, the last
+        concept running fastest.
+    definition : str
+        One sentence: when a feature is active.
+    file : Path
+        Where the block is defined.
+    aliases : tuple of str
+        Other names that an expression may use.
+    """
+
+    name: str
+    concepts: tuple[Concept, ...]
+    definition: str
+    file: Path
+    aliases: tuple[str, ...] = ()
+
+    jitted: ClassVar[tuple[str, ...]] = ()
+    """Modules in ``kernels`` that the kind needs. They are imported by name (:func:`kernels_by`),
+    since a job's code hash, which follows imports, counts those of its own blocks alone."""
+
+    @classmethod
+    def define(
+        cls,
+        name: str,
+        concepts: tuple[Concept, ...] = (),
+        aliases: tuple[str, ...] = (),
+        own: Attributes = lambda what, function: {},
+    ) -> Callable[[Callable[..., Any]], Self]:
+        """The decorator that makes a block of a function, whose docstring is the definition.
+
+        Parameters
+        ----------
+        own : function
+            Takes "FILE: block NAME", for error messages, and the function; returns the attributes
+            that the kind has beside those of every block.
+
+        Raises
+        ------
+        UserError
+            When the name is malformed, or whatever ``own`` finds.
+        """
+
+        def make(function: Callable[..., Any]) -> Any:
+            file = Path(inspect.getfile(function))
+            check_definition(file, name, *aliases)
+            return cls(
+                name=name,
+                concepts=concepts,
+                definition=definition_of(function),
+                file=file,
+                aliases=aliases,
+                **own(f"{file}: block {name}", function),
+            )
+
+        return make
+
+    def __add__(self, other: Block | FeatureSet) -> FeatureSet:
+        """The features of this block, then those of the other."""
+        return self.features + other
+
+    def __mul__(self, other: Block | FeatureSet) -> FeatureSet:
+        """A feature for each pair that is active together."""
+        return self.features * other
+
+    @property
+    def features(self) -> FeatureSet:
+        """The feature set that is this block."""
+        return FeatureSet.of(self)
+
+    @property
+    def size(self) -> int:
+        """Number of features."""
+        return math.prod(concept.size for concept in self.concepts)
+
+    @property
+    def formula(self) -> str:
+        """The product of concepts as text: ``FILES x ROLES x COLORS``."""
+        return " x ".join(concept.name for concept in self.concepts)
+
+    def values(self, index: int) -> tuple[int, ...]:
+        """The tuple of concept values of a feature."""
+        shape = tuple(concept.size for concept in self.concepts)
+        return tuple(int(value) for value in np.unravel_index(index, shape))
+
+    @property
+    @abstractmethod
+    def max_active(self) -> int:
+        """Bound of the features that are active at once, over all positions that a FEN can hold."""
+
+    @abstractmethod
+    def feature_name(self, index: int) -> str:
+        """What a feature says: ``own pawn on file e``."""
+
+    @abstractmethod
+    def defined(self, seen: Seen) -> list[int]:
+        """Active features by the definition, each once, in any order; plain Python, slow."""
+
+    @abstractmethod
+    def meaning(self) -> tuple[Any, ...]:
+        """What tells its features from others, for its fingerprint: tables, numbers, functions."""
+
+    @abstractmethod
+    def kernels(self) -> Kernels:
+        """The same for jitted code; called when a feature set is to be extracted or played."""
+
+    def hints(self) -> tuple[Any, ...]:
+        """What spares work to find its features, for a job's code hash; it changes none of them."""
+        return ()
+
+    def alive(self) -> np.ndarray:
+        """bool[size]: whether a feature can be active in a legal position, as far as is known."""
+        return np.ones(self.size, dtype=bool)
+
+    def classes(self) -> Classes:
+        """Positions between which a refresh is cheaper than an update; none by default."""
+        return Classes()
+
+    def factor_classes(self) -> Classes:
+        """The same for the products that the block is a factor of."""
+        return self.classes()
+
+    def virtual(self) -> np.ndarray | None:
+        """int64[size]: features of one number share weights in training, besides their own.
+
+        Numbers begin at 0, -1 is for features that share none. Rare features learn from their like
+        that way; None when there are none. The sums of both are the weights of the net.
+        """
+        return None
+
+    @property
+    def alive_is_exact(self) -> bool:
+        """Whether :meth:`alive` finds every feature that no legal position has."""
+        return False
+
+    def tabulated(self) -> Tabulated | None:
+        """Its tables, if it is about a piece, its square and the own king's square alone."""
+        return None
+
+    def places(self) -> np.ndarray | None:
+        """bool[size, 12, 64]: which piece on which square makes a feature active, legal ones only.
+
+        None where that depends on more than one piece.
+        """
+        return None
+
+    def lines(self) -> tuple[list[list[int]], np.ndarray] | None:
+        """The squares of each line in order, and int32[lines, 12, 12]: features of neighbours.
+
+        None where the block isn't about neighbours on lines.
+        """
+        return None
+
+    @property
+    def parts(self) -> FeatureSet | None:
+        """The feature set that the block has the features of, if it is made of one."""
+        return None
+
+    def copies(self) -> list[str]:
+        """What tells the copies of :attr:`parts` apart that the block consists of, in order."""
+        return [""]
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the block is its :attr:`parts` under one name, whose terms can take its place."""
+        return False
+
+    def tuples(self) -> list[Tuples]:
+        """Its features by what they are about, for pictures; of a block without parts."""
+        shape = tuple(concept.size for concept in self.concepts)
+        features = np.arange(self.size)
+        values = np.stack(np.unravel_index(features, shape), axis=1)
+        return [Tuples("", self.concepts, values, features)]
+
+    @property
+    def contents(self) -> Mapping[str, str]:
+        """Content of the data files that the parameters name, by the name that stands there."""
+        return {}
+
+
+def kernels_by(name: str) -> Any:
+    """A module of ``kernels``, by name."""
+    return import_module(f"nnuelab.features.kernels.{name}")
+
+
+def check_definition(file: Path, *names: str) -> None:
+    """Raises UserError when a block can't be called by one of these names."""
+    for word in names:
+        if not NAME.fullmatch(word):
+            raise UserError(
+                f"{file}: {word!r} can't name a block: use capital letters, digits and _, "
+                "a letter first"
+            )
+
+
+def check_rows(what: str, rows: np.ndarray, function: Callable[..., Any]) -> None:
+    """Raises UserError when a table of features, -1 for none, has none at all."""
+    if (rows < 0).all():
+        raise UserError(
+            f"{what}: no feature is ever active; let {function.__name__} return values that are "
+            "not None"
+        )
+
+
+def definition_of(function: Callable[..., Any]) -> str:
+    """The docstring as one line."""
+    return " ".join((function.__doc__ or "").split())
 
 
 @dataclass(frozen=True)
@@ -74,14 +302,24 @@ class Product:
         places = {}
         for f, block in enumerate(self.factors):
             alive &= np.expand_dims(block.alive(), tuple(set(range(alive.ndim)) - {f}))
-            if isinstance(block, PieceSquare):
-                places[f] = block.legal_members.reshape(block.size, -1).astype(np.float32)
+            if (found := block.places()) is not None:
+                places[f] = found.reshape(block.size, -1).astype(np.float32)
         if len(places) > 1:
             compatible = compatible_places().astype(np.float32)
         for a, b in combinations(places, 2):
             pair = places[a] @ compatible @ places[b].T > 0
             alive &= np.expand_dims(pair, tuple(set(range(alive.ndim)) - {a, b}))
         return alive.ravel()
+
+    @property
+    def alive_is_exact(self) -> bool:
+        """Whether that finds all: of one block that knows, of two factors about places.
+
+        Of more factors each pair may be possible and all of them together not.
+        """
+        if len(self.factors) == 1:
+            return self.factors[0].alive_is_exact
+        return len(self.factors) == 2 and all(f.places() is not None for f in self.factors)
 
     def classes(self) -> Classes:
         """Positions between which all tuples change, so that a refresh is due."""
@@ -204,9 +442,9 @@ class FeatureSet:
         return found if start else None
 
     @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that define the blocks, sorted."""
-        return tuple(sorted({file for block in self.blocks for file in block.files}))
+    def alive_is_exact(self) -> bool:
+        """Whether that finds every feature that no legal position has."""
+        return all(term.alive_is_exact for term in self.terms)
 
     @property
     def contents(self) -> dict[str, str]:
@@ -217,13 +455,3 @@ class FeatureSet:
     def dead(self) -> np.ndarray:
         """int64: indices of features that are active in no legal position, ascending."""
         return np.flatnonzero(~self.alive())
-
-    def tables(self) -> Tables:
-        """What jitted code needs, see :mod:`nnuelab.features.tables`; built at the first call."""
-        return self._tables
-
-    @cached_property
-    def _tables(self) -> Tables:
-        from nnuelab.features.tables import Tables
-
-        return Tables(self)

@@ -26,10 +26,11 @@ from nnuelab.chess.moves import (
     make_null,
 )
 from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
-from nnuelab.features import kernels
-from nnuelab.features.algebra import FeatureSet, Product
-from nnuelab.features.block import Block, Seen
-from nnuelab.features.lists import unpack
+from nnuelab.features.algebra import Block, FeatureSet, Product
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.kernels.lists import unpack
+from nnuelab.features.legality import Seen
+from nnuelab.features.tables import compiled
 
 STARTS = (
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
@@ -187,8 +188,8 @@ def seen(position: np.void, perspective: int) -> Seen:
 def extracted(features: FeatureSet, position: np.void, perspective: int) -> list[int]:
     """Active features by the kernel, ascending."""
     out = np.empty(features.max_active, np.int32)
-    n = kernels.active(features.tables().record, position, perspective, out)
-    features.tables().check()
+    n = kernels.active(compiled(features).record, position, perspective, out)
+    compiled(features).check()
     return sorted(out[:n].tolist())
 
 
@@ -339,7 +340,7 @@ def incremental_is_refresh(features: FeatureSet, games: list[Game]) -> None:
 @_property("incremental for both at once = for each")
 def both_at_once(features: FeatureSet, games: list[Game]) -> None:
     """The engine's way to update both accumulators finds what is found for each perspective."""
-    tables = features.tables().record
+    tables = compiled(features).record
     alone = np.empty((2, features.max_active), np.int32)
     both = np.empty((2, 2, features.max_active), np.int32)
     for game in games:
@@ -384,7 +385,7 @@ def _batch_is_definition(features: FeatureSet, game: Game, numbers: range) -> No
     shape = len(positions), features.max_active
     rows = [np.full(shape, -2, np.int32) for _ in range(2)]
     counts = [np.zeros(len(positions), np.int64) for _ in range(2)]
-    kernels.batch(features.tables().record, pack(positions), *rows, *counts)
+    kernels.batch(compiled(features).record, pack(positions), *rows, *counts)
     for i, (number, position) in enumerate(zip(numbers, positions, strict=True)):
         for side in range(2):
             perspective = int(position["turn"]) ^ side
@@ -406,7 +407,7 @@ def _updated(
     """The active features of ``new`` by way of ``changes``; raises where that isn't a refresh."""
     added, removed = np.empty((2, features.max_active), np.int32)
     n_added, n_removed = kernels.changes(
-        features.tables().record, old, new, perspective, added, removed
+        compiled(features).record, old, new, perspective, added, removed
     )
     gained, lost = added[:n_added].tolist(), removed[:n_removed].tolist()
     before = set(state)

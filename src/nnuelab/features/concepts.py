@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 # Numbered as in nnuelab.chess.position, which is not imported: a definition needs no compiled code.
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(6)
@@ -91,3 +93,24 @@ ROLES_BUT_KING = Concept("ROLES BUT KING", ROLE_NAMES[:KING], "")
 COLORS = Concept("COLORS", COLOR_NAMES, "")
 COLORS_ENEMY_FIRST = Concept("COLORS", COLOR_NAMES[::-1], "")  # own 1: the study's pairs
 KING_SQUARES = Concept("KING SQUARES", SQUARES.values, "with the own king on {}")
+
+
+def stride_index(concepts: tuple[Concept, ...], values: Any) -> int:
+    """The index of a tuple of concept values.
+
+    Raises
+    ------
+    ValueError
+        When there is not one value for each concept, within its range.
+    """
+    if not isinstance(values, tuple):
+        values = (values,)
+    if len(values) != len(concepts):
+        wanted = ", ".join(concept.name for concept in concepts)
+        raise ValueError(f"returned {values}, not one value for each of {wanted}")
+    index = 0
+    for concept, value in zip(concepts, values, strict=True):
+        if not isinstance(value, Integral) or not 0 <= int(value) < concept.size:
+            raise ValueError(f"{value!r} is not a value of {concept.name} (0..{concept.size - 1})")
+        index = index * concept.size + int(value)
+    return index

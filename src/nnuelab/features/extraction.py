@@ -1,4 +1,4 @@
-"""Tables from which batches of positions are extracted: what :mod:`extraction_kernels` reads.
+"""Tables from which batches of positions are extracted: what :mod:`kernels.extraction` reads.
 
 Blocks about a piece and its square, the square of the own king being given or not: a table says
 which feature a piece makes active on a square, and there is one for each class of own kings. In
@@ -14,52 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.features.block import PIECES, SQUARES_ON_BOARD
-from nnuelab.features.kinds.king import KingPiece
-from nnuelab.features.kinds.piece_square import PieceSquare, seen_by
+from nnuelab.features.algebra import Tabulated
+from nnuelab.features.legality import seen_by
+from nnuelab.features.records import (
+    BY_KING,
+    BY_PIECES,
+    EXTRACTED,
+    INJECTIVE,
+    MOST_BEFORE,
+    NOWHERE,
+    PARTS,
+    PIECES,
+    SHARED_ASYMMETRIC,
+    SHARED_SYMMETRIC,
+    SQUARES_ON_BOARD,
+    TABLE,
+)
 from nnuelab.jit import address, aligned
 
-MOST_BEFORE = 7  # squares of a class before one of them: a line has eight
-NOWHERE = 64  # a square that is always empty
 _UINT16 = np.iinfo(np.uint16).max
-BY_PIECES, ALONE, ALIKE, APART, BY_KING = range(5)
-"""Ways to extract a block: piece by piece; by vectors when no two pieces share a feature; when
-pieces do, on classes of squares that are alike for both players, or not; by the own king's class,
-or without some pieces."""
-
-TABLE = np.dtype(
-    [
-        ("features", "i4", (2, PIECES * SQUARES_ON_BOARD)),  # -1 none
-        ("numbers", "i2", (2, PIECES * SQUARES_ON_BOARD)),  # of the different ones, -1 none
-    ],
-    align=True,
-)
-"""Features by player and piece * 64 + square."""
-
-PARTS = np.dtype(
-    {
-        "names": ["squares", "pieces", "base"],  # whose sum is a feature, the first two mod 2^16
-        "formats": [("i2", (SQUARES_ON_BOARD,)), ("i2", (2, 16)), "i4"],  # by piece or group, twice
-        "offsets": [0, 128, 192],
-        "itemsize": 256,
-    }
-)
-"""The same for vectors, as one player sees it."""
-
-EXTRACTED = np.dtype(
-    [
-        ("way", "i8"),
-        ("repeats", "i8"),  # 1: pieces on different squares may have one feature
-        ("n_tables", "i8"),
-        ("tables", "u8"),  # -> TABLE[n_tables]
-        ("parts", "u8"),  # -> PARTS[2, n_tables], by player
-        ("classes", "u1", (2, SQUARES_ON_BOARD)),  # number of a table, by player and own king
-        ("groups", "i1", (2, 16)),  # of pieces that share features, from 1, 0 without any; twice
-        ("before", "i1", (2, MOST_BEFORE, SQUARES_ON_BOARD)),  # lower squares of a square's class
-    ],
-    align=True,
-)
-"""A block for extraction."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +47,7 @@ class _Parts:
     highest: int  # of the rows
 
 
-def extracted(block: PieceSquare | KingPiece, offset: int) -> tuple[np.void, list[Any]]:
+def extracted(block: Tabulated, offset: int) -> tuple[np.void, list[Any]]:
     """A record of EXTRACTED, and the owners of what it points to.
 
     Parameters
@@ -103,7 +76,8 @@ def extracted(block: PieceSquare | KingPiece, offset: int) -> tuple[np.void, lis
             place["base"] = base
             place["squares"] = one.squares.astype(np.int16)
             pieces = one.pieces + (0 if record["way"] == BY_KING else base)
-            codes = one.groups if record["way"] in (ALIKE, APART) else np.arange(PIECES)
+            shared = record["way"] in (SHARED_SYMMETRIC, SHARED_ASYMMETRIC)
+            codes = one.groups if shared else np.arange(PIECES)
             place["pieces"][:, codes] = pieces.astype(np.int16)
     return record, [made, parts]
 
@@ -127,12 +101,12 @@ def _way(record: np.void, parts: list[_Parts], offset: int) -> int:
     fits = all(one.highest + offset <= _UINT16 for one in parts)
     if not record["repeats"]:
         simple = len(parts) == 2 and (white.groups > 0).all() and fits
-        return ALONE if simple else BY_KING
+        return INJECTIVE if simple else BY_KING
     before = [found for one in parts if (found := _before(one.classes)) is not None]
     if len(parts) > 2 or not fits or len(before) < 2:
         return BY_PIECES
     record["before"] = before
-    return ALIKE if (white.classes == black.classes).all() else APART
+    return SHARED_SYMMETRIC if (white.classes == black.classes).all() else SHARED_ASYMMETRIC
 
 
 def _before(classes: np.ndarray) -> np.ndarray | None:

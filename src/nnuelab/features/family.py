@@ -10,13 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nnuelab.errors import UserError, one_line
-from nnuelab.features.block import Block, check_definition, definition_of
-
-if TYPE_CHECKING:
-    from nnuelab.features.algebra import FeatureSet
+from nnuelab.features.algebra import Block, FeatureSet, check_definition, definition_of
 
 _PATH = re.compile(r"[A-Za-z0-9._/-]+")
 

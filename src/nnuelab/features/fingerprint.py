@@ -25,9 +25,8 @@ from typing import Any
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.features.algebra import FeatureSet
-from nnuelab.features.block import Block
-from nnuelab.sources import PACKAGE
+from nnuelab.features.algebra import Block, FeatureSet
+from nnuelab.sources import PACKAGE, closure, content_hash
 
 LENGTH = 16  # hexadecimal digits: two definitions by chance the same are out of the question
 
@@ -63,6 +62,20 @@ def check(features: FeatureSet, before: Mapping[str, str]) -> None:
 def of_blocks(features: FeatureSet) -> dict[str, str]:
     """The fingerprint of each block by its name, of those within sums and phases, too."""
     return {block.name: of(block) for block in _all_blocks(features)}
+
+
+def code(features: FeatureSet) -> str:
+    """A hash of what jitted code finds of a set: what its blocks mean, their hints, their kernels.
+
+    A job's code hash has it: an edit of one block, or of what only its kind needs, doesn't remake
+    what other blocks are in.
+    """
+    found = hashlib.sha256()
+    for block in _all_blocks(features):
+        files = {f for m in block.jitted for f in closure(f"nnuelab.features.kernels.{m}")}
+        for text in (of(block), *_told(block.hints(), set()), content_hash(files)):
+            found.update(text.encode() + b"\0")
+    return found.hexdigest()[:LENGTH]
 
 
 def _all_blocks(features: FeatureSet) -> Iterator[Block]:

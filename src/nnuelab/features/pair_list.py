@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.features.block import PIECES, SQUARES_ON_BOARD
 from nnuelab.features.concepts import SQUARES
 from nnuelab.features.family import Listing
-from nnuelab.features.kinds.pairs import Pairs, Place, pairs_of, turned_places
+from nnuelab.features.kinds.pairs import Pairs, Place, pairs_of
+from nnuelab.features.legality import turned_places
+from nnuelab.features.records import PLACES, SQUARES_ON_BOARD
 
 HEADER = ["first", "second", "views"]
 LETTERS = "PpNnBbRrQqKk"  # by piece code: role * 2 + colour, 0 own
-_PLACES = PIECES * SQUARES_ON_BOARD
 
 
 def most_frequent(records: np.ndarray, k: int) -> list[tuple[int, int, int]]:
@@ -50,12 +50,12 @@ def most_frequent(records: np.ndarray, k: int) -> list[tuple[int, int, int]]:
     UserError
         When there are fewer different pairs.
     """
-    from nnuelab.features.pair_list_kernels import count
+    from nnuelab.features.kernels.pair_list import count
 
-    counts = np.zeros((_PLACES, _PLACES), np.int64)
+    counts = np.zeros((PLACES, PLACES), np.int64)
     count(records, counts)
     counts += counts.T  # counted once for each pair, in either order
-    turned = turned_places(np.arange(_PLACES))
+    turned = turned_places(np.arange(PLACES))
     counts += counts[np.ix_(turned, turned)]
     first, second = np.nonzero(np.triu(counts, 1))
     views = counts[first, second]
@@ -122,4 +122,4 @@ def listed_pairs(k: int, file: Listing) -> Pairs:
     except ValueError as error:
         raise ValueError(f"{file.path}: {error}") from error
     found = pairs_of("TOPK", pairs, "", Path(file.path))
-    return replace(found, data_files={file.path: file.content}, list_file=file.place)
+    return replace(found, data_files={file.path: file.content})

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nnuelab.errors import UserError, one_line
 from nnuelab.features import fingerprint
-from nnuelab.features.block import Block
+from nnuelab.features.algebra import Block
 from nnuelab.features.family import Family
 
 BUILT_IN = Path(__file__).parent / "blocks"
@@ -41,13 +41,6 @@ def add_files(files: Iterable[Path | str]) -> None:
     wanted = [*_user_files(), *(Path(file).resolve() for file in files)]
     os.environ[VARIABLE] = os.pathsep.join(str(file) for file in dict.fromkeys(wanted))
     load()
-
-
-def block_files(expression: str) -> list[Path]:
-    """The files that define the blocks of an expression, sorted: part of a job's code."""
-    from nnuelab.features.text import parse
-
-    return list(parse(expression).files)
 
 
 def _user_files() -> list[Path]:

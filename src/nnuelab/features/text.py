@@ -12,8 +12,7 @@ from collections.abc import Mapping
 
 from nnuelab.errors import UserError, one_line
 from nnuelab.features import registry
-from nnuelab.features.algebra import FeatureSet
-from nnuelab.features.block import Block
+from nnuelab.features.algebra import Block, FeatureSet
 from nnuelab.features.family import Given
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

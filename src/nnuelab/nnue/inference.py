@@ -18,8 +18,9 @@ from numba import from_dtype, types
 
 from nnuelab.chess import notation
 from nnuelab.chess.position import POSITION
-from nnuelab.features import kernels
-from nnuelab.features.tables import FEATURES
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.features.records import FEATURES
+from nnuelab.features.tables import compiled
 from nnuelab.jit import address, aligned, at, call, entry, inline, jit, popcount, view
 from nnuelab.nnue import simd
 from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT, Net
@@ -83,7 +84,7 @@ class Evaluator:
     def __init__(self, net: Net) -> None:
         self.net = net
         feature_set = net.features
-        self._tables, max_active = feature_set.tables(), feature_set.max_active
+        self._tables, max_active = compiled(feature_set), feature_set.max_active
         k, m, o, p = net.buckets, net.l1, net.l2, net.l3
         width = _padded(m, simd.LANES)
         outputs, last = _padded(o, simd.OUTPUTS), _padded(p or o, simd.OUTPUTS)

@@ -16,6 +16,7 @@ import torch
 from nnuelab import data, features
 from nnuelab.data import sampler, triplets, validation
 from nnuelab.errors import UserError
+from nnuelab.features.tables import compiled
 from nnuelab.nnue.first_layer import Batch
 from nnuelab.nnue.losses import Objective
 
@@ -88,7 +89,7 @@ class Loader:
         workers: int = 1,
     ) -> None:
         self._path, self._dataset = path, data.open(path)
-        self._tables = feature_set.tables()
+        self._tables = compiled(feature_set)
         self._width = feature_set.max_active
         self._objective = objective
         self._share, self._parts = slice(part, None, parts), parts

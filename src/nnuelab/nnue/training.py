@@ -27,6 +27,7 @@ import torch
 from nnuelab import artifacts, features
 from nnuelab.data import dataset
 from nnuelab.errors import UserError
+from nnuelab.features import fingerprint
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import memory
 from nnuelab.nnue.checkpoint import Checkpoint, Running
@@ -292,7 +293,7 @@ def _describe(settings: Settings, data: tuple[Path, Path], start: Path | None) -
     """What the result depends on, as flat JSON types."""
     flat = settings.described()
     flat["train_sha256"], flat["validation_sha256"] = map(artifacts.sha256, data)
-    flat["blocks"] = artifacts.code_hash(None, features.block_files(settings.feature_set))
+    flat["blocks"] = fingerprint.code(features.parse(settings.feature_set))
     if start is not None and not start.is_file():
         raise UserError(f"there is no checkpoint {start} to start from; make it with nnuelab train")
     flat["from_sha256"] = "" if start is None else artifacts.sha256(start)

@@ -14,6 +14,7 @@ from nnuelab.chess.position import POSITION
 from nnuelab.data import records, validation
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
+from nnuelab.features.tables import compiled
 from nnuelab.jit import jit
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import inference, memory, netfile
@@ -123,7 +124,7 @@ def saturated(net: netfile.Net, chosen: np.ndarray) -> int:
 def _batches(feature_set: FeatureSet, chosen: np.ndarray) -> Iterator[Batch]:
     step = memory.positions_at_once(feature_set, PART)
     for i in range(0, len(chosen), step):
-        yield extract(feature_set.tables(), chosen[i : i + step], feature_set.max_active)
+        yield extract(compiled(feature_set), chosen[i : i + step], feature_set.max_active)
 
 
 @jit

@@ -9,6 +9,7 @@ import numpy as np
 
 from nnuelab import features
 from nnuelab.data.records import RECORD, from_fen
+from nnuelab.features.tables import compiled
 from nnuelab.nnue.inference import Evaluator
 from nnuelab.report.results import NetFiles
 
@@ -62,7 +63,7 @@ def active(
     """Names of the active features by term, position and side (to move, other), by index."""
     shape = (2, len(records), feature_set.max_active)
     rows, counts = np.empty(shape, np.int32), np.empty((2, len(records)), np.int64)
-    features.batch(feature_set.tables(), records, rows[0], rows[1], counts[0], counts[1])
+    features.batch(compiled(feature_set), records, rows[0], rows[1], counts[0], counts[1])
     found: dict[str, list[list[list[str]]]] = {}
     for term, offset in zip(feature_set.terms, feature_set.offsets, strict=True):
         found[term.name] = [

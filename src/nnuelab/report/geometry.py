@@ -29,14 +29,10 @@ from nnuelab.features import (
     file_of,
     rank_of,
 )
-from nnuelab.features.concepts import COLOR_NAMES, COLORS, ROLE_NAMES, ROLES
-from nnuelab.features.kinds.attacks import SquareCount
-from nnuelab.features.kinds.pairs import Pairs
-from nnuelab.features.kinds.phase import Phase
+from nnuelab.features.concepts import COLOR_NAMES, ROLE_NAMES
 
 RANK_LABELS, FILE_LABELS = tuple("87654321"), tuple("abcdefgh")
 LINE_OF = {FILES: file_of, RANKS: rank_of, DIAGS1: diagonal1_of, DIAGS2: diagonal2_of}
-_PLACE = (ROLES, COLORS, SQUARES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,25 +89,17 @@ def _of_product(term: Product) -> list[Picture]:
 
 
 def _of_block(block: Block) -> list[Picture]:
-    if isinstance(block, Phase):
-        return [
-            replace(picture, group=_joined(_phase(block, phase), picture.group))
-            for phase in range(block.n)
-            for picture in _moved(_of_set(block.parts), phase * block.parts.size)
-        ]
     if block.parts is not None:
-        return _of_set(block.parts)
-    if isinstance(block, Pairs):
-        places = np.stack(np.unravel_index(block.pairs, (6, 2, 64)), axis=2)
-        both = np.concatenate([places.reshape(-1, 6), places[:, ::-1].reshape(-1, 6)])
-        return _arranged(_PLACE * 2, both, np.tile(np.arange(block.size), 2))
-    if isinstance(block, SquareCount):
-        parts = [s.phrase[0] for s in block.sections for _ in range(s.size)]
-        sections = Concept("SECTIONS", tuple(dict.fromkeys(parts)), "")
-        values = np.column_stack([[sections.values.index(part) for part in parts], _values(block)])
-        axes = _Axes((), (2, 3), (), (1,))
-        return _split((sections, *block.concepts), values, np.arange(block.size), (0,), (), axes)
-    return _arranged(block.concepts, _values(block), np.arange(block.size))
+        return [
+            replace(picture, group=_joined(label, picture.group))
+            for copy, label in enumerate(block.copies())
+            for picture in _moved(_of_set(block.parts), copy * block.parts.size)
+        ]
+    return [
+        replace(picture, group=_joined(tuples.label, picture.group))
+        for tuples in block.tuples()
+        for picture in _arranged(tuples.concepts, tuples.values, tuples.features)
+    ]
 
 
 def _of_set(parts: FeatureSet) -> list[Picture]:
@@ -120,18 +108,6 @@ def _of_set(parts: FeatureSet) -> list[Picture]:
         for name, drawn in pictures(parts)
         for picture in drawn
     ]
-
-
-def _phase(block: Phase, phase: int) -> str:
-    return block.feature_name(phase * block.parts.size).rpartition(", ")[2]
-
-
-def _values(block: Block) -> np.ndarray:
-    """int64[size, concepts]: the concept values of every feature."""
-    if type(block).values is Block.values:
-        shape = tuple(concept.size for concept in block.concepts)
-        return np.stack(np.unravel_index(np.arange(block.size), shape), axis=1)
-    return np.array([block.values(index) for index in range(block.size)], np.int64)
 
 
 def _joined(*words: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab import features
+from nnuelab.features.tables import compiled
 from nnuelab.nnue.netfile import Net, bucket_of, unit
 
 POSITIONS = 1000  # evenly spaced in the dataset
@@ -51,7 +52,7 @@ def inputs(net: Net, records: np.ndarray) -> np.ndarray:
     feature_set = net.features
     shape = (len(records), feature_set.max_active)
     rows, counts = np.empty((2, *shape), np.int32), np.empty((2, len(records)), np.int64)
-    features.batch(feature_set.tables(), records, rows[0], rows[1], counts[0], counts[1])
+    features.batch(compiled(feature_set), records, rows[0], rows[1], counts[0], counts[1])
     found = np.empty((len(records), 2, net.l1), np.int64)
     # Behind the active features stands anything; a row of zeros, index -1, stands for none.
     rows[np.arange(shape[1]) >= counts[:, :, None]] = -1

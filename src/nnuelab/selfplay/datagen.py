@@ -27,7 +27,7 @@ from nnuelab.data.uci import UciEngine, find_engine
 from nnuelab.engine.search import DEFAULT_NET, load_net
 from nnuelab.engine.state import INFINITE
 from nnuelab.errors import UserError
-from nnuelab.features import block_files
+from nnuelab.features import fingerprint, parse
 from nnuelab.progress import Progress
 from nnuelab.selfplay.openings import START, opening
 from nnuelab.tournament.adjudication import Rules
@@ -96,8 +96,10 @@ class Source:
 
     def code(self, module: str) -> str:
         """The code hash of a module that plays games, with the blocks of the net's features."""
-        blocks = [] if self.engine is not None else block_files(load_net(self.net).feature_set)
-        return artifacts.code_hash(module, blocks)
+        if self.engine is not None:
+            return artifacts.code_hash(module)
+        features = parse(load_net(self.net).feature_set)
+        return artifacts.code_hash(module, blocks=[fingerprint.code(features)])
 
 
 @dataclass

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -15,9 +14,12 @@ from typing import Any
 import numpy as np
 
 from nnuelab.errors import UserError, one_line
-from nnuelab.features.block import Block, Kernels, Seen, check_definition, definition_of
+from nnuelab.features.algebra import Block, kernels_by
+from nnuelab.features.answers import Kernels
 from nnuelab.features.concepts import Concept
 from nnuelab.features.fingerprint import used_by
+from nnuelab.features.legality import Seen
+from nnuelab.features.records import COMPUTED
 from nnuelab.sources import PACKAGE
 
 GUARD = 64  # features more than announced that the checks still see
@@ -36,6 +38,8 @@ class Computed(Block):
     changed : function, optional
         (old, new) -> bool: False where the active features are surely the same.
     """
+
+    jitted = ("computed", "guarded")
 
     function: Callable[..., Any] = field(repr=False)
     at_most: int
@@ -67,17 +71,74 @@ class Computed(Block):
     def meaning(self) -> tuple[Any, ...]:
         return (self.function,)
 
-    def kernels(self) -> Kernels:
-        from nnuelab.features.kinds import computed_kernels
+    def hints(self) -> tuple[Any, ...]:
+        return (self.changed,)
 
-        data, changes = computed_kernels.compiled(self)
+    def kernels(self) -> Kernels:
+        jitted, data = kernels_by("computed"), _compiled(self)
         return Kernels(
-            computed_kernels.active,
-            changes,
+            jitted.active,
+            None if self.changed is None else jitted.changes,
             data,
             state=True,
-            check=partial(computed_kernels.check, self, data),
+            check=partial(_check_bounds, self, data),
         )
+
+
+def _compiled(block: Computed) -> np.ndarray:
+    """COMPUTED[1] with the block's functions compiled.
+
+    Raises
+    ------
+    UserError
+        When numba can't compile one of them.
+    """
+    from numba import from_dtype
+
+    from nnuelab.chess.position import POSITION
+
+    data = np.zeros(1, COMPUTED)
+    position = from_dtype(POSITION)
+    data["bound"], data["size"] = block.max_active, block.size
+    guarded = kernels_by("guarded").Guarded(block.max_active)
+    data["active"] = _entry(block, block.function, position, guarded)
+    if block.changed is not None:
+        data["changed"] = _entry(block, block.changed, position, position)
+    return data
+
+
+def _entry(block: Computed, function: Any, *arguments: Any) -> int:
+    from numba.core.errors import NumbaError
+
+    from nnuelab.jit import entry
+
+    try:
+        return entry(getattr(function, "py_func", function), *arguments)
+    except Exception as error:  # numba's own, or whatever a wrong name makes inside of it
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+        told = [line.strip(" :") for line in plain.splitlines() if line.strip()]
+        # Its first line says at which stage, the second what, and where begins with File.
+        place = next((line for line in told if line.startswith("File")), str(block.file))
+        what = told[1] if isinstance(error, NumbaError) and len(told) > 1 else repr(error)
+        raise UserError(
+            f"{place}: block {block.name}: numba can't compile {function.__name__}: "
+            f"{what}{field_meant(what)}"
+        ) from error
+
+
+def _check_bounds(block: Computed, data: np.ndarray) -> None:
+    """Raises UserError when the block's function has broken its bounds since the last time."""
+    beyond, stray = int(data["beyond"][0]), int(data["stray"][0])
+    data["beyond"] = data["stray"] = 0
+    where = f"{block.file}: block {block.name}: {block.function.__name__}"
+    remedy = f"`nnuelab features check {block.name}` looks for the position"
+    if beyond:
+        raise UserError(
+            f"{where} returned {beyond} active features, not 0..{block.max_active}: mend it, or "
+            f"its at_most; {remedy}"
+        )
+    if stray:
+        raise UserError(f"{where} wrote feature {stray}, not one of 0..{block.size - 1}; {remedy}")
 
 
 def field_meant(message: str) -> str:
@@ -91,10 +152,21 @@ def field_meant(message: str) -> str:
     return f"; did you mean {nearest}? (a position has {', '.join(POSITION.names)})"
 
 
+@cache
+def _in_python() -> dict[Any, Callable[..., Any]]:
+    """What a function may call that only numba can run, for when Python runs it."""
+    from nnuelab.jit import byteswap, lsb, msb, popcount
+
+    return {
+        popcount: lambda bits: int(bits).bit_count(),
+        lsb: lambda bits: (int(bits) & -int(bits)).bit_length() - 1,
+        msb: lambda bits: int(bits).bit_length() - 1,
+        byteswap: lambda bits: np.uint64(bits).byteswap(),
+    }
+
+
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function for Python to run, with all that it calls: numba's and bit tricks."""
-    from nnuelab.features.kinds.computed_kernels import IN_PYTHON
-
     function = getattr(function, "py_func", function)
     names = dict(function.__globals__)
     for name in function.__code__.co_names:
@@ -102,7 +174,7 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
         if hasattr(value, "py_func"):
             names[name] = _interpreted(value)
         elif callable(value):
-            names[name] = IN_PYTHON.get(value, value)
+            names[name] = _in_python().get(value, value)
     return FunctionType(
         function.__code__, names, argdefs=function.__defaults__, closure=function.__closure__
     )
@@ -168,23 +240,12 @@ def computed(
         When the name is malformed, or a function stands in another file.
     """
 
-    def make(function: Callable[..., Any]) -> Computed:
-        file = Path(inspect.getfile(function))
-        check_definition(file, name, *aliases)
+    def own(what: str, function: Callable[..., Any]) -> Mapping[str, Any]:
         if not concepts or at_most < 1:
-            raise UserError(f"{file}: block {name}: name at least one concept, and at_most >= 1")
+            raise UserError(f"{what}: name at least one concept, and at_most >= 1")
         for used in (function, changed):
             if used is not None:
-                _check_places(used, file, set())
-        return Computed(
-            name=name,
-            concepts=concepts,
-            definition=definition_of(function),
-            file=file,
-            aliases=aliases,
-            function=function,
-            at_most=at_most,
-            changed=changed,
-        )
+                _check_places(used, Path(function.__code__.co_filename), set())
+        return {"function": function, "at_most": at_most, "changed": changed}
 
-    return make
+    return Computed.define(name, concepts, aliases, own)

@@ -6,32 +6,23 @@ same one form a class; where the class changes, a refresh is due.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.features.block import (
-    PIECES,
-    SQUARES_ON_BOARD,
-    Block,
-    Classes,
-    Kernels,
-    Seen,
-    check_definition,
-    check_rows,
-    definition_of,
-)
-from nnuelab.features.concepts import KING, OWN, SQUARES, Concept
-from nnuelab.features.kinds.piece_square import LEGAL_PLACES, NEAR, most_active, piece_name, rows_of
+from nnuelab.features.algebra import Block, check_rows
+from nnuelab.features.answers import Classes, Kernels, Tabulated
+from nnuelab.features.concepts import OWN, SQUARES, Concept
+from nnuelab.features.kinds.piece_square import rows_of
+from nnuelab.features.kinds.tabulated import king_kernels, piece_name
+from nnuelab.features.legality import LEGAL_PLACES, NEAR, Seen, most_active
+from nnuelab.features.records import ENEMY_KING, OWN_KING, PIECES, SQUARES_ON_BOARD
 
 KingPiecePredicate = Callable[[int, int, int, int], "tuple[int, ...] | int | None"]
-OWN_KING, ENEMY_KING = 2 * KING, 2 * KING + 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,6 +36,8 @@ class KingPiece(Block):
     shared_by : Concept, optional
         Features that only differ in its value share weights in training.
     """
+
+    jitted = ("king",)
 
     predicate: KingPiecePredicate = field(repr=False)
     shared_by: Concept | None = None
@@ -70,11 +63,9 @@ class KingPiece(Block):
         flat = self.rows.reshape(SQUARES_ON_BOARD, -1)
         return np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
-    @property
-    def tables(self) -> list[np.ndarray]:
-        """int32[12, 64] of each class."""
+    def tabulated(self) -> Tabulated:
         _, first = np.unique(self.class_of, return_index=True)
-        return [self.rows[king] for king in first]
+        return Tabulated([self.rows[king] for king in first], self.class_of)
 
     def alive(self) -> np.ndarray:
         alive = np.zeros(self.size, dtype=bool)
@@ -85,6 +76,10 @@ class KingPiece(Block):
             legal[ENEMY_KING] &= ~NEAR[king]
             alive[self.rows[king][legal & (self.rows[king] >= 0)]] = True
         return alive
+
+    @property
+    def alive_is_exact(self) -> bool:
+        return True
 
     @cached_property
     def _pieces(self) -> np.ndarray:
@@ -97,7 +92,7 @@ class KingPiece(Block):
 
     @cached_property
     def max_active(self) -> int:
-        return max(most_active(rows) for rows in self.tables)
+        return max(most_active(rows) for rows in self.tabulated().tables)
 
     def classes(self) -> Classes:
         return Classes(own=self.class_of)
@@ -126,18 +121,7 @@ class KingPiece(Block):
         return self.rows, self.virtual()
 
     def kernels(self) -> Kernels:
-        from nnuelab.features.kinds import king_kernels
-        from nnuelab.features.tables import PIECE_SQUARE, piece_square_tables
-        from nnuelab.jit import address
-
-        made = [piece_square_tables([(rows, 0)]) for rows in self.tables]
-        blocks = np.array([record for record, _ in made], PIECE_SQUARE)
-        squares = np.arange(SQUARES_ON_BOARD)
-        classes = np.stack([self.class_of, self.class_of[squares ^ 56]])
-        data = np.zeros(1, king_kernels.KING_PIECE)
-        data["n"], data["blocks"], data["classes"] = len(blocks), address(blocks), address(classes)
-        owned = (blocks, classes, made)
-        return Kernels(king_kernels.active, king_kernels.changes, data, owned=owned)
+        return king_kernels(self.tabulated())
 
 
 def king_piece(
@@ -169,19 +153,9 @@ def king_piece(
         When the name is malformed.
     """
 
-    def make(predicate: KingPiecePredicate) -> KingPiece:
-        file = Path(inspect.getfile(predicate))
-        check_definition(file, name, *aliases)
+    def own(what: str, predicate: KingPiecePredicate) -> Mapping[str, Any]:
         if not concepts:
-            raise UserError(f"{file}: block {name}: name at least one concept")
-        return KingPiece(
-            name=name,
-            concepts=concepts,
-            definition=definition_of(predicate),
-            file=file,
-            aliases=aliases,
-            predicate=predicate,
-            shared_by=shared_by,
-        )
+            raise UserError(f"{what}: name at least one concept")
+        return {"predicate": predicate, "shared_by": shared_by}
 
-    return make
+    return KingPiece.define(name, concepts, aliases, own)

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nnuelab.errors import UserError, one_line
-from nnuelab.features.block import (
-    MOST_PIECES,
-    PIECES,
-    SQUARES_ON_BOARD,
-    Block,
-    Kernels,
-    Seen,
-    check_definition,
-    check_rows,
-    definition_of,
-    stride_index,
-)
+from nnuelab.features.algebra import Block, check_rows, kernels_by
+from nnuelab.features.answers import Kernels
 from nnuelab.features.concepts import (
     COLOR_NAMES,
     DIAGS1,
@@ -38,12 +26,14 @@ from nnuelab.features.concepts import (
     diagonal2_of,
     file_of,
     rank_of,
+    stride_index,
 )
-from nnuelab.features.kinds.piece_square import LEGAL_PLACES
+from nnuelab.features.legality import LEGAL_PLACES, Seen
+from nnuelab.features.records import LINES, MOST_PIECES, PIECES, SQUARES_ON_BOARD
 
 NeighboursPredicate = Callable[[int, int, int, int, int], "tuple[int, ...] | int | None"]
 
-LINES: dict[Concept, tuple[Callable[[int], int], str]] = {
+LINE_OF: dict[Concept, tuple[Callable[[int], int], str]] = {
     RANKS: (rank_of, "left of"),
     FILES: (file_of, "below"),
     DIAGS1: (diagonal1_of, "left of"),
@@ -67,13 +57,18 @@ class Neighbours(Block):
         Feature by line, first and second piece (role * 2 + colour), -1 for none.
     """
 
+    jitted = ("lines",)
+
     along: Concept
     rows: np.ndarray = field(repr=False)
 
+    def lines(self) -> tuple[list[list[int]], np.ndarray]:
+        return self._lines, self.rows
+
     @cached_property
-    def lines(self) -> list[list[int]]:
+    def _lines(self) -> list[list[int]]:
         """The squares of each line, in order."""
-        line_of, _ = LINES[self.along]
+        line_of, _ = LINE_OF[self.along]
         squares = sorted(range(SQUARES_ON_BOARD), key=lambda s: (file_of(s), rank_of(s)))
         return [[s for s in squares if line_of(s) == line] for line in range(self.along.size)]
 
@@ -81,14 +76,14 @@ class Neighbours(Block):
     def max_active(self) -> int:
         """As many pairs, equal ones counted, as 32 pieces make when they crowd on full lines."""
         pairs, left = 0, MOST_PIECES
-        for length in sorted(map(len, self.lines), reverse=True):
+        for length in sorted(map(len, self._lines), reverse=True):
             pairs += max(min(length, left) - 1, 0)
             left -= min(length, left)
         return pairs
 
     def alive(self) -> np.ndarray:
         alive = np.zeros(self.size, dtype=bool)
-        for rows, squares in zip(self.rows, self.lines, strict=True):
+        for rows, squares in zip(self.rows, self._lines, strict=True):
             legal = LEGAL_PLACES[:, squares].astype(int)
             # A pair needs two squares in order, two kings one between them, too.
             order = np.triu(np.ones((len(squares), len(squares)), int), 1)
@@ -98,6 +93,10 @@ class Neighbours(Block):
             possible[np.arange(2 * KING, PIECES), np.arange(2 * KING, PIECES)] = False
             alive[rows[possible & (rows >= 0)]] = True
         return alive
+
+    @property
+    def alive_is_exact(self) -> bool:
+        return True
 
     @cached_property
     def _makers(self) -> dict[int, np.ndarray]:
@@ -116,7 +115,7 @@ class Neighbours(Block):
             values = zip(self.concepts, self.values(index), strict=True)
             return "no pair: " + ", ".join(concept.values[value] for concept, value in values)
         lines, firsts, seconds = (set(column.tolist()) for column in makers.T)
-        words = [_piece(firsts), LINES[self.along][1], _piece(seconds)]
+        words = [_piece(firsts), LINE_OF[self.along][1], _piece(seconds)]
         if len(lines) < self.along.size:
             words += ["on", " or ".join(self.along.values[line] for line in sorted(lines))]
         return " ".join(words)
@@ -125,7 +124,7 @@ class Neighbours(Block):
         codes = {square: 2 * role + color for square, (role, color) in seen.pieces.items()}
         found = (
             int(self.rows[line, first, second])
-            for line, squares in enumerate(self.lines)
+            for line, squares in enumerate(self._lines)
             for first, second in pairwise(codes[s] for s in squares if s in codes)
         )
         return list({feature for feature in found if feature >= 0})
@@ -134,31 +133,29 @@ class Neighbours(Block):
         return self.along.name, self.rows
 
     def kernels(self) -> Kernels:
-        from nnuelab.features.kinds import lines_kernels
         from nnuelab.jit import address
 
-        lines = np.zeros((2, len(self.lines)), np.uint64)
+        lines = np.zeros((2, len(self._lines)), np.uint64)
         line_of = np.zeros((2, SQUARES_ON_BOARD), np.int64)
         other = np.arange(PIECES) ^ 1
         rows = np.stack([self.rows, self.rows[:, other][:, :, other]])
         for perspective in range(2):
-            for number, squares in enumerate(self.lines):
+            for number, squares in enumerate(self._lines):
                 real = [square ^ 56 * perspective for square in squares]
                 lines[perspective, number] = sum(1 << square for square in real)
                 line_of[perspective, real] = number
                 if real != sorted(real):  # the kernels meet the first piece last
                     rows[perspective, number] = rows[perspective, number].T.copy()
-        data = np.zeros(1, lines_kernels.LINES)
-        data["n"] = len(self.lines)
+        jitted = kernels_by("lines")
+        data = np.zeros(1, LINES)
+        data["n"] = len(self._lines)
         data["lines"], data["line_of"] = address(lines), address(line_of)
         data["rows"] = address(rows)
         owned = (lines, line_of, rows)
         used = self.rows[self.rows >= 0]
         if len(np.unique(used)) < len(used):  # pairs of different kinds or lines share a feature
-            return Kernels(lines_kernels.active_shared, None, data, owned=owned)
-        return Kernels(
-            lines_kernels.active, lines_kernels.changes, data, turned=self._turned(), owned=owned
-        )
+            return Kernels(jitted.active_shared, None, data, owned=owned)
+        return Kernels(jitted.active, jitted.changes, data, turned=self._turned(), owned=owned)
 
     def _turned(self) -> np.ndarray | None:
         """Black's features by those of White; None for diagonals, where they see other lines."""
@@ -205,13 +202,11 @@ def neighbours(
         When the name is malformed, a value is out of its concept's range, or all are None.
     """
 
-    def make(predicate: NeighboursPredicate) -> Neighbours:
-        file = Path(inspect.getfile(predicate))
-        check_definition(file, name, *aliases)
-        if not concepts or along not in LINES:
+    def own(what: str, predicate: NeighboursPredicate) -> Mapping[str, Any]:
+        if not concepts or along not in LINE_OF:
             raise UserError(
-                f"{file}: block {name}: name at least one concept, and the lines by "
-                f"along={', along='.join(concept.name for concept in LINES)}"
+                f"{what}: name at least one concept, and the lines by "
+                f"along={', along='.join(concept.name for concept in LINE_OF)}"
             )
         rows = np.full((along.size, PIECES, PIECES), -1, dtype=np.int32)
         for line, first, second in np.ndindex(*rows.shape):
@@ -221,18 +216,10 @@ def neighbours(
                     rows[line, first, second] = stride_index(concepts, values)
             except Exception as error:
                 raise UserError(
-                    f"{file}: block {name}, {_piece({first})} and {_piece({second})} on "
+                    f"{what}, {_piece({first})} and {_piece({second})} on "
                     f"{along.values[line]}: {one_line(error)}"
                 ) from error
-        check_rows(f"{file}: block {name}", rows, predicate)
-        return Neighbours(
-            name=name,
-            concepts=concepts,
-            definition=definition_of(predicate),
-            file=file,
-            aliases=aliases,
-            along=along,
-            rows=rows,
-        )
+        check_rows(what, rows, predicate)
+        return {"along": along, "rows": rows}
 
-    return make
+    return Neighbours.define(name, concepts, aliases, own)

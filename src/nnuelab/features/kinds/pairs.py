@@ -13,21 +13,23 @@ from typing import Any
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.features.block import (
+from nnuelab.features.algebra import Block, check_definition, definition_of, kernels_by
+from nnuelab.features.answers import Kernels, Tuples
+from nnuelab.features.concepts import COLORS, KING, ROLES, SQUARES, Concept
+from nnuelab.features.legality import Seen, compatible_places, place_name, turned_places
+from nnuelab.features.records import (
     MOST_PIECES,
+    PAIRS,
+    PARTNERS,
     PIECES,
+    PLACES,
     SQUARES_ON_BOARD,
-    Block,
-    Kernels,
-    Seen,
-    check_definition,
-    definition_of,
 )
-from nnuelab.features.concepts import COLOR_NAMES, KING, ROLE_NAMES, SQUARES
-from nnuelab.features.kinds.piece_square import compatible_places
 
 Place = tuple[int, int, int]
 """Role, colour (0 own, 1 enemy) and square of a piece."""
+
+_PLACE: tuple[Concept, ...] = (ROLES, COLORS, SQUARES)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,13 +42,12 @@ class Pairs(Block):
         Piece-squares ((role * 2 + colour) * 64 + square) of each feature.
     data_files : dict
         Content of the file that the pairs come from, by its name.
-    list_file : Path or None
-        That file, where it was read from the disk.
     """
+
+    jitted = ("pairs",)
 
     pairs: np.ndarray = field(repr=False)
     data_files: dict[str, str] = field(default_factory=dict, repr=False)
-    list_file: Path | None = None
 
     @property
     def size(self) -> int:
@@ -55,10 +56,6 @@ class Pairs(Block):
     @property
     def formula(self) -> str:
         return "PAIRS OF PIECES ON SQUARES"
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        return (self.file,) if self.list_file is None else (self.file, self.list_file)
 
     @property
     def contents(self) -> dict[str, str]:
@@ -75,6 +72,15 @@ class Pairs(Block):
         alive: np.ndarray = compatible_places()[self.pairs[:, 0], self.pairs[:, 1]]
         return alive
 
+    @property
+    def alive_is_exact(self) -> bool:
+        return True
+
+    def tuples(self) -> list[Tuples]:
+        places = np.stack(np.unravel_index(self.pairs, (6, 2, SQUARES_ON_BOARD)), axis=2)
+        both = np.concatenate([places.reshape(-1, 6), places[:, ::-1].reshape(-1, 6)])
+        return [Tuples("", _PLACE * 2, both, np.tile(np.arange(self.size), 2))]
+
     def feature_name(self, index: int) -> str:
         return " and ".join(place_name(int(place)) for place in self.pairs[index])
 
@@ -90,11 +96,9 @@ class Pairs(Block):
         return (self.pairs,)
 
     def kernels(self) -> Kernels:
-        from nnuelab.features.kinds import pairs_kernels
         from nnuelab.jit import address
 
-        places = PIECES * SQUARES_ON_BOARD
-        partners = np.zeros((2, places), pairs_kernels.PARTNERS)
+        partners = np.zeros((2, PLACES), PARTNERS)
         rows = np.zeros((2, 2 * self.size), np.int32)
         for perspective in range(2):
             seen = turned_places(self.pairs) if perspective else self.pairs
@@ -107,14 +111,15 @@ class Pairs(Block):
             np.bitwise_or.at(found["squares"], (both[order, 0], pieces), bits)
             np.bitwise_or.at(found["pieces"], both[order, 0], 1 << pieces)
             # Partners of a place follow each other by piece, then by square.
-            counts = np.bincount(both[:, 0] * PIECES + both[:, 1] // 64, minlength=places * PIECES)
+            counts = np.bincount(both[:, 0] * PIECES + both[:, 1] // 64, minlength=PLACES * PIECES)
             starts = np.cumsum(counts) - counts
-            found["starts"] = starts.reshape(places, PIECES)
-        data = np.zeros(1, pairs_kernels.PAIRS)
+            found["starts"] = starts.reshape(PLACES, PIECES)
+        data = np.zeros(1, PAIRS)
         data["n"], data["partners"], data["rows"] = self.size, address(partners), address(rows)
+        jitted = kernels_by("pairs")
         return Kernels(
-            pairs_kernels.active,
-            pairs_kernels.changes,
+            jitted.active,
+            jitted.changes,
             data,
             turned=self._turned(),
             owned=(partners, rows),
@@ -129,17 +134,6 @@ class Pairs(Block):
     @cached_property
     def _numbers(self) -> dict[frozenset[int], int]:
         return {frozenset(pair): i for i, pair in enumerate(self.pairs.tolist())}
-
-
-def turned_places(places: np.ndarray) -> np.ndarray:
-    """Piece-squares as the other player sees them."""
-    return places ^ (SQUARES_ON_BOARD | 56)
-
-
-def place_name(place: int) -> str:
-    """``own pawn on e4``."""
-    piece, square = divmod(place, SQUARES_ON_BOARD)
-    return f"{COLOR_NAMES[piece % 2]} {ROLE_NAMES[piece // 2]} on {SQUARES.values[square]}"
 
 
 def pairs_of(

@@ -8,79 +8,28 @@ when at least one of its pieces stands on one of its squares, and active once.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from nnuelab.errors import UserError, one_line
-from nnuelab.features.block import (
-    MOST_PIECES,
-    PIECES,
-    SQUARES_ON_BOARD,
-    Block,
-    Classes,
-    Kernels,
-    Seen,
-    check_definition,
-    check_rows,
-    definition_of,
-    stride_index,
-)
+from nnuelab.features.algebra import Block, check_rows
+from nnuelab.features.answers import Classes, Kernels, Tabulated
 from nnuelab.features.concepts import (
     COLOR_NAMES,
-    COLORS,
-    ENEMY,
-    FILES,
-    KING,
-    OWN,
-    PAWN,
-    RANKS,
     ROLE_NAMES,
-    ROLES,
     SQUARES,
     Concept,
-    file_of,
-    rank_of,
+    stride_index,
 )
+from nnuelab.features.kinds.tabulated import king_kernels, piece_name
+from nnuelab.features.legality import LEGAL_PLACES, Seen, most_active
+from nnuelab.features.records import ENEMY_KING, OWN_KING, PIECES, SQUARES_ON_BOARD
 
 PieceSquarePredicate = Callable[[int, int, int], "tuple[int, ...] | int | None"]
-
-
-def _legal_places() -> np.ndarray:
-    """bool[12, 64]: whether a piece (role * 2 + colour) can stand on a square at all."""
-    places = np.ones((PIECES, SQUARES_ON_BOARD), dtype=bool)
-    for color in range(2):
-        for square in range(SQUARES_ON_BOARD):
-            places[PAWN * 2 + color, square] = rank_of(square) not in (0, 7)
-    return places
-
-
-LEGAL_PLACES = _legal_places()
-NEAR = np.array(
-    [
-        [max(abs(file_of(a) - file_of(b)), abs(rank_of(a) - rank_of(b))) <= 1 for b in range(64)]
-        for a in range(64)
-    ]
-)
-"""bool[64, 64]: whether two squares are neighbours, or the same."""
-
-
-@cache
-def compatible_places() -> np.ndarray:
-    """bool[768, 768]: which piece-squares (piece * 64 + square) a legal position can have."""
-    pieces, squares = np.divmod(np.arange(PIECES * SQUARES_ON_BOARD), SQUARES_ON_BOARD)
-    same_piece = pieces[:, None] == pieces
-    same_square = squares[:, None] == squares
-    kings = pieces // 2 == KING
-    both_kings = kings[:, None] & kings
-    possible = (same_square <= same_piece) & ~(both_kings & same_piece & ~same_square)
-    possible &= ~(both_kings & ~same_piece & NEAR[squares[:, None], squares])
-    return possible & LEGAL_PLACES.ravel()[:, None] & LEGAL_PLACES.ravel()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,17 +43,12 @@ class PieceSquare(Block):
         a square; -1 where it makes none.
     """
 
+    jitted = ("king",)
+
     rows: np.ndarray = field(repr=False)
 
-    @property
-    def tables(self) -> list[np.ndarray]:
-        """``rows`` by the class of the own king's square: there is one."""
-        return [self.rows]
-
-    @property
-    def class_of(self) -> np.ndarray:
-        """int64[64]: that class by square."""
-        return np.zeros(SQUARES_ON_BOARD, np.int64)
+    def tabulated(self) -> Tabulated:
+        return Tabulated([self.rows], np.zeros(SQUARES_ON_BOARD, np.int64))
 
     @cached_property
     def members(self) -> np.ndarray:
@@ -114,13 +58,15 @@ class PieceSquare(Block):
         members[self.rows[pieces, squares], pieces, squares] = True
         return members
 
-    @cached_property
-    def legal_members(self) -> np.ndarray:
-        """The same without pawns on the first and last rank; a feature without any is dead."""
+    def places(self) -> np.ndarray:
         return self.members & LEGAL_PLACES
 
     def alive(self) -> np.ndarray:
-        return np.asarray(self.legal_members.any(axis=(1, 2)))
+        return np.asarray(self.places().any(axis=(1, 2)))
+
+    @property
+    def alive_is_exact(self) -> bool:
+        return True
 
     @cached_property
     def max_active(self) -> int:
@@ -128,10 +74,10 @@ class PieceSquare(Block):
 
     def factor_classes(self) -> Classes:
         """A factor about one king alone: every tuple of the product has to do with its square."""
-        if self.pieces == {2 * KING + OWN}:
-            return Classes(own=self.rows[2 * KING + OWN].astype(np.int64))
-        if self.pieces == {2 * KING + ENEMY}:
-            return Classes(enemy=self.rows[2 * KING + ENEMY].astype(np.int64))
+        if self.pieces == {OWN_KING}:
+            return Classes(own=self.rows[OWN_KING].astype(np.int64))
+        if self.pieces == {ENEMY_KING}:
+            return Classes(enemy=self.rows[ENEMY_KING].astype(np.int64))
         return Classes()
 
     @property
@@ -156,53 +102,7 @@ class PieceSquare(Block):
         return (self.rows,)
 
     def kernels(self) -> Kernels:
-        raise AssertionError("piece-square blocks are tables of the feature set itself")
-
-
-def seen_by(table: np.ndarray, perspective: int) -> np.ndarray:
-    """A table [12, 64] of what a player sees, by real piece and square.
-
-    Black's perspective swaps colours and turns the board over.
-    """
-    if perspective == 0:
-        return table
-    return table[np.arange(PIECES) ^ 1][:, np.arange(SQUARES_ON_BOARD) ^ 56]
-
-
-def most_active(rows: np.ndarray) -> int:
-    """Bound of the rows (int32[12, 64], -1 none) that are active at once in any position."""
-
-    def live(piece: int) -> np.ndarray:
-        found = rows[piece][LEGAL_PLACES[piece]]
-        return np.unique(found[found >= 0])
-
-    kings = [live(2 * KING + color) for color in range(2)]
-    others = np.unique(np.concatenate([live(piece) for piece in range(2 * KING)]))
-    bound = sum(min(len(king), 1) for king in kings) + min(len(others), MOST_PIECES - 2)
-    return min(bound, len(np.unique(np.concatenate([*kings, others]))))
-
-
-def piece_name(concepts: tuple[Concept, ...], values: tuple[int, ...], pieces: np.ndarray) -> str:
-    """What a feature of one piece says; ``pieces`` (codes) are those that make it active."""
-    value = dict(zip(concepts, values, strict=True))
-    colors = {value[COLORS]} if COLORS in value else set((pieces % 2).tolist())
-    roles = {value[ROLES]} if ROLES in value else set((pieces // 2).tolist())
-    words = [COLOR_NAMES[color] for color in colors] if len(colors) == 1 else []
-    words.append(
-        " or ".join(ROLE_NAMES[role] for role in sorted(roles)) if 0 < len(roles) < 6 else "piece"
-    )
-    places = [(c.values[v], c.phrase) for c, v in value.items() if c.phrase]
-    if FILES in value and RANKS in value:
-        square = SQUARES.values[value[FILES] + 8 * value[RANKS]]
-        places = [(square, SQUARES.phrase)] + [
-            (c.values[v], c.phrase)
-            for c, v in value.items()
-            if c.phrase and c not in (FILES, RANKS)
-        ]
-    on = " and ".join(text for text, phrase in places if phrase == SQUARES.phrase)
-    words += [f"on {on}"] if on else []
-    words += [phrase.format(text) for text, phrase in places if phrase != SQUARES.phrase]
-    return " ".join(words)
+        return king_kernels(self.tabulated())
 
 
 def piece_square(
@@ -225,21 +125,12 @@ def piece_square(
         When the name is malformed, a value is out of its concept's range, or all are None.
     """
 
-    def make(predicate: PieceSquarePredicate) -> PieceSquare:
-        file = Path(inspect.getfile(predicate))
-        check_definition(file, name, *aliases)
-        rows = rows_of(f"{file}: block {name}", concepts, predicate)
-        check_rows(f"{file}: block {name}", rows[LEGAL_PLACES], predicate)
-        return PieceSquare(
-            name=name,
-            concepts=concepts,
-            definition=definition_of(predicate),
-            file=file,
-            aliases=aliases,
-            rows=rows,
-        )
+    def own(what: str, predicate: PieceSquarePredicate) -> Mapping[str, Any]:
+        rows = rows_of(what, concepts, predicate)
+        check_rows(what, rows[LEGAL_PLACES], predicate)
+        return {"rows": rows}
 
-    return make
+    return PieceSquare.define(name, concepts, aliases, own)
 
 
 def rows_of(

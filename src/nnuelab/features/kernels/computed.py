@@ -1,0 +1,59 @@
+"""Blocks of a user's own function, jitted: it is called by address, with the board turned over."""
+
+import numpy as np
+
+from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
+from nnuelab.features.kernels.lists import pack
+from nnuelab.features.records import FROM_SCRATCH
+from nnuelab.jit import at, byteswap, call, inline, jit, local_record
+
+_position = local_record(POSITION)
+
+
+@jit
+def _turn_over(position, turned):
+    """The position as Black sees it: as if Black were White."""
+    for role in range(6):
+        turned.roles[at(role)] = byteswap(position.roles[at(role)])
+    for color in range(2):
+        turned.colors[at(color)] = byteswap(position.colors[at(color ^ 1)])
+    for square in range(64):
+        piece = position.board[at(square)]
+        turned.board[at(square ^ 56)] = piece if piece == EMPTY else piece ^ 1
+    turned.key = position.key
+    turned.checkers = byteswap(position.checkers)
+    turned.pinned = byteswap(position.pinned)
+    turned.turn = position.turn ^ 1
+    turned.castling = position.castling >> 2 | (position.castling & 3) << 2
+    turned.ep = position.ep if position.ep == NO_SQUARE else position.ep ^ 56
+    turned.halfmove = position.halfmove
+    turned.fullmove = position.fullmove
+
+
+@inline
+def _seen(position, perspective, place):
+    """The position as a player sees it, in ``place`` where it has to be turned over."""
+    if perspective == 0:
+        return position
+    _turn_over(position, place)
+    return place
+
+
+def active(data, position, perspective, out):
+    n = call(data.active, _seen(position, perspective, _position()), out)
+    if n < 0 or n > data.bound:
+        data.beyond = n
+        n = max(np.int64(0), min(n, data.bound))
+    for i in range(n):
+        if out[i] < 0 or out[i] >= data.size:
+            data.stray = out[i]
+            out[i] = 0
+    return n
+
+
+def changes(data, old, new, perspective, added, removed):
+    before = _seen(old, perspective, _position())
+    after = _seen(new, perspective, _position())
+    if call(data.changed, before, after) != 0:
+        return np.int64(FROM_SCRATCH)
+    return pack(np.int64(0), np.int64(0))

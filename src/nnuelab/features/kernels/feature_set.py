@@ -1,0 +1,194 @@
+"""Active features of a position and what changes between two, jitted; nothing here is per block.
+
+Piece-square blocks are read from tables, all other terms are called by address; see
+:mod:`nnuelab.features.tables`. ``tables`` is a record of FEATURES from there, positions are records
+of :data:`nnuelab.chess.position.POSITION`, ``perspective`` is 0 for White and 1 for Black.
+"""
+
+import numpy as np
+
+from nnuelab.chess.position import EMPTY, KING, POSITION, set_checkers
+from nnuelab.features.kernels.extraction import extract
+from nnuelab.features.kernels.lists import pack, place, unpack
+from nnuelab.features.kernels.piece_square import active_rows, changed_rows, changed_squares
+from nnuelab.features.records import COUNT_KEYS, COUNTS, ENEMY_KEYS, KEYS, OWN_KEYS
+from nnuelab.jit import at, call, inline, jit, local_record, lsb, popcount, view
+
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_NIBBLE = np.uint64(15)
+_FOUR = np.uint64(4)
+_NIBBLES = 16  # pieces in one word of a dataset record
+
+
+_counts = local_record(COUNTS)
+
+
+@jit
+def active(tables, position, perspective, out):
+    """Writes the active features of a position, each once, in no order.
+
+    Parameters
+    ----------
+    out : int32[>= max_active], written
+
+    Returns
+    -------
+    int64
+        How many.
+    """
+    n = active_rows(tables.terms, position, perspective, out)
+    if tables.n_called > 0:
+        n = call(tables.add_active, tables, position, perspective, place(out, 0), n)
+    return n
+
+
+@jit
+def changes(tables, old, new, perspective, added, removed):
+    """Writes the features that become active and inactive from ``old`` to ``new``, each once.
+
+    The positions need not be one move apart. What is active in both is in neither list.
+
+    Parameters
+    ----------
+    added, removed : int32[>= max_active], written
+
+    Returns
+    -------
+    tuple of int64
+        How many were added and removed.
+    """
+    changed = changed_squares(old, new)
+    n_added, n_removed = changed_rows(tables.terms, changed, old, new, perspective, added, removed)
+    if tables.n_called > 0:
+        counts = pack(n_added, n_removed)
+        plus, minus = place(added, 0), place(removed, 0)
+        counts = call(tables.add_changes, tables, old, new, perspective, plus, minus, counts)
+        n_added, n_removed = unpack(counts)
+    return n_added, n_removed
+
+
+@jit
+def changes_of_both(tables, old, new, added, removed):
+    """The same for both perspectives at once, sharing what they have in common.
+
+    Parameters
+    ----------
+    added, removed : int32[2, >= max_active], written
+
+    Returns
+    -------
+    tuple of int64
+        How many were added and removed, each as two numbers of ``lists.pack``.
+    """
+    changed = changed_squares(old, new)
+    n_added, n_removed = np.int64(0), np.int64(0)
+    for perspective in range(2):
+        more, less = changed_rows(
+            tables.terms,
+            changed,
+            old,
+            new,
+            perspective,
+            added[at(perspective)],
+            removed[at(perspective)],
+        )
+        n_added |= more << np.int64(32 * perspective)
+        n_removed |= less << np.int64(32 * perspective)
+    if tables.n_called > 0:
+        counts = _counts()
+        counts.added, counts.removed = n_added, n_removed
+        plus, minus, width = place(added, 0), place(removed, 0), np.int64(added.shape[1])
+        call(tables.add_changes_of_both, tables, old, new, plus, minus, width, counts)
+        n_added, n_removed = counts.added, counts.removed
+    return n_added, n_removed
+
+
+@inline
+def key(tables, position, perspective):
+    """Where it differs between two positions, an update is dearer than a refresh; < ``n_keys``."""
+    keys = view(tables.keys, (2, KEYS), np.int64)[at(perspective)]
+    own = lsb(position.roles[KING] & position.colors[perspective])
+    enemy = lsb(position.roles[KING] & position.colors[perspective ^ 1])
+    pieces = popcount(position.colors[0] | position.colors[1])
+    return keys[at(OWN_KEYS + own)] + keys[at(ENEMY_KEYS + enemy)] + keys[at(COUNT_KEYS + pieces)]
+
+
+@inline
+def needs_refresh(tables, old, new, perspective):
+    """Whether ``new`` is cheaper from scratch than from ``old``."""
+    return tables.n_keys > 1 and key(tables, old, perspective) != key(tables, new, perspective)
+
+
+@inline
+def place_pieces(occupied, pieces_low, pieces_high, position):
+    """Bitboards and mailbox of a dataset record's fields."""
+    position.roles[:] = _ZERO
+    position.colors[:] = _ZERO
+    position.board[:] = EMPTY
+    occupied, pieces = np.uint64(occupied), np.uint64(pieces_low)
+    n = 0
+    while occupied:
+        square = lsb(occupied)
+        bit = occupied & (~occupied + _ONE)
+        occupied ^= bit
+        if n == _NIBBLES:
+            pieces = np.uint64(pieces_high)
+        piece = np.int64(pieces & _NIBBLE)
+        pieces >>= _FOUR
+        n += 1
+        position.board[square] = piece
+        position.roles[piece >> 1] |= bit
+        position.colors[piece & 1] |= bit
+
+
+@jit
+def batch(tables, records, stm_out, other_out, stm_n, other_n):
+    """Active features of packed positions, from both sides, for training.
+
+    Parameters
+    ----------
+    records : structured array [B]
+        With the fields occupied, pieces_low, pieces_high, flags and ep of ``nnuelab.data``.
+    stm_out, other_out : int32[B, >= max_active], written
+        Features seen by the side to move and by the other, each once, in no order, then anything.
+        Those of one list lie side by side.
+    stm_n, other_n : int64[B], written
+        How many there are.
+
+    Raises
+    ------
+    ValueError
+        When the lists are too few, too short or lie otherwise.
+    """
+    least = min(len(stm_out), len(other_out), len(stm_n), len(other_n))
+    if least < len(records) or min(stm_out.shape[1], other_out.shape[1]) < tables.max_active:
+        raise ValueError("there are fewer or shorter lists than the positions' features need")
+    if len(records) == 0:
+        return
+    if stm_out.strides[1] != 4 or other_out.strides[1] != 4:
+        raise ValueError("the features of a list don't lie side by side")
+    fields = records["occupied"], records["pieces_low"], records["pieces_high"], records["flags"]
+    lists = stm_out, other_out, stm_n, other_n
+    extract(tables.extracted, tables.n_extracted, fields, lists)
+    if tables.n_others == 0:
+        return
+    # A record is a bare pointer to numba: the array is named at each use, or it is freed before.
+    scratch = np.zeros(1, POSITION)
+    for i in range(len(records)):
+        place_pieces(fields[0][i], fields[1][i], fields[2][i], scratch[0])
+        turn = np.int64(records[i].flags & 1)
+        if tables.state != 0:
+            scratch[0].turn = turn
+            scratch[0].castling = records[i].flags >> 1 & 15
+            scratch[0].ep = records[i].ep
+            set_checkers(scratch[0])
+        stm, other = place(stm_out[i], 0), place(other_out[i], 0)
+        if turn == 0:
+            counts = pack(stm_n[i], other_n[i])
+            counts = call(tables.add_active_of_both, tables, scratch[0], stm, other, counts)
+            stm_n[i], other_n[i] = unpack(counts)
+        else:
+            counts = pack(other_n[i], stm_n[i])
+            counts = call(tables.add_active_of_both, tables, scratch[0], other, stm, counts)
+            other_n[i], stm_n[i] = unpack(counts)
