@@ -177,27 +177,3 @@ def test_wrong_calls_say_what_is_wrong(arguments, status, message):
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-
-
-def test_the_page_on_adding_a_feature_set_is_true(tmp_path):
-    """Its block is what it says, and each of its commands prints what stands below it."""
-    text = PAGE.read_text()
-    found = re.findall(r"```python\n(.*?)```", text, re.S)
-    files = zip(("my_blocks.py", "rook_files.py"), found, strict=True)
-    for name, content in files:
-        assert f"`{name}`" in text
-        (tmp_path / name).write_text(content)
-    sessions = re.findall(r"```console\n\$ nnuelab features (.*?)\n(.*?)```", text, re.S)
-    assert len(sessions) == 4
-    for command, output in sessions:
-        done = subprocess.run(
-            f"{sys.executable} -m nnuelab.cli features {command}",
-            shell=True,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-        assert done.stderr == ""
-        assert done.stdout == output
