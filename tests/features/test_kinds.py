@@ -18,6 +18,7 @@ from nnuelab.errors import UserError
 from nnuelab.features import UnknownBlock, add_files, block_files, check, kernels, parse
 from nnuelab.features.lists import sort, subtract
 from nnuelab.jit import address
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import read_net, write_net
 from tests import feature_sets
 from tests.naive import features as naive
@@ -233,11 +234,11 @@ def test_a_net_carries_the_list_that_its_features_were_read_from(folder):
     net = random_net("ALL+TOPK(40,pairs.csv)", l1=16)
     object.__setattr__(net, "files", parse(net.feature_set).contents)
     write_net("net.nnue", net)
-    wanted = Engine(net, 1).evaluate(START)
+    wanted = Engine(NetEvaluator(net), 1).evaluate(START)
     (folder / "pairs.csv").write_text("first,second,views\nPa2,Pb2,1\n")
     read = read_net("net.nnue")
     assert read.feature_set == "ALL+TOPK(40,pairs.csv)"
-    assert Engine(read, 1).evaluate(START) == wanted
+    assert Engine(NetEvaluator(read), 1).evaluate(START) == wanted
     write_net("again.nnue", read)
     assert Path("again.nnue").read_bytes() == Path("net.nnue").read_bytes()
 

@@ -25,7 +25,7 @@ from nnuelab.data.records import NO_SCORE, RECORD, from_fen, to_fen
 from nnuelab.errors import UserError
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import netfile, pqr
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.loader import extract
 from nnuelab.nnue.losses import PQR
 from nnuelab.nnue.quantize import quantize
@@ -103,7 +103,7 @@ def test_an_integer_net_says_what_the_engine_says(folder: Path) -> None:
     asked = pqr.held_out(folder / "validation.npy", 100)
     found = pqr.values({"net": folder / "net.nnue"}, asked)["net"]
     fens = [to_fen(record) for record in asked.records]
-    evaluator = Evaluator(netfile.read_net(folder / "net.nnue"))
+    evaluator = Inference(netfile.read_net(folder / "net.nnue"))
     assert found.ravel().tolist() == evaluator.evaluate_fens(fens)
 
 

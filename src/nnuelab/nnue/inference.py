@@ -65,7 +65,7 @@ class _Records(np.ndarray):
     owned: object
 
 
-class Evaluator:
+class Inference:
     """Owns the memory of a net and hands it to jitted code as :attr:`record`.
 
     Parameters

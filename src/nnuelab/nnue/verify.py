@@ -105,7 +105,7 @@ def float_outputs(feature_set: FeatureSet, network: Network, chosen: np.ndarray)
 
 def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> np.ndarray:
     """Centipawns of the integer net, int64 [n]."""
-    evaluator = inference.Evaluator(net)
+    evaluator = inference.Inference(net)
     values = np.empty(len(chosen), np.int64)
     _evaluate(evaluator.record, chosen, values)
     evaluator.check()
