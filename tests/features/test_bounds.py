@@ -10,9 +10,9 @@ from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
 from nnuelab.features import add_files, check, kernels, parse
+from nnuelab.learning.loader import extract
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.inference import Inference
-from nnuelab.nnue.loader import extract
 from tests.features.test_kinds import folder  # noqa: F401 (a fixture)
 from tests.nnue_nets import random_net
 

@@ -23,10 +23,10 @@ from nnuelab.cli import report as _inspect  # noqa: F401
 from nnuelab.cli.app import app
 from nnuelab.data.records import NO_SCORE, RECORD, from_fen, to_fen
 from nnuelab.errors import UserError
+from nnuelab.learning.loader import extract
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import netfile, pqr
 from nnuelab.nnue.inference import Inference
-from nnuelab.nnue.loader import extract
 from nnuelab.nnue.losses import PQR
 from nnuelab.nnue.quantize import quantize
 from nnuelab.nnue.trainer import Settings

@@ -16,10 +16,10 @@ from nnuelab.cli import nnue as _commands  # noqa: F401  registers the commands
 from nnuelab.cli.app import app
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.errors import UserError
+from nnuelab.learning.loader import extract
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.inference import Inference
-from nnuelab.nnue.loader import extract
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import centred, quantize

@@ -15,12 +15,13 @@ from nnuelab.data import records, validation
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.jit import jit
+from nnuelab.learning import memory
+from nnuelab.learning.loader import extract
+from nnuelab.learning.parallel import Threads
+from nnuelab.learning.sparse import Batch
 from nnuelab.nnue import checkpoint as checkpoints
-from nnuelab.nnue import inference, memory, netfile
-from nnuelab.nnue.first_layer import Batch
-from nnuelab.nnue.loader import extract
+from nnuelab.nnue import inference, netfile
 from nnuelab.nnue.network import Network
-from nnuelab.nnue.threads import Threads
 
 CLOSE = 50  # centipawns; the study asks that most differences be within this
 WORST = 10  # positions listed
