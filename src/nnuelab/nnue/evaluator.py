@@ -91,11 +91,14 @@ def _source(a, line, ply, perspective):
     """The nearest ply from which the accumulator can be updated, -1 when there is none."""
     source = ply
     while ply_at(line, source).computed[at(perspective)] == 0:
-        if source == 0 or kernels.needs_refresh(
-            a.net.features,
-            ply_at(line, source - 1).position,
-            ply_at(line, source).position,
-            perspective,
+        if source == 0 or (
+            a.slots > 1
+            and kernels.needs_refresh(
+                a.net.features,
+                ply_at(line, source - 1).position,
+                ply_at(line, source).position,
+                perspective,
+            )
         ):
             return np.int64(-1)
         source -= 1
@@ -149,22 +152,7 @@ def _steps_of_both(a, line, source, ply):
 
 @inline
 def _update_to(a, line, ply):
-    """Computes the accumulators at ``ply`` unless that is done; no refresh is ever due."""
-    source = ply
-    while source >= 0 and ply_at(line, source).computed[0] == 0:
-        source -= 1
-    if source < 0:
-        for perspective in range(2):
-            target = accumulators_of(a)[at(ply), at(perspective)]
-            inference.refresh(a.net, ply_at(line, ply).position, perspective, target)
-            ply_at(line, ply).computed[at(perspective)] = 1
-        return
-    _steps_of_both(a, line, source, ply)
-
-
-@inline
-def _update_by_key(a, line, ply):
-    """The same where a refresh may be due, for one perspective or for both."""
+    """Computes the accumulators at ``ply`` unless that is done."""
     white = _source(a, line, ply, np.int64(0))
     black = _source(a, line, ply, np.int64(1))
     if white == black and white >= 0:
@@ -175,14 +163,13 @@ def _update_by_key(a, line, ply):
         if source >= 0:
             _steps(a, line, source, ply, perspective)
         else:
-            position, target = ply_at(line, ply).position, accumulators_of(a)[at(ply), perspective]
-            _refresh(a, position, perspective, target)
+            target = accumulators_of(a)[at(ply), at(perspective)]
+            _refresh(a, ply_at(line, ply).position, perspective, target)
             ply_at(line, ply).computed[at(perspective)] = 1
 
 
-@inline
-def _value(a, line, ply):
-    """The forward pass of the accumulators at ``ply``."""
+def _evaluate(a, line, ply):
+    _update_to(a, line, ply)
     position, accumulators = ply_at(line, ply).position, accumulators_of(a)
     turn = np.int64(position.turn)
     value = inference.forward(
@@ -191,16 +178,6 @@ def _value(a, line, ply):
     if CHECKED and value != inference.evaluate(a.net, position):
         a.mismatches += 1
     return value
-
-
-def _evaluate(a, line, ply):
-    _update_to(a, line, ply)
-    return _value(a, line, ply)
-
-
-def _evaluate_by_key(a, line, ply):
-    _update_by_key(a, line, ply)
-    return _value(a, line, ply)
 
 
 class Accumulators:
@@ -229,9 +206,8 @@ class Accumulators:
         self._data["net"], self._data["slots"] = of_net, slots
         for name, array in self._memory.items():
             self._data[name] = address(array)
-        function = _evaluate_by_key if slots > 1 else _evaluate
         arguments = from_dtype(ACCUMULATORS), types.uint64, types.int64
-        self._records["evaluate"] = entry(function, *arguments)
+        self._records["evaluate"] = entry(_evaluate, *arguments)
         self._records["data"] = address(self._data)
 
     @property
