@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from nnuelab.chess import notation
 from nnuelab.engine import bench, clock, node, table
-from nnuelab.engine.exchange import wins_at_least
+from nnuelab.engine.exchange import see_ge
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE
 from nnuelab.evaluator import MAX_PLY
@@ -110,7 +110,7 @@ def test_scores_of_the_table_dont_reach_into_the_fifty_move_rule(fresh: Engine) 
 
 @jit
 def _settles(position, entry):  # type: ignore[no-untyped-def]
-    return node.settles(position, entry, np.int64(entry.score), np.int64(0), np.int64(1))
+    return node.tt_cutoff(position, entry, np.int64(entry.score), np.int64(0), np.int64(1))
 
 
 @pytest.mark.parametrize(
@@ -348,8 +348,8 @@ def test_exchanges_are_those_of_the_twin(seed: int) -> None:
     for move in board.legal_moves:
         ours = notation.parse_uci(position, move.uci())
         value = naive.exchange(board, move)
-        assert wins_at_least(position, ours, value), (board.fen(), move.uci(), value)
-        assert not wins_at_least(position, ours, value + 1), (board.fen(), move.uci(), value)
+        assert see_ge(position, ours, value), (board.fen(), move.uci(), value)
+        assert not see_ge(position, ours, value + 1), (board.fen(), move.uci(), value)
 
 
 def test_exchanges_of_the_suite(shared: Path) -> None:
@@ -363,9 +363,7 @@ def test_exchanges_of_the_suite(shared: Path) -> None:
             continue  # ambiguous SAN
         n += 1
         threshold = int(value)
-        if not wins_at_least(position, move, threshold) or wins_at_least(
-            position, move, threshold + 1
-        ):
+        if not see_ge(position, move, threshold) or see_ge(position, move, threshold + 1):
             wrong.append((fen, san, value))
     assert n > 60
     assert len(wrong) <= 1, wrong  # one line depends on a pin, which an exchange doesn't see

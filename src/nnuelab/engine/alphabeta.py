@@ -17,7 +17,7 @@ from nnuelab.chess.moves import (
 )
 from nnuelab.chess.position import KING, PAWN, QUEEN, ROOK
 from nnuelab.engine import table, terms
-from nnuelab.engine.exchange import wins_at_least
+from nnuelab.engine.exchange import see_ge
 from nnuelab.engine.node import (
     DRAW,
     bound_of,
@@ -27,8 +27,8 @@ from nnuelab.engine.node import (
     is_draw,
     list_of,
     may_go_on,
-    says_more,
-    settles,
+    tt_cutoff,
+    tt_improves_eval,
 )
 from nnuelab.engine.ordering import (
     HASH_MOVE,
@@ -152,7 +152,7 @@ def _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_prune
             _EXCHANGE
             and depth <= EXCHANGE_DEPTH
             and entry_score < LOSING
-            and not wins_at_least(position, move, -EXCHANGE_CAPTURE * depth)
+            and not see_ge(position, move, -EXCHANGE_CAPTURE * depth)
         )
         return 1 if loses else 0
     if position.checkers or is_check(position, checks, move):
@@ -162,7 +162,7 @@ def _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_prune
     if (
         _EXCHANGE
         and depth <= EXCHANGE_DEPTH
-        and not wins_at_least(position, move, -EXCHANGE_QUIET * depth)
+        and not see_ge(position, move, -EXCHANGE_QUIET * depth)
     ):
         return 1
     return 0
@@ -202,7 +202,7 @@ def search(s, alpha, beta, depth, ply):
     if slot >= 0:
         entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
-        if not is_pv and entry.depth >= depth and settles(position, entry, score, alpha, beta):
+        if not is_pv and entry.depth >= depth and tt_cutoff(position, entry, score, alpha, beta):
             return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
@@ -219,7 +219,7 @@ def search(s, alpha, beta, depth, ply):
         improving = _IMPROVING and ply >= 2 and evaluation > frame_at(s, ply - 2).evaluation
     frame.evaluation = evaluation
     estimate = evaluation
-    if slot >= 0 and not in_check and says_more(position, entry, score, evaluation):
+    if slot >= 0 and not in_check and tt_improves_eval(position, entry, score, evaluation):
         estimate = score
 
     if not is_pv and not in_check and abs(beta) < MATE_BOUND:

@@ -108,7 +108,7 @@ def is_draw(s, ply):
 
 @inline
 def is_usable(bound, score, alpha, beta):
-    """Whether a stored bound settles a search with this window."""
+    """Whether a stored bound answers a search with this window."""
     if bound == table.BOUND_EXACT:
         return True
     return score >= beta if bound == table.BOUND_LOWER else score <= alpha
@@ -124,8 +124,8 @@ def _is_trusted(position, entry):
 
 
 @inline
-def settles(position, entry, score, alpha, beta):
-    """Whether an entry of the table settles a search of a position with this window."""
+def tt_cutoff(position, entry, score, alpha, beta):
+    """Whether an entry of the table ends a search of a position with this window."""
     return (
         _TRANSPOSITION
         and _is_trusted(position, entry)
@@ -134,7 +134,7 @@ def settles(position, entry, score, alpha, beta):
 
 
 @inline
-def says_more(position, entry, score, evaluation):
+def tt_improves_eval(position, entry, score, evaluation):
     """Whether a stored bound, short of a mate, corrects an evaluation."""
     return (
         _TABLE_EVALUATION

@@ -23,7 +23,7 @@ from nnuelab.chess.moves import (
 )
 from nnuelab.chess.position import EMPTY, KNIGHT, PAWN, QUEEN
 from nnuelab.engine import table, terms
-from nnuelab.engine.exchange import VALUES, victim_value, wins_at_least
+from nnuelab.engine.exchange import VALUES, see_ge, victim_value
 from nnuelab.engine.state import DESTINATIONS, frame_at, position_at
 from nnuelab.jit import at, inline, jit, view
 
@@ -184,7 +184,7 @@ def pick(position, moves, i, n):
     entry = best_first(moves, i, n)
     while _EXCHANGE and CAPTURE // 2 < score_of(entry) < HASH_MOVE:
         move = move_of(entry)
-        if wins_at_least(position, move, np.int64(0)):
+        if see_ge(position, move, np.int64(0)):
             break
         moves[at(i)] = entry_of(move, score_of(entry) - CAPTURE + LOSING_CAPTURE, i)
         entry = best_first(moves, i, n)

@@ -13,8 +13,8 @@ from nnuelab.engine.node import (
     is_draw,
     list_of,
     may_go_on,
-    says_more,
-    settles,
+    tt_cutoff,
+    tt_improves_eval,
 )
 from nnuelab.engine.ordering import (
     LOSING,
@@ -60,7 +60,7 @@ def quiesce(s, alpha, beta, ply):
     if slot >= 0:
         entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
-        if beta - alpha == 1 and settles(position, entry, score, alpha, beta):
+        if beta - alpha == 1 and tt_cutoff(position, entry, score, alpha, beta):
             return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
@@ -69,7 +69,7 @@ def quiesce(s, alpha, beta, ply):
         if evaluation == NO_EVALUATION:
             evaluation = evaluate(s, ply)
         best = evaluation
-        if slot >= 0 and says_more(position, entry, score, evaluation):
+        if slot >= 0 and tt_improves_eval(position, entry, score, evaluation):
             best = score
         if best >= beta:
             if slot < 0:
