@@ -208,7 +208,7 @@ def test_what_is_timed_is_what_the_search_does(king_blocks: Path, expression: st
     replayed.evaluate()
     last = notation.after(positions[-1], int(moves.moves[-1]))
     wanted = np.zeros((2, 64), np.int16)
-    record = inference.Evaluator(net).record
+    record = inference.Inference(net).record
     for perspective in range(2):
         inference.refresh(record, last, perspective, wanted[perspective])
     np.testing.assert_array_equal(replayed.accumulators(), wanted)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -139,9 +140,6 @@ def _combine_all(net, ends, roots, rows, starts, with_rows):
             move += 1
 
 
-_WITH, _WITHOUT = np.bool_(True), np.bool_(False)
-
-
 class Replay:
     """The moves of given positions, made again and again with one net.
 
@@ -171,25 +169,15 @@ class Replay:
         scratch = np.zeros((2, int(features["max_active"])), np.int32)
         return int(_list_rows(features, *self._lists, child, self._rows, self._starts, scratch))
 
-    def forward(self) -> None:
-        """Makes the moves and evaluates, without updates."""
-        self._evaluate_all(_WITHOUT)
-
-    def evaluate(self) -> None:
-        """Makes the moves and evaluates."""
-        self._evaluate_all(_WITH)
-
-    def _evaluate_all(self, updating: np.bool_) -> None:
+    def evaluate(self, updating: bool = True) -> None:
+        """Makes the moves and evaluates, with updates or without."""
         bound, line = self._bound, address(self._line)
         _evaluate_all(bound.record, bound.data, line, *self._lists, self._roots, updating)
 
-    def copy(self) -> None:
-        """Copies an accumulator for every update."""
-        _combine_all(self._net, self._moves.ends, self._roots, self._rows, self._starts, _WITHOUT)
-
-    def combine(self) -> None:
-        """Copies and adds and subtracts the rows of every update."""
-        _combine_all(self._net, self._moves.ends, self._roots, self._rows, self._starts, _WITH)
+    def combine(self, with_rows: bool = True) -> None:
+        """Copies an accumulator for every update, and adds and subtracts its rows, or doesn't."""
+        ends = self._moves.ends
+        _combine_all(self._net, ends, self._roots, self._rows, self._starts, with_rows)
 
     def accumulators(self) -> np.ndarray:
         """int16[2, width]: those behind the last move, as :meth:`evaluate` leaves them."""
@@ -200,7 +188,8 @@ class Replay:
     @property
     def sides(self) -> list[Callable[[], None]]:
         """What has to be timed for :class:`Cost`."""
-        return [self.forward, self.evaluate, self.copy, self.combine]
+        without = partial(self.evaluate, False), partial(self.combine, False)
+        return [without[0], self.evaluate, without[1], self.combine]
 
     def cost(self, seconds: np.ndarray) -> Cost:
         """What the times of :attr:`sides`, float64 [4, rounds], mean."""
