@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nnuelab.engine.replay import Cost
 
 from benchmarks import features as bench
 from nnuelab import features
@@ -12,6 +11,7 @@ from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.inference import Inference, refresh
+from nnuelab.nnue.replay import Cost
 from tests.nnue_nets import random_net
 
 

@@ -6,6 +6,7 @@ import chess
 import numpy as np
 from numba import types
 
+from nnuelab import sources
 from nnuelab.chess import notation
 from nnuelab.engine import deepening
 from nnuelab.engine.search import Engine
@@ -101,6 +102,14 @@ def test_no_evaluation_passes_for_a_mate() -> None:
     engine = Engine(Material(1000), hash_mb=1)
     assert engine.evaluate(position) == EVALUATION_BOUND
     assert next(values(Material(1000), [position])) == 900_000
+
+
+def test_what_a_search_is_made_of_and_what_its_net_is_are_told_apart() -> None:
+    inference = sources.PACKAGE / "nnue" / "inference.py"
+    assert inference not in sources.closure("nnuelab.engine.search")
+    assert inference not in sources.closure("nnuelab.selfplay.labels")
+    assert inference in set().union(*map(sources.closure_of_file, NetEvaluator().code()))
+    assert {path.name for path in NetEvaluator(random_net("ALL+MB", 8)).code()} >= {"mb.py"}
 
 
 def test_labels_say_by_which_evaluator() -> None:
