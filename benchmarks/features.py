@@ -15,15 +15,16 @@ from benchmarks.harness import Row, in_turn, row, widened
 from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.data import records
-from nnuelab.engine import replay
 from nnuelab.engine.bench import POSITIONS
-from nnuelab.engine.replay import Cost, Moves, Replay, any_net
-from nnuelab.engine.search import Engine, load_net
+from nnuelab.engine.search import Engine
 from nnuelab.features import FeatureSet
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.tables import compiled
 from nnuelab.jit import address, aligned
+from nnuelab.nnue import replay
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import Net
+from nnuelab.nnue.replay import Cost, Moves, Replay, any_net
 
 L1 = 512
 ROUNDS = 31  # of updates and batches
@@ -142,8 +143,9 @@ def _active(feature_set: FeatureSet, position: np.void, perspective: int) -> np.
 
 def _search() -> Iterator[Row]:
     """Nodes per CPU-second over the positions of ``bench``, relative to ALL."""
-    net, near = widened(load_net(None), L1), neighbours()
-    engines = {n: Engine(imitation(net, features.parse(n), near)) for n in ["ALL", *SEARCH]}
+    net, near = widened(NetEvaluator().net, L1), neighbours()
+    nets = {name: imitation(net, features.parse(name), near) for name in ["ALL", *SEARCH]}
+    engines = {name: Engine(NetEvaluator(each)) for name, each in nets.items()}
     speeds: dict[str, list[float]] = {name: [] for name in engines}
     for fen in POSITIONS:
         sides = {name: partial(_speed, engine, fen) for name, engine in engines.items()}

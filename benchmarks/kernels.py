@@ -18,10 +18,10 @@ import numpy as np
 from benchmarks.harness import Row, in_turn, rate, row, widened
 from nnuelab.chess import notation
 from nnuelab.chess.position import POSITION
-from nnuelab.engine.search import load_net
 from nnuelab.jit import SIMD, address, aligned, at, jit
 from nnuelab.nnue import inference, simd
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.nnue.inference import Inference
 
 ROUNDS = 9
 COUNT = 64  # accumulators that a call goes along
@@ -94,9 +94,9 @@ def rows() -> Iterator[Row]:
     ValueError
         When C and numba give different results.
     """
-    net, c = widened(load_net(None), 512), _compiled()
-    evaluator = Evaluator(net)
-    record, memory = evaluator.record, evaluator.memory
+    net, c = widened(NetEvaluator().net, 512), _compiled()
+    loaded = Inference(net)
+    record, memory = loaded.record, loaded.memory
     width, pairs = int(record["width"]), _accumulators(record)
     position = np.zeros(1, POSITION)[0]  # which only nets with buckets look at
     rng = np.random.default_rng(1)

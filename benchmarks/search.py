@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from benchmarks.harness import Row, in_turn, row, stockfish, widened
 from nnuelab.chess import notation
 from nnuelab.engine.bench import POSITIONS
-from nnuelab.engine.search import Engine, load_net
+from nnuelab.engine.search import Engine
+from nnuelab.nnue.evaluator import NetEvaluator
 
 ROUNDS = 5
 NODES = 200_000  # of one search
@@ -21,7 +22,7 @@ STUDY = 1_150_000.0  # nodes per CPU-second of the study's Rust engine, ALL 512/
 
 def rows() -> Iterator[Row]:
     """Against the study's engine by CPU time, and Stockfish by the wall clock."""
-    engine, theirs = Engine(widened(load_net(None), 512)), stockfish()
+    engine, theirs = Engine(NetEvaluator(widened(NetEvaluator().net, 512))), stockfish()
 
     def search(fen: str, clock: Callable[[], float]) -> float:
         engine.new_game()

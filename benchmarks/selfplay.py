@@ -14,8 +14,9 @@ from benchmarks.harness import Row, rate, row
 from nnuelab.chess import notation
 from nnuelab.data.journal import Journal
 from nnuelab.data.records import RECORD, pack
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.selfplay import datagen, openings
-from nnuelab.selfplay.quiet import quiet
+from nnuelab.selfplay.quiet import Quiet
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.players import NetEntrant
 from nnuelab.tournament.runner import Table
@@ -47,7 +48,7 @@ def rows() -> Iterator[Row]:
 
 def _datagen(folder: Path) -> Iterator[Row]:
     parameters = datagen.Parameters(Limit(nodes=5000), 8, 100, seed=1)
-    datagen._start_worker(datagen.Source(), "this engine", parameters)
+    datagen._start_worker(datagen.Source(NetEvaluator()), "this engine", parameters)
     datagen._play_number(0)  # loads the kernels
     speed = datagen.Speed()
     with Journal(folder / "datagen.partial", {}) as journal:
@@ -88,6 +89,7 @@ def _quiet() -> Row:
     records = np.zeros(QUIET, RECORD)
     for number, record in enumerate(records):
         pack(openings.candidate(2, number, 0, number % 60).position, record)
+    quiet = Quiet(NetEvaluator())
     quiet(records[:1])  # compiles
     speed = rate(QUIET, lambda: quiet(records), time.process_time)
     return row("quiet filter", "positions/CPU-s", speed)

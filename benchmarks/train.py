@@ -22,9 +22,9 @@ import torch
 from benchmarks.data import random_games
 from benchmarks.harness import Row, in_turn, row
 from nnuelab import features
-from nnuelab.nnue.loader import Labelled, Loader
+from nnuelab.learning.loader import Labelled, Loader
+from nnuelab.learning.parallel import Threads
 from nnuelab.nnue.network import Network
-from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer
 
 ROUNDS = 3  # measurements of each side; the median counts

@@ -62,9 +62,11 @@ ENGINE_OPTIONS = {
     "stockfish": {"engine", "options", "patience", *SEARCHING},
     "engine": {"net", *SEARCHING},
 }
-LABELS_OF = {
-    "engine": "selfplay.labels"
-}  # the modules that label, others than data.labels
+# What nets are searched with: modules that take any evaluator don't import it.
+NET_EVALUATOR = PACKAGE / "nnue/evaluator.py"
+LABELS_OF = {  # what labels, where that isn't data.labels
+    "engine": {"module": "selfplay.labels", "files": [NET_EVALUATOR]}
+}
 
 
 def of_other_labellers(labeller):

@@ -96,7 +96,11 @@ rule sample:
     threads: workflow.cores or 1
     params:
         code=code("report.sample"),
-        filter=code("selfplay.quiet") if settings.sample.quiet_only else "",
+        filter=(
+            code("selfplay.quiet", files=[NET_EVALUATOR])
+            if settings.sample.quiet_only
+            else ""
+        ),
         options=options(settings.sample),
     message:
         "Positions out of games; progress in {log}"
@@ -125,7 +129,7 @@ rule label:
         "environment.yaml"
     threads: workflow.cores or 1
     params:
-        code=code(LABELS_OF.get(settings.label.labeller, "data.labels")),
+        code=code(**LABELS_OF.get(settings.label.labeller, {"module": "data.labels"})),
         options=options(
             settings.label, without=of_other_labellers(settings.label.labeller)
         ),

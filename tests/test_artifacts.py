@@ -227,7 +227,7 @@ def test_a_code_hash_has_the_kernels_of_the_blocks_that_are_used(
 
     def hashes() -> list[str]:
         blocks = [fingerprint.code(features.parse(name)) for name in (expression, other)]
-        return [artifacts.code_hash("nnue.training", blocks=[block]) for block in blocks]
+        return [artifacts.code_hash("nnue.training", more=[block]) for block in blocks]
 
     before = hashes()
     monkeypatch.setattr(sources, "digest", lambda file: digest(file) + b"!" * (file == edited))

@@ -80,6 +80,7 @@ SEARCH = sources.PACKAGE / "engine" / "alphabeta.py"
         ("jit.py", True),
         ("data/fetch.py", False),
         ("features/blocks/lines.py", False),
+        ("nnue/inference.py", False),
         ("nnue/training.py", False),
         ("artifacts.py", False),
     ],

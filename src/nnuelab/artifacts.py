@@ -152,7 +152,7 @@ def sha256(path: Path | str) -> str:
 
 
 def code_hash(
-    module: str | None, files: Iterable[Path | str] = (), blocks: Iterable[str] = ()
+    module: str | None, files: Iterable[Path | str] = (), more: Iterable[str] = ()
 ) -> str:
     """A short content hash of what a job runs: a module, if any, and files, with their imports.
 
@@ -162,15 +162,15 @@ def code_hash(
 
     Parameters
     ----------
-    blocks : iterable of str
-        What feature blocks mean and are computed by: ``features.fingerprint.code``.
+    more : iterable of str
+        Hashes of what is found by name: feature blocks (``features.fingerprint.code``), evaluators.
     """
     used = {Path(file).resolve() for file in files}
     used = used.union(*(closure_of_file(file) for file in used if file.suffix == ".py"))
     if module:
         used |= closure(f"nnuelab.{module}")
     # An engine without terms of its search is other code.
-    return content_hash(used, os.environ.get("NNUELAB_WITHOUT", ""), *blocks)
+    return content_hash(used, os.environ.get("NNUELAB_WITHOUT", ""), *more)
 
 
 def _versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What intrinsics of LLVM vectors are written with; see :mod:`nnuelab.nnue.simd` for some.
+"""What intrinsics of LLVM vectors are written with; as in the modules `simd`.
 
 Addresses are integers (LLVM's i64), since that is what jitted code hands over.
 """
@@ -35,6 +35,11 @@ def splat(builder: Any, value: Any, lanes: int) -> Any:
 
 def declared(builder: Any, name: str, result: Any, *arguments: Any) -> Any:
     return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, arguments), name)
+
+
+def clamped(builder: Any, value: Any, low: Any, high: Any, compare: Any) -> Any:
+    value = builder.select(compare(">", value, low), value, low)
+    return builder.select(compare("<", value, high), value, high)
 
 
 def shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:

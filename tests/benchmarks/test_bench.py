@@ -16,6 +16,7 @@ from nnuelab.cli import bench
 from nnuelab.cli.__main__ import application
 from nnuelab.engine.bench import POSITIONS
 from nnuelab.engine.search import Engine
+from nnuelab.nnue.evaluator import NetEvaluator
 from tests.nnue_nets import random_net
 
 QUICK: dict[str, dict[str, Any]] = {
@@ -100,6 +101,8 @@ def test_a_widened_net_evaluates_the_same(copies: int) -> None:
     assert wide.l1 == 16 * copies
     for fen in POSITIONS:
         position = notation.from_fen(fen)
-        assert Engine(wide, 1).evaluate(position) == Engine(net, 1).evaluate(position)
+        assert Engine(NetEvaluator(wide), 1).evaluate(position) == Engine(
+            NetEvaluator(net), 1
+        ).evaluate(position)
     with pytest.raises(ValueError, match="no multiple"):
         harness.widened(net, 24)

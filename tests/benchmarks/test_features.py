@@ -8,9 +8,10 @@ import pytest
 from benchmarks import features as bench
 from nnuelab import features
 from nnuelab.chess import notation
-from nnuelab.engine.replay import Cost
 from nnuelab.engine.search import Engine
-from nnuelab.nnue.inference import Evaluator, refresh
+from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.nnue.inference import Inference, refresh
+from nnuelab.nnue.replay import Cost
 from tests.nnue_nets import random_net
 
 
@@ -64,7 +65,7 @@ def test_a_set_with_all_searches_the_same_tree() -> None:
     net = random_net("ALL", 64, 8)
     other = bench.imitation(net, features.parse("H+ALL"), [])
     start = notation.from_fen(bench.POSITIONS[1])
-    found = [Engine(each).search(start, depth=5) for each in (net, other)]
+    found = [Engine(NetEvaluator(each)).search(start, depth=5) for each in (net, other)]
     assert found[0].nodes == found[1].nodes
     assert found[0].score_cp == found[1].score_cp
     assert found[0].pv == found[1].pv
@@ -75,7 +76,7 @@ def test_a_set_without_all_comes_close_to_its_accumulators() -> None:
     other = bench.imitation(net, features.parse("H+V+D1+D2"), near)
     found = []
     for each in (net, other):
-        record, out = Evaluator(each).record, np.zeros((len(near), 2, 64), np.int16)
+        record, out = Inference(each).record, np.zeros((len(near), 2, 64), np.int16)
         for position, pair in zip(near, out, strict=True):
             for perspective in range(2):
                 refresh(record, position, perspective, pair[perspective])

@@ -13,6 +13,7 @@ from nnuelab.chess import notation, outcome
 from nnuelab.chess.san import replay, sans
 from nnuelab.engine import match
 from nnuelab.engine.search import Engine
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.tournament.adjudication import Rules
 from nnuelab.tournament.game import Game, Line, Seat
 from nnuelab.tournament.limits import Limit
@@ -28,7 +29,9 @@ OPEN = Rules(draw_move=8, draw_plies=6, draw_score=60, resign_score=400, max_pli
 @pytest.fixture(scope="module")
 def engines() -> tuple[Engine, Engine]:
     """Two nets that think differently."""
-    return tuple(Engine(random_net(name, l1=16), hash_mb=1) for name in ("ALL", "H+V"))
+    return tuple(
+        Engine(NetEvaluator(random_net(name, l1=16)), hash_mb=1) for name in ("ALL", "H+V")
+    )
 
 
 def both(

@@ -12,6 +12,7 @@ import chess
 
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
+from nnuelab.nnue.evaluator import NetEvaluator
 from tests.chess.test_moves import SEEDS
 from tests.naive import engine as naive
 
@@ -26,8 +27,9 @@ import json
 import sys
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
+from nnuelab.nnue.evaluator import NetEvaluator
 from tests.naive.engine import material_net
-engine = Engine(material_net(noise=3), hash_mb=1)
+engine = Engine(NetEvaluator(material_net(noise=3)), hash_mb=1)
 for asked in sys.stdin:
     depth, lines, fen = asked.strip().split(" ", 2)
     told = []
@@ -65,7 +67,7 @@ def test_without_guesses_the_search_is_alpha_beta() -> None:
         text=True,
         check=True,
     )
-    engine = Engine(naive.material_net(noise=3), hash_mb=1)
+    engine = Engine(NetEvaluator(naive.material_net(noise=3)), hash_mb=1)
 
     def evaluate(board: chess.Board) -> int:
         return engine.evaluate(notation.from_fen(board.fen()))

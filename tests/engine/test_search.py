@@ -18,12 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab.chess import notation
-from nnuelab.engine import accumulators, bench, clock, node, table
-from nnuelab.engine.exchange import wins_at_least
+from nnuelab.engine import bench, clock, node, table
+from nnuelab.engine.exchange import see_ge
 from nnuelab.engine.search import Engine, mate_in
-from nnuelab.engine.state import MATE, MAX_PLY
+from nnuelab.engine.state import MATE
+from nnuelab.evaluator import MAX_PLY
 from nnuelab.jit import SIMD, jit
 from nnuelab.nnue import inference
+from nnuelab.nnue.evaluator import NetEvaluator
 from tests import feature_sets
 from tests.naive import engine as naive
 from tests.nnue_nets import random_net
@@ -46,7 +48,7 @@ MATES = [  # distances are Stockfish's, confirmed at depth 26
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    return Engine(naive.material_net(noise=3), hash_mb=2)
+    return Engine(NetEvaluator(naive.material_net(noise=3)), hash_mb=2)
 
 
 @pytest.fixture
@@ -108,7 +110,7 @@ def test_scores_of_the_table_dont_reach_into_the_fifty_move_rule(fresh: Engine) 
 
 @jit
 def _settles(position, entry):  # type: ignore[no-untyped-def]
-    return node.settles(position, entry, np.int64(entry.score), np.int64(0), np.int64(1))
+    return node.tt_cutoff(position, entry, np.int64(entry.score), np.int64(0), np.int64(1))
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def test_a_node_limit_is_exact(fresh: Engine, nodes: int) -> None:
 
 
 def test_a_search_that_is_cut_tells_no_mate_that_another_move_avoids() -> None:
-    engine = Engine(hash_mb=1)
+    engine = Engine(NetEvaluator(), hash_mb=1)
     for fen, moves_to_mate in (
         ("1r1k4/8/8/8/2r5/8/8/6K1 w - - 24 16", 4),
         ("8/2r1k3/8/8/8/3R4/1r6/5K2 w - - 14 9", 10),  # not to be seen in so few nodes
@@ -234,7 +236,9 @@ def test_a_new_game_depends_on_nothing_before(fresh: Engine) -> None:
     fresh.search(notation.from_fen(bench.POSITIONS[3]), nodes=20000)
     fresh.new_game()
     assert _outcome(fresh, fens, 4000) == first
-    assert _outcome(Engine(naive.material_net(noise=3), hash_mb=2), fens, 4000) == first
+    assert (
+        _outcome(Engine(NetEvaluator(naive.material_net(noise=3)), hash_mb=2), fens, 4000) == first
+    )
 
 
 def test_stop_from_another_thread_ends_the_search_at_once(fresh: Engine) -> None:
@@ -257,7 +261,8 @@ def test_nothing_is_compiled_when_a_clock_runs() -> None:
 from nnuelab.chess import notation
 from nnuelab.engine import deepening
 from nnuelab.engine.search import Engine
-engine = Engine()
+from nnuelab.nnue.evaluator import NetEvaluator
+engine = Engine(NetEvaluator())
 called = [deepening.place_root, deepening.begin, deepening.iterate, deepening.score_when_cut]
 before = [function.signatures for function in called]
 assert all(before)
@@ -343,8 +348,8 @@ def test_exchanges_are_those_of_the_twin(seed: int) -> None:
     for move in board.legal_moves:
         ours = notation.parse_uci(position, move.uci())
         value = naive.exchange(board, move)
-        assert wins_at_least(position, ours, value), (board.fen(), move.uci(), value)
-        assert not wins_at_least(position, ours, value + 1), (board.fen(), move.uci(), value)
+        assert see_ge(position, ours, value), (board.fen(), move.uci(), value)
+        assert not see_ge(position, ours, value + 1), (board.fen(), move.uci(), value)
 
 
 def test_exchanges_of_the_suite(shared: Path) -> None:
@@ -358,9 +363,7 @@ def test_exchanges_of_the_suite(shared: Path) -> None:
             continue  # ambiguous SAN
         n += 1
         threshold = int(value)
-        if not wins_at_least(position, move, threshold) or wins_at_least(
-            position, move, threshold + 1
-        ):
+        if not see_ge(position, move, threshold) or see_ge(position, move, threshold + 1):
             wrong.append((fen, san, value))
     assert n > 60
     assert len(wrong) <= 1, wrong  # one line depends on a pin, which an exchange doesn't see
@@ -375,29 +378,29 @@ def test_lazy_accumulators_are_those_from_scratch(
 ) -> None:
     feature_sets.pair_file(tmp_path)
     monkeypatch.chdir(tmp_path)
-    engine = Engine(random_net(feature_set, l1=64), hash_mb=1)
-    record, frames = engine._record, engine._memory.frames
+    engine = Engine(NetEvaluator(random_net(feature_set, l1=64)), hash_mb=1)
+    record, line = engine._record, engine._memory.line
+    net = engine._memory.evaluator.data["net"]
     choose = random.Random(1)
     for fen in (KIWIPETE, "rnbqkb1r/1p1p1ppp/p7/1PpPpP2/8/6n1/P1P1P1PP/RNBQKBNR w KQkq c6 0 9"):
         engine._place_root(notation.from_fen(fen), ())
         ply, evaluated = 0, 0
         while evaluated < 200:
-            legal = notation.moves_of(frames[ply]["position"])
+            legal = notation.moves_of(line[ply]["position"])
             if not legal or ply > 30 or choose.random() < 0.3:
                 ply = choose.randrange(ply + 1)  # siblings share what is above them
                 continue
-            if choose.random() < 0.1 and not frames[ply]["position"]["checkers"]:
+            if choose.random() < 0.1 and not line[ply]["position"]["checkers"]:
                 node.enter_null(record, ply)
             else:
                 node.enter(record, ply, choose.choice(legal))
             ply += 1
             if choose.random() < 0.4:
                 evaluated += 1
-                value = accumulators.evaluate(record, ply)
-                assert value == inference.evaluate(record["net"], frames[ply]["position"])
-        assert engine.evaluate(notation.from_fen(fen)) == inference.evaluate(
-            record["net"], notation.from_fen(fen)
-        )
+                value = node.evaluate(record, ply)
+                assert value == inference.evaluate(net, line[ply]["position"])
+        position = notation.from_fen(fen)
+        assert engine.evaluate(position) == inference.evaluate(net, position)
 
 
 def test_bench_counts_the_same_nodes_every_time(fresh: Engine) -> None:
@@ -429,14 +432,15 @@ def test_every_evaluation_of_real_searches_is_that_from_scratch(tmp_path: Path) 
 from nnuelab.chess import notation
 from nnuelab.engine import bench
 from nnuelab.engine.search import Engine
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.jit import CHECKED
 from tests.nnue_nets import random_net
 assert CHECKED
 for features in {LAZY}:
-    engine = Engine(random_net(features, l1=64), 1)
+    engine = Engine(NetEvaluator(random_net(features, l1=64)), 1)
     for fen in bench.POSITIONS:
         engine.search(notation.from_fen(fen), nodes=5000)
-    assert engine._record["mismatches"] == 0, features
+    assert engine._memory.evaluator.data["mismatches"] == 0, features
 """
     root = str(Path(__file__).parents[2])
     environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": root}

@@ -12,8 +12,9 @@ from nnuelab.errors import UserError
 from nnuelab.features import add_files, check, parse
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.tables import compiled
-from nnuelab.nnue.inference import Evaluator
-from nnuelab.nnue.loader import extract
+from nnuelab.learning.loader import extract
+from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.nnue.inference import Inference
 from tests.features.test_kinds import folder  # noqa: F401 (a fixture)
 from tests.nnue_nets import random_net
 
@@ -151,14 +152,14 @@ def test_batches_and_nets_tell_it_once(blocks) -> None:
     ):
         extract(compiled(found), records, found.max_active)
     extract(compiled(found), records[2:], found.max_active)
-    evaluator = Evaluator(random_net("ALL+LIAR"))
+    evaluator = Inference(random_net("ALL+LIAR"))
     evaluator.evaluate_fens([FEW])
     with pytest.raises(UserError, match="features check LIAR"):
         evaluator.evaluate_fens([FEW, MANY])
 
 
 def test_a_search_that_meets_such_a_position_ends_with_the_reason(blocks) -> None:
-    engine = Engine(random_net("LIAR+ALL"), hash_mb=1)
+    engine = Engine(NetEvaluator(random_net("LIAR+ALL")), hash_mb=1)
     assert engine.search(notation.from_fen(FEW), depth=4).move
     # Here are four, and the fifth is a move away.
     position = notation.from_fen("3qk3/P7/8/8/8/8/8/QQQ1K3 w - - 0 1")

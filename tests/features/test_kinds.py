@@ -20,6 +20,7 @@ from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.kernels.lists import sort, subtract
 from nnuelab.features.tables import compiled
 from nnuelab.jit import address
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import read_net, write_net
 from tests import feature_sets
 from tests.naive import features as naive
@@ -235,11 +236,11 @@ def test_a_net_carries_the_list_that_its_features_were_read_from(folder):
     net = random_net("ALL+TOPK(40,pairs.csv)", l1=16)
     object.__setattr__(net, "files", parse(net.feature_set).contents)
     write_net("net.nnue", net)
-    wanted = Engine(net, 1).evaluate(START)
+    wanted = Engine(NetEvaluator(net), 1).evaluate(START)
     (folder / "pairs.csv").write_text("first,second,views\nPa2,Pb2,1\n")
     read = read_net("net.nnue")
     assert read.feature_set == "ALL+TOPK(40,pairs.csv)"
-    assert Engine(read, 1).evaluate(START) == wanted
+    assert Engine(NetEvaluator(read), 1).evaluate(START) == wanted
     write_net("again.nnue", read)
     assert Path("again.nnue").read_bytes() == Path("net.nnue").read_bytes()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from nnuelab.nnue.first_layer import Batch
+from nnuelab.learning.sparse import Batch
 from nnuelab.nnue.netfile import Net
 
 

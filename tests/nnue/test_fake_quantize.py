@@ -13,15 +13,15 @@ import torch
 from nnuelab import features
 from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError
+from nnuelab.learning.checkpoint import Running
+from nnuelab.learning.loader import Labelled, Loader
+from nnuelab.learning.parallel import Threads
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import verify
-from nnuelab.nnue.checkpoint import Checkpoint, Running
-from nnuelab.nnue.first_layer import quantized
-from nnuelab.nnue.loader import Labelled, Loader
-from nnuelab.nnue.network import Network
+from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.network import Network, quantized
 from nnuelab.nnue.quantize import quantize
 from nnuelab.nnue.scales import shifts_of
-from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.nnue.test_training_shapes import random_batch

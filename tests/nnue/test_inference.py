@@ -20,7 +20,7 @@ from nnuelab.chess import notation
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.tables import compiled
 from nnuelab.nnue import inference
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.netfile import Net
 from tests.naive import nnue as naive
 from tests.nnue_nets import random_net
@@ -62,7 +62,7 @@ def test_forward_is_the_twin_s(
     accumulators = rng.normal(0, 100 << l1_shift, (2, l1)).clip(-32768, 32767).astype(np.int16)
     accumulators[rng.random((2, l1)) < 0.02] = 32767
     accumulators[rng.random((2, l1)) < 0.02] = -32768
-    value = inference.forward(Evaluator(net).record, START, *padded(net, *accumulators))
+    value = inference.forward(Inference(net).record, START, *padded(net, *accumulators))
     assert value == naive.forward(net, *accumulators)
 
 
@@ -71,7 +71,7 @@ def test_the_largest_products_do_not_wrap() -> None:
     net.w2[:], net.b2[:] = -128, 0
     net.w2[0] = 127
     full = np.full((2, 64), 32767, np.int16)
-    assert inference.forward(Evaluator(net).record, START, *padded(net, *full)) == naive.forward(
+    assert inference.forward(Inference(net).record, START, *padded(net, *full)) == naive.forward(
         net, *full
     )
 
@@ -79,7 +79,7 @@ def test_the_largest_products_do_not_wrap() -> None:
 @pytest.mark.parametrize("feature_set", ["ALL", "H+V+D1+D2", "ALL+H+V"])
 def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
     net = random_net(feature_set, 40, 16, l1_shift=2)
-    evaluator = Evaluator(net)
+    evaluator = Inference(net)
     record = evaluator.record
     width = features.parse(feature_set).max_active
     added, removed = np.empty((2, width), np.int32)
@@ -113,7 +113,7 @@ def test_every_mix_of_added_and_removed_rows(na: int, nr: int) -> None:
     added, removed = rng.choice(96, 8, replace=False).astype(np.int32).reshape(2, 4)
     expected = source + net.w1[added[:na]].sum(0) - net.w1[removed[:nr]].sum(0)
     target = np.empty(320, np.int16)
-    inference.update(Evaluator(net).record, source, target, added, na, removed, nr)
+    inference.update(Inference(net).record, source, target, added, na, removed, nr)
     assert np.array_equal(target, expected)
 
 
@@ -130,11 +130,11 @@ def test_evaluate_is_the_twin_s_on_games() -> None:
             )
             for p in positions
         ]
-        assert Evaluator(net).evaluate_fens(fens) == expected
+        assert Inference(net).evaluate_fens(fens) == expected
 
 
 def test_a_colour_flipped_position_has_the_same_value() -> None:
-    evaluator = Evaluator(random_net("ALL", 32, 8))
+    evaluator = Inference(random_net("ALL", 32, 8))
     for fen in random_game(5):
         board = chess.Board(fen)
         assert evaluator.evaluate_fens([fen]) == evaluator.evaluate_fens([board.mirror().fen()])
@@ -142,7 +142,7 @@ def test_a_colour_flipped_position_has_the_same_value() -> None:
 
 def test_a_broken_fen_is_refused() -> None:
     with pytest.raises(notation.FenError):
-        Evaluator(random_net("H", 8, 8)).evaluate_fens(["8/8/8/8/8/8/8/8 w - - 0 1"])
+        Inference(random_net("H", 8, 8)).evaluate_fens(["8/8/8/8/8/8/8/8 w - - 0 1"])
 
 
 PROBE = """
@@ -150,7 +150,8 @@ import sys
 import numpy as np
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.netfile import Net
 from tests.nnue_nets import random_games, random_net
 fens = random_games(3)
@@ -163,8 +164,8 @@ for l1, l2, shift, more in (
     (320, 72, 1, PLAIN),
 ):
     net = random_net("ALL+H", l1, l2, l1 + l2, shift, 7, 4, *more)
-    print(Evaluator(net).evaluate_fens(fens))
-    engine = Engine(net, hash_mb=1)
+    print(Inference(net).evaluate_fens(fens))
+    engine = Engine(NetEvaluator(net), hash_mb=1)
     for fen in fens[::80]:
         print(engine.search(notation.from_fen(fen), nodes=500).pv)
 """
@@ -205,13 +206,13 @@ def test_an_unknown_path_is_refused_in_one_line() -> None:
 
 def padded(net: Net, *accumulators: np.ndarray) -> list[np.ndarray]:
     """The same with what the kernels' width adds: zeros."""
-    width = int(Evaluator(net).record["width"])
+    width = int(Inference(net).record["width"])
     return [np.pad(a, (0, width - len(a))) for a in accumulators]
 
 
 def test_a_record_keeps_its_memory_alive() -> None:
     net = random_net("H", 24, 8)
-    record = Evaluator(net).record
+    record = Inference(net).record
     gc.collect()
     filler = [np.full(24 * 96, -1, np.int16) for _ in range(50)]
     accumulators = np.full((2, 24), 50, np.int16)

@@ -22,7 +22,7 @@ from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 from nnuelab.features import COLORS, FILES, RANKS, ROLES, SQUARES, Concept, parse, registry
 from nnuelab.nnue import bullet, study
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
 from tests.naive import netfile as naive
 from tests.nnue_nets import random_games, random_net
@@ -74,8 +74,8 @@ def test_a_block_means_what_the_study_s_engine_takes_it_for(tmp_path: Path, name
     content = (tmp_path / "net.nn").read_bytes()
     values = [naive.study_value(content, [name, other], fen) for fen in FENS]
     assert len(set(values)) > 6
-    assert Evaluator(read_net(tmp_path / "net.nn")).evaluate_fens(FENS) == values
-    assert Evaluator(net).evaluate_fens(FENS) == values
+    assert Inference(read_net(tmp_path / "net.nn")).evaluate_fens(FENS) == values
+    assert Inference(net).evaluate_fens(FENS) == values
 
 
 @pytest.mark.parametrize("name", ["hv", "all", "HV+h", "all + d1"])
@@ -214,7 +214,7 @@ def test_bullet_s_layout_means_what_its_examples_take_it_for(tmp_path: Path) -> 
     content = (tmp_path / "net.bin").read_bytes()
     values = [naive.bullet_value(content, 16, 8, shifts, fen) for fen in FENS]
     assert len(set(values)) > 6
-    assert Evaluator(net).evaluate_fens(FENS) == values
+    assert Inference(net).evaluate_fens(FENS) == values
 
 
 # Bad input ---------------------------------------------------------------------------------------

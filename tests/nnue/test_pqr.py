@@ -24,10 +24,10 @@ from nnuelab.cli.app import app
 from nnuelab.data.records import NO_SCORE, RECORD, from_fen, to_fen
 from nnuelab.errors import UserError
 from nnuelab.features.tables import compiled
+from nnuelab.learning.loader import extract
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import netfile, pqr
-from nnuelab.nnue.inference import Evaluator
-from nnuelab.nnue.loader import extract
+from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.losses import PQR
 from nnuelab.nnue.quantize import quantize
 from nnuelab.nnue.trainer import Settings
@@ -104,7 +104,7 @@ def test_an_integer_net_says_what_the_engine_says(folder: Path) -> None:
     asked = pqr.held_out(folder / "validation.npy", 100)
     found = pqr.values({"net": folder / "net.nnue"}, asked)["net"]
     fens = [to_fen(record) for record in asked.records]
-    evaluator = Evaluator(netfile.read_net(folder / "net.nnue"))
+    evaluator = Inference(netfile.read_net(folder / "net.nnue"))
     assert found.ravel().tolist() == evaluator.evaluate_fens(fens)
 
 

@@ -17,10 +17,10 @@ from nnuelab.cli.app import app
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.errors import UserError
 from nnuelab.features.tables import compiled
+from nnuelab.learning.loader import extract
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.inference import Evaluator
-from nnuelab.nnue.loader import extract
+from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import centred, quantize
@@ -207,7 +207,7 @@ def test_the_commands_write_files_with_provenance_and_fail_beyond_bounds(
         assert result.exit_code == 0, result.output
         assert json.loads((tmp_path / f"{name}.json").read_text())["inputs"]["checkpoint"]
     fens = random_games(1)[:20]
-    fine, study = (Evaluator(read_net(tmp_path / name)) for name in ("net.nnue", "net.nn"))
+    fine, study = (Inference(read_net(tmp_path / name)) for name in ("net.nnue", "net.nn"))
     difference = np.subtract(fine.evaluate_fens(fens), study.evaluate_fens(fens))
     assert np.abs(difference).max() < 60
 

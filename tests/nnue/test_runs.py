@@ -19,9 +19,10 @@ import torch
 
 from nnuelab import data
 from nnuelab.errors import UserError
+from nnuelab.learning import first_layer
+from nnuelab.learning.loader import Objective
 from nnuelab.nnue import checkpoint as checkpoints
-from nnuelab.nnue import first_layer
-from nnuelab.nnue.losses import PQR, Objective, Scores, Triplet
+from nnuelab.nnue.losses import PQR, Scores, Triplet
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train

@@ -19,7 +19,8 @@ from nnuelab.errors import UserError
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.tables import compiled
 from nnuelab.nnue import bullet, inference
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
 from nnuelab.report import neurons
 from nnuelab.report.diff import diff
@@ -71,7 +72,7 @@ shapes = st.fixed_dictionaries(
 def test_forward_is_the_twin_s(shape: dict[str, Any], extreme: bool, pieces: int) -> None:
     net = random_net("H", **shape)
     rng = np.random.default_rng(shape["seed"])
-    evaluator = Evaluator(net)
+    evaluator = Inference(net)
     accumulators = np.zeros((2, int(evaluator.record["width"])), np.int16)
     spread = rng.normal(0, 100 << net.l1_shift, (2, net.l1))
     if extreme:
@@ -90,7 +91,7 @@ def test_forward_is_the_twin_s(shape: dict[str, Any], extreme: bool, pieces: int
 @pytest.mark.parametrize("shift", range(5))
 def test_every_accumulator_is_squared_as_the_twin_does(shift: int) -> None:
     net = random_net("H", 64, 8, l1_shift=shift, activation="squared")
-    evaluator = Evaluator(net)
+    evaluator = Inference(net)
     record, inputs = evaluator.record, evaluator.memory["inputs"]
     every = np.arange(-32768, 32768).astype(np.int16).reshape(-1, 2, 64)
     position = notation.from_fen(chess.STARTING_FEN)
@@ -107,9 +108,9 @@ def test_a_net_of_any_shape_plays_and_evaluates(kind: dict[str, Any], tmp_path: 
     write_net(tmp_path / "net.nnue", net)
     read = read_net(tmp_path / "net.nnue")
     wanted = expected(net, FENS)
-    assert Evaluator(read).evaluate_fens(FENS) == wanted
+    assert Inference(read).evaluate_fens(FENS) == wanted
     assert len(set(wanted)) > len(FENS) / 2
-    engine = Engine(read, hash_mb=1)
+    engine = Engine(NetEvaluator(read), hash_mb=1)
     assert [engine.evaluate(notation.from_fen(fen)) for fen in FENS] == wanted
     assert engine.search(notation.from_fen(FENS[0]), nodes=500).pv
     records = np.array([from_fen(fen) for fen in FENS], RECORD)

@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from nnuelab.features import parse
+from nnuelab.learning.first_layer import FirstLayers
+from nnuelab.learning.parallel import Threads
+from nnuelab.learning.simd import COLUMNS
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.first_layer import FirstLayers
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import quantize
-from nnuelab.nnue.simd import COLUMNS
-from nnuelab.nnue.threads import Threads
 
 SET = "H+KB(4)"
 

@@ -15,13 +15,14 @@ from nnuelab import artifacts, features
 from nnuelab.data import sampler
 from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.errors import UserError
+from nnuelab.learning import memory
+from nnuelab.learning.first_layer import SMALL, FirstLayers, sums
+from nnuelab.learning.loader import Labelled, Loader, Objective
+from nnuelab.learning.parallel import Threads
+from nnuelab.learning.sparse import Batch, pad
 from nnuelab.nnue import checkpoint as checkpoints
-from nnuelab.nnue import memory
-from nnuelab.nnue.first_layer import SMALL, Batch, FirstLayers, pad, sums
-from nnuelab.nnue.loader import Labelled, Loader
-from nnuelab.nnue.losses import PQR, Objective, Scores
+from nnuelab.nnue.losses import PQR, Scores
 from nnuelab.nnue.network import L2_BOUND, Network
-from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.naive import nnue as naive

@@ -14,14 +14,15 @@ from nnuelab import features
 from nnuelab.data import validation
 from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError
+from nnuelab.learning.first_layer import FirstLayers, sums
+from nnuelab.learning.loader import Labelled
+from nnuelab.learning.parallel import Threads
+from nnuelab.learning.sparse import Batch
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import verify
-from nnuelab.nnue.first_layer import Batch, FirstLayers, sums
-from nnuelab.nnue.loader import Labelled
 from nnuelab.nnue.netfile import write_net
 from nnuelab.nnue.network import CENTIPAWNS, L2_BOUND, Network
 from nnuelab.nnue.quantize import centred, quantize
-from nnuelab.nnue.threads import Threads
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.naive import nnue as naive

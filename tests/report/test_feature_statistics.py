@@ -23,9 +23,8 @@ from nnuelab.cli.app import app
 from nnuelab.data import feature_counts, records
 from nnuelab.data.dataset import write_index
 from nnuelab.data.sampling import Sampling, sample
-from nnuelab.engine import replay
 from nnuelab.features import check, registry
-from nnuelab.nnue import inference
+from nnuelab.nnue import inference, replay
 from nnuelab.report import feature_statistics as statistics
 from tests.naive import statistics as naive
 from tests.nnue_nets import random_games
@@ -208,7 +207,7 @@ def test_what_is_timed_is_what_the_search_does(king_blocks: Path, expression: st
     replayed.evaluate()
     last = notation.after(positions[-1], int(moves.moves[-1]))
     wanted = np.zeros((2, 64), np.int16)
-    record = inference.Evaluator(net).record
+    record = inference.Inference(net).record
     for perspective in range(2):
         inference.refresh(record, last, perspective, wanted[perspective])
     np.testing.assert_array_equal(replayed.accumulators(), wanted)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.report import results, serve
 from nnuelab.report.feature_statistics import PUBLISHED
 from nnuelab.report.sample import ROLE_NAMES
@@ -395,7 +395,7 @@ def test_the_served_page_asks_the_engine(browser, folder, report):
         page.get_by_role("button", name="look").click()
         page.locator("#explore-fen").get_by_text(fen).wait_for()
         shown = page.locator("#explore-evaluations td").all_inner_texts()
-        assert shown == [str(Evaluator(net.net).evaluate_fens([fen])[0]) for net in nets]
+        assert shown == [str(Inference(net.net).evaluate_fens([fen])[0]) for net in nets]
         assert "nodes, depth" in said.inner_text()
         page.close()
         server.shutdown()

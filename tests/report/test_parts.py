@@ -16,7 +16,7 @@ from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 from nnuelab.features import Block, registry
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.netfile import Net, read_net, write_net
 from nnuelab.report import (
     details,
@@ -127,7 +127,7 @@ def test_evaluations_are_those_of_the_engine(folder, records):
 
     for path in sorted(folder.glob("nets/*/*/net.nnue")):
         net = read_net(path)
-        expected = Evaluator(net).evaluate_fens([to_fen(record) for record in records])
+        expected = Inference(net).evaluate_fens([to_fen(record) for record in records])
         found = neurons.evaluations(net, neurons.inputs(net, records), records)
         np.testing.assert_array_equal(found, expected)
 

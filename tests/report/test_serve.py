@@ -13,7 +13,7 @@ import chess
 import pytest
 
 from nnuelab.errors import UserError
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.report import results, serve
 from tests import report_results
 
@@ -88,7 +88,7 @@ def test_evaluations_are_the_engines_and_moves_legal(connection, nets):
         status, found = explore(connection, board.fen(), "H+PH+MC#2")
         assert status == 200
         for net in nets:
-            expected = Evaluator(net.net).evaluate_fens([board.fen()])
+            expected = Inference(net.net).evaluate_fens([board.fen()])
             assert found["evaluations"][net.player] == expected
         assert found["search"].startswith("H+PH+MC#2 after")
         line = found["search"].rpartition(", ")[2].split()

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import write_net
 from nnuelab.selfplay import openings
 from nnuelab.selfplay.datagen import FIRST_PLY, RULES, Parameters, Source, datagen
@@ -60,7 +61,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Forty games by this engine with the shipped net, one worker."""
     output = tmp_path_factory.mktemp("ours") / "games.pgn.zst"
-    datagen(output, Source(), 40, OURS, workers=1)
+    datagen(output, Source(NetEvaluator()), 40, OURS, workers=1)
     return output
 
 
@@ -98,7 +99,7 @@ def ours_of(board: chess.Board) -> list[int]:
 
 
 def test_games_of_this_engine_are_those_that_it_plays_move_by_move(ours: Path) -> None:
-    engine = Engine(None, hash_mb=4)
+    engine = Engine(NetEvaluator(), hash_mb=4)
     for game in games(ours)[:3]:
         engine.new_game()
         nodes = list(game.mainline())
@@ -150,7 +151,7 @@ def test_games_are_legal_distinct_and_end_as_their_tags_say(played: Path, ours: 
 
 def test_the_speed_counts_what_sampling_keeps(tmp_path) -> None:
     output = tmp_path / "games.pgn.zst"
-    _, speed = datagen(output, Source(), 6, OURS, workers=1)
+    _, speed = datagen(output, Source(NetEvaluator()), 6, OURS, workers=1)
     searched = kept = 0
     for game in games(output):
         for node in [game, *game.mainline()]:
@@ -223,7 +224,7 @@ def test_another_net_plays_other_games_and_stands_in_the_record(ours: Path, tmp_
     net = tmp_path / "other.nnue"
     write_net(net, random_net("H+V", l1=16))
     output = tmp_path / "games.pgn.zst"
-    datagen(output, Source(net=net), 2, replace(OURS, max_opening_score=3000), workers=1)
+    datagen(output, Source(NetEvaluator(net)), 2, replace(OURS, max_opening_score=3000), workers=1)
     record = json.loads(output.with_name(output.name + ".json").read_text())
     assert set(record["inputs"]) == {"net"}
     assert record["player"] == "nnuelab 0.1.0 H+V"

@@ -16,8 +16,10 @@ from nnuelab import artifacts
 from nnuelab.chess import notation
 from nnuelab.data.dataset import writing
 from nnuelab.data.records import NO_SCORE, RECORD, from_fen
-from nnuelab.engine.search import DEFAULT_NET, Engine
+from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
+from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.nnue.netfile import DEFAULT_NET
 from nnuelab.selfplay import labels
 from tests.data.test_labels import found_by
 
@@ -40,12 +42,12 @@ def test_a_label_is_what_a_fresh_engine_finds(tmp_path: Path) -> None:
     records = positions(24)
     expected = []
     for record in records:
-        engine = Engine(hash_mb=labels.HASH_MB)
+        engine = Engine(NetEvaluator(), hash_mb=labels.HASH_MB)
         position = notation.from_fen(notation.to_fen(_position(record)))
         result = engine.search(position, nodes=NODES)
         expected.append((result.score_cp, result.move))
     for workers in (1, 3):
-        labeller = labels.engine(None, f"nodes {NODES}", workers)
+        labeller = labels.engine(NetEvaluator(), f"nodes {NODES}", workers)
         scores, moves = found_by(labeller, records, tmp_path)
         assert [*zip(scores.tolist(), moves.tolist(), strict=True)] == expected
 
@@ -66,7 +68,7 @@ def test_mates_are_scored_by_the_rule_and_ends_not_at_all(tmp_path: Path) -> Non
         "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1": NO_SCORE,
     }
     records = np.array([from_fen(fen) for fen in fens], RECORD)
-    scores, moves = found_by(labels.engine(None, "depth 4", 1), records, tmp_path)
+    scores, moves = found_by(labels.engine(NetEvaluator(), "depth 4", 1), records, tmp_path)
     assert scores.tolist() == list(fens.values())
     assert moves[1:].tolist() == [0, 0]
 
@@ -74,11 +76,11 @@ def test_mates_are_scored_by_the_rule_and_ends_not_at_all(tmp_path: Path) -> Non
 def test_another_net_or_limit_is_another_labeller(tmp_path: Path) -> None:
     other = tmp_path / "other.nnue"
     other.write_bytes(DEFAULT_NET.read_bytes())
-    same = [labels.engine(net, "nodes 9").identity for net in (None, other)]
+    same = [labels.engine(NetEvaluator(net), "nodes 9").identity for net in (None, other)]
     assert same[0] == same[1]  # a net is known by its contents
-    assert labels.engine(None, "nodes 8").identity != same[0]
+    assert labels.engine(NetEvaluator(), "nodes 8").identity != same[0]
     with pytest.raises(UserError, match=r"none\.nnue"):
-        labels.engine(tmp_path / "none.nnue", "nodes 9")
+        NetEvaluator(tmp_path / "none.nnue")
 
 
 def test_the_command_labels_and_says_by_what(tmp_path: Path) -> None:

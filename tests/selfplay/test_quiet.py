@@ -18,8 +18,9 @@ from nnuelab.data import pgn
 from nnuelab.data.records import RECORD, from_fen, to_fen
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import write_net
-from nnuelab.selfplay.quiet import quiet
+from nnuelab.selfplay.quiet import Quiet
 from tests.naive import engine as naive
 
 KNOWN = {
@@ -52,7 +53,8 @@ def material(tmp_path_factory: pytest.TempPathFactory):
 def test_what_everyone_can_see(tmp_path) -> None:
     material = tmp_path / "exact.nnue"
     write_net(material, naive.material_net())
-    assert dict(zip(KNOWN, quiet(records(list(KNOWN)), material).tolist(), strict=True)) == KNOWN
+    quiet = Quiet(NetEvaluator(material))
+    assert dict(zip(KNOWN, quiet(records(list(KNOWN))).tolist(), strict=True)) == KNOWN
 
 
 def random_fens(seed: int, n: int) -> list[str]:
@@ -71,13 +73,14 @@ def random_fens(seed: int, n: int) -> list[str]:
 @given(st.integers(0, 10**9))
 @settings(max_examples=20, deadline=None)
 def test_the_filter_is_its_twin(material, seed: int) -> None:
-    engine = Engine(material, hash_mb=1)
+    engine = Engine(NetEvaluator(material), hash_mb=1)
 
     def evaluate(board: chess.Board) -> int:
         return engine.evaluate(notation.from_fen(board.fen()))
 
     fens = random_fens(seed, 8)
-    for fen, ours in zip(fens, quiet(records(fens), material).tolist(), strict=True):
+    quiet = Quiet(NetEvaluator(material))
+    for fen, ours in zip(fens, quiet(records(fens)).tolist(), strict=True):
         board = chess.Board(fen)
         if board.is_check():
             assert not ours
@@ -92,18 +95,19 @@ def test_the_filter_is_its_twin(material, seed: int) -> None:
 
 def test_positions_have_no_say_in_each_other(material) -> None:
     found = records(random_fens(1, 300))
-    mask = quiet(found, material)
+    quiet = Quiet(NetEvaluator(material))
+    mask = quiet(found)
     assert 0.2 < mask.mean() < 0.9
     order = np.random.default_rng(1).permutation(len(found))
-    assert (quiet(found[order], material) == mask[order]).all()
-    one_by_one = [bool(quiet(found[i : i + 1], material)[0]) for i in range(len(found))]
+    assert (quiet(found[order]) == mask[order]).all()
+    one_by_one = [bool(quiet(found[i : i + 1])[0]) for i in range(len(found))]
     assert one_by_one == mask.tolist()
-    assert quiet(found[:0], material).tolist() == []
+    assert quiet(found[:0]).tolist() == []
 
 
 def test_a_net_that_is_none_is_told(tmp_path) -> None:
     with pytest.raises(UserError, match=r"no\.nnue"):
-        quiet(records([chess.STARTING_FEN]), tmp_path / "no.nnue")
+        NetEvaluator(tmp_path / "no.nnue")
 
 
 def test_sample_leaves_out_what_is_not_quiet_and_counts_it(shared, tmp_path) -> None:
@@ -124,7 +128,7 @@ def test_sample_leaves_out_what_is_not_quiet_and_counts_it(shared, tmp_path) -> 
     counts = json.loads((tmp_path / "report.json").read_text())["counts"]
     assert "filtered: not quiet" not in counts
     kept = sampled("one.npy", "--quiet-only", "--workers", "1")
-    assert np.array_equal(kept, everything[quiet(everything)])
+    assert np.array_equal(kept, everything[Quiet(NetEvaluator())(everything)])
     boards = [chess.Board(to_fen(record)) for record in everything]
     assert 0 < len(kept) < len(everything) - sum(board.is_check() for board in boards)
     counts = json.loads((tmp_path / "report.json").read_text())["counts"]

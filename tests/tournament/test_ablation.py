@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.tournament.ablation import HASH_MB, LEAST_PAIRS, ablate, is_decided, without_terms
 from nnuelab.tournament.sprt import Tally
 from tests.naive.engine import GUESSES
@@ -26,7 +27,9 @@ def test_an_engine_against_itself_splits_every_pair(tmp_path: Path) -> None:
 
 
 def test_the_other_engine_lacks_the_term() -> None:
-    found = Engine(hash_mb=HASH_MB).search(notation.from_fen(notation.STARTING_FEN), nodes=50_000)
+    found = Engine(NetEvaluator(), hash_mb=HASH_MB).search(
+        notation.from_fen(notation.STARTING_FEN), nodes=50_000
+    )
     here = found.depth, found.score_cp, [notation.move_to_uci(move) for move in found.pv]
     for terms, same in (([], True), (GUESSES.split(","), False)):
         with without_terms(None, terms) as player:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nnuelab.engine.search import DEFAULT_NET
 from nnuelab.errors import UserError
+from nnuelab.nnue.netfile import DEFAULT_NET
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.players import EngineEntrant, NetEntrant
 from nnuelab.tournament.roster import Defaults, nets, read_players

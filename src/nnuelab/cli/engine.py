@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 NetFile = Annotated[
     Path | None,
@@ -34,9 +38,9 @@ def uci(net: NetFile = None, blocks: Blocks = None) -> None:
     if sys.stdin is None:  # closed: the end of the conversation
         return
     if net is not None:
-        from nnuelab.engine.search import load_net
+        from nnuelab.nnue.netfile import read_net
 
-        load_net(net)  # a broken one ends here, not in the middle of a game
+        read_net(net)  # a broken one ends here, not in the middle of a game
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # a stray byte is no reason to end
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -57,18 +61,20 @@ def evaluate(
     Example: nnuelab eval --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
     """
     from nnuelab.chess import notation
-    from nnuelab.engine.search import load_net
-    from nnuelab.nnue.inference import Evaluator
-    from nnuelab.nnue.inference import evaluate as value_of
+    from nnuelab.evaluator import values
+    from nnuelab.nnue.evaluator import NetEvaluator
 
     if fen is None and sys.stdin is None:
         raise UserError("stdin is closed; send FENs there, one a line, or give --fen")
-    evaluator = Evaluator(load_net(net))
-    for number, line in enumerate([fen] if fen is not None else sys.stdin, start=1):
-        if not line.strip():
-            continue
-        try:
-            position = notation.from_fen(line.strip())
-        except notation.FenError as error:
-            raise error if fen is not None else UserError(f"line {number}: {error}") from None
-        print(int(value_of(evaluator.record, position)))
+
+    def positions() -> Iterator[np.void]:
+        for number, line in enumerate([fen] if fen is not None else sys.stdin, start=1):
+            if not line.strip():
+                continue
+            try:
+                yield notation.from_fen(line.strip())
+            except notation.FenError as error:
+                raise error if fen is not None else UserError(f"line {number}: {error}") from None
+
+    for value in values(NetEvaluator(net).bind(), positions()):
+        print(value)

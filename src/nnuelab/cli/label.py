@@ -109,11 +109,12 @@ def label(
             )
         chosen = labels.stockfish(path, limit, workers, options=options, patience=patience)
     elif labeller is LabellerName.engine:
+        from nnuelab.nnue.evaluator import NetEvaluator
         from nnuelab.selfplay.labels import engine as this_engine
 
         given = [file for file in (net, *(blocks or [])) if file is not None]
         artifacts.check_apart(given, outputs)
-        chosen = this_engine(net, _limit(depth, nodes, movetime), workers)
+        chosen = this_engine(NetEvaluator(net), _limit(depth, nodes, movetime), workers)
     else:
         chosen = labels.pgn if labeller is LabellerName.pgn else labels.result
     counts = labels.label(

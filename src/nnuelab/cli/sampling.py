@@ -97,9 +97,10 @@ def sample(
     )
     quiet: sampling.QuietFilter | None = None
     if quiet_only:
-        from nnuelab.selfplay.quiet import quiet as is_quiet  # it brings the engine: slow to load
+        from nnuelab.nnue.evaluator import NetEvaluator
+        from nnuelab.selfplay.quiet import Quiet  # it brings the engine: slow to load
 
-        quiet = is_quiet
+        quiet = Quiet(NetEvaluator())
     found = sampling.sample(pgn, output, options, max_positions, workers, quiet)
     if report is not None or plot is not None:
         told = sample_report.report(output, found)

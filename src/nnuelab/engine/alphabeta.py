@@ -17,18 +17,18 @@ from nnuelab.chess.moves import (
 )
 from nnuelab.chess.position import KING, PAWN, QUEEN, ROOK
 from nnuelab.engine import table, terms
-from nnuelab.engine.accumulators import evaluate
-from nnuelab.engine.exchange import wins_at_least
+from nnuelab.engine.exchange import see_ge
 from nnuelab.engine.node import (
     DRAW,
     bound_of,
     enter,
     enter_null,
+    evaluate,
     is_draw,
     list_of,
     may_go_on,
-    says_more,
-    settles,
+    tt_cutoff,
+    tt_improves_eval,
 )
 from nnuelab.engine.ordering import (
     HASH_MOVE,
@@ -47,15 +47,16 @@ from nnuelab.engine.ordering import (
 )
 from nnuelab.engine.quiescence import quiesce
 from nnuelab.engine.state import (
-    FRAMES,
     INFINITE,
     MATE,
     MATE_BOUND,
-    MAX_PLY,
     NO_DESTINATION,
     NO_EVALUATION,
     frame_at,
+    lines_of,
+    position_at,
 )
+from nnuelab.evaluator import MAX_PLY
 from nnuelab.jit import at, inline, jit, view
 from nnuelab.jit import table as jit_table
 
@@ -100,7 +101,7 @@ def _is_mobile(position):
 @inline
 def _extend_line(s, ply, move):
     """The best line at ``ply`` is ``move`` and the best line below."""
-    pv = view(s.pv, (FRAMES, FRAMES), np.int64)
+    pv = lines_of(s)
     pv[at(ply), 0] = move
     length = frame_at(s, ply + 1).pv_length
     for i in range(length):
@@ -118,7 +119,7 @@ def _root_moves(s, moves, n):
 
 
 @inline
-def _reduction(s, frame, move, entry_score, depth, place, is_pv, improving):
+def _reduction(s, ply, move, entry_score, depth, place, is_pv, improving):
     """Plies by which a late move is searched less deeply."""
     plies = _reduction_table()[at(min(depth, 63)), at(min(place, 63))]
     if is_pv:
@@ -127,7 +128,7 @@ def _reduction(s, frame, move, entry_score, depth, place, is_pv, improving):
         return plies - 1
     if not improving:
         plies += 1
-    return plies - history_of(s, frame, move) // HISTORY_PER_PLY
+    return plies - history_of(s, position_at(s, ply), frame_at(s, ply), move) // HISTORY_PER_PLY
 
 
 @inline
@@ -151,7 +152,7 @@ def _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_prune
             _EXCHANGE
             and depth <= EXCHANGE_DEPTH
             and entry_score < LOSING
-            and not wins_at_least(position, move, -EXCHANGE_CAPTURE * depth)
+            and not see_ge(position, move, -EXCHANGE_CAPTURE * depth)
         )
         return 1 if loses else 0
     if position.checkers or is_check(position, checks, move):
@@ -161,7 +162,7 @@ def _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_prune
     if (
         _EXCHANGE
         and depth <= EXCHANGE_DEPTH
-        and not wins_at_least(position, move, -EXCHANGE_QUIET * depth)
+        and not see_ge(position, move, -EXCHANGE_QUIET * depth)
     ):
         return 1
     return 0
@@ -176,8 +177,7 @@ def search(s, alpha, beta, depth, ply):
     depth : int64
         Plies left; at 0 quiescence takes over.
     """
-    frame = frame_at(s, ply)
-    position = frame.position
+    frame, position = frame_at(s, ply), position_at(s, ply)
     in_check = position.checkers != 0
     if _CHECK and in_check and ply < 2 * s.root_depth:
         depth += 1
@@ -202,7 +202,7 @@ def search(s, alpha, beta, depth, ply):
     if slot >= 0:
         entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
-        if not is_pv and entry.depth >= depth and settles(position, entry, score, alpha, beta):
+        if not is_pv and entry.depth >= depth and tt_cutoff(position, entry, score, alpha, beta):
             return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
@@ -219,7 +219,7 @@ def search(s, alpha, beta, depth, ply):
         improving = _IMPROVING and ply >= 2 and evaluation > frame_at(s, ply - 2).evaluation
     frame.evaluation = evaluation
     estimate = evaluation
-    if slot >= 0 and not in_check and says_more(position, entry, score, evaluation):
+    if slot >= 0 and not in_check and tt_improves_eval(position, entry, score, evaluation):
         estimate = score
 
     if not is_pv and not in_check and abs(beta) < MATE_BOUND:
@@ -303,7 +303,7 @@ def search(s, alpha, beta, depth, ply):
                     find_checks(position, checks)
                 if quiet_pruned:
                     n = only_checks(position, checks, moves, first, n)
-            n = listed = score_moves(s, frame, moves, first, n, hash_move, tried)
+            n = listed = score_moves(s, ply, moves, first, n, hash_move, tried)
         if i == n:
             break
         move, entry_score = move_of(entry_of_list), score_of(entry_of_list)
@@ -327,8 +327,8 @@ def search(s, alpha, beta, depth, ply):
                 and depth >= REDUCTION_DEPTH
                 and (not tactical or entry_score < LOSING)
             ):
-                less = _reduction(s, frame, move, entry_score, depth, searched, is_pv, improving)
-                if frame_at(s, ply + 1).position.checkers:
+                less = _reduction(s, ply, move, entry_score, depth, searched, is_pv, improving)
+                if position_at(s, ply + 1).checkers:
                     less -= 1
                 less = max(min(less, depth - 2), 0)
             score = -search(s, -alpha - 1, -alpha, depth - 1 - less, ply + 1)
@@ -347,7 +347,7 @@ def search(s, alpha, beta, depth, ply):
                 if is_root:
                     s.root_best, s.root_score = move, score
                 if score >= beta:
-                    learn_cutoff(s, frame, moves, i, n, listed, depth)
+                    learn_cutoff(s, ply, moves, i, n, listed, depth)
                     break
     if searched == 0:
         return ply - MATE if in_check else DRAW

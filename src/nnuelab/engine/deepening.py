@@ -7,18 +7,20 @@ from numba import from_dtype, types
 
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE
 from nnuelab.engine import alphabeta, terms
-from nnuelab.engine.accumulators import evaluate
+from nnuelab.engine.node import evaluate
 from nnuelab.engine.state import (
     BEST_LINE,
-    FRAMES,
     HISTORY_KEYS,
     INFINITE,
     MATE_BOUND,
     NO_DESTINATION,
     SEARCH,
     frame_at,
+    keys_of,
+    lines_of,
 )
 from nnuelab.engine.table import GENERATIONS
+from nnuelab.evaluator import invalidate, ply_at
 from nnuelab.jit import at, call, copy_record, entry, inline, jit, view
 
 ASPIRATION_DEPTH = 5  # earlier iterations jump too much for a narrow window
@@ -30,20 +32,20 @@ _ASPIRATION = terms.has("aspiration")
 
 @jit
 def place_root(s, position, keys, n_keys):
-    """Makes ``position`` frame 0; ``keys[:n_keys]`` are those of the game before it."""
+    """Makes ``position`` the root; ``keys[:n_keys]`` are those of the game before it."""
     reversible = min(n_keys, np.int64(position.halfmove), HISTORY_KEYS)
-    own = view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)
+    own = keys_of(s)
     for i in range(reversible):
         own[at(i)] = keys[at(n_keys - reversible + i)]
     own[at(reversible)] = position.key
     s.root = reversible
-    root = frame_at(s, 0)
+    root, frame = ply_at(s.line, 0), frame_at(s, 0)
     copy_record(root.position, position)
-    root.computed[:] = 0
-    root.reversible = reversible
-    root.moved = root.moved_before = NO_DESTINATION
-    root.pv_length = 0
-    evaluate(s, 0)  # in check, too: all accumulators begin from the root's
+    invalidate(root)
+    frame.reversible = reversible
+    frame.moved = frame.moved_before = NO_DESTINATION
+    frame.pv_length = 0
+    evaluate(s, 0)  # in check, too: an evaluator's updates begin from the root
 
 
 @jit
@@ -56,7 +58,7 @@ def begin(s, nodes):
 
 @inline
 def _keep_line(s):
-    pv = view(s.pv, (FRAMES, FRAMES), np.int64)
+    pv = lines_of(s)
     length = frame_at(s, 0).pv_length
     if length > 0:
         for i in range(length):
@@ -84,9 +86,9 @@ def _iterate(s, depth, last):
             alpha, beta = _LOWEST, _HIGHEST
 
 
-def compile_for(record: np.void) -> None:
-    """Writes the address of what :func:`iterate` calls into a record of SEARCH."""
-    record["iterate"] = entry(_iterate, from_dtype(SEARCH), types.int64, types.int64)
+def compiled_iterate() -> int:
+    """The address of what :func:`iterate` calls."""
+    return entry(_iterate, from_dtype(SEARCH), types.int64, types.int64)
 
 
 @jit
@@ -106,7 +108,7 @@ def score_when_cut(s, move, score):
     Only moves that were tried count in it, so that it is a lower bound: a lower score of the same
     move says nothing yet, nor does a mate that some other move may avoid.
     """
-    same = view(s.pv, (FRAMES, FRAMES), np.int64)[BEST_LINE, 0] == move
+    same = lines_of(s)[BEST_LINE, 0] == move
     if s.root_score < score and (same or s.root_score <= -MATE_BOUND):
         return score
     return s.root_score
@@ -137,7 +139,7 @@ def think(s, position, keys, n_keys, moves, n, nodes, depth):
     place_root(s, position, keys, n_keys)
     begin(s, nodes)
     roots = view(s.root_moves, MAX_MOVES, np.int64)
-    pv = view(s.pv, (FRAMES, FRAMES), np.int64)
+    pv = lines_of(s)
     for i in range(n):
         roots[at(i)] = moves[at(i)]
     s.n_root_moves, s.root_whole, s.root_best = n, 1, NO_MOVE

@@ -50,7 +50,7 @@ def _least_valuable(position, own):
 def _answer(position, square, side, prize, occupied):
     """The most that ``side`` wins by taking the ``prize`` on a last rank's square, or leaving it.
 
-    There a pawn that takes becomes a queen, which the quick loop of :func:`wins_at_least` can't
+    There a pawn that takes becomes a queen, which the quick loop of :func:`see_ge` can't
     say: how much is at stake depends on who takes next.
     """
     own = attackers(position, square, occupied) & occupied & position.colors[side]
@@ -68,7 +68,7 @@ def _answer(position, square, side, prize, occupied):
 
 
 @jit
-def wins_at_least(position, move, threshold):
+def see_ge(position, move, threshold):
     """Whether the exchange that a legal ``move`` begins wins at least ``threshold``.
 
     Each side takes with its least valuable piece and stops when going on would lose. Pins are not

@@ -2,20 +2,22 @@
 
 import numpy as np
 
+from nnuelab import evaluator
 from nnuelab.chess.moves import legal_moves, likely_key, make, make_null
 from nnuelab.chess.position import insufficient_material
 from nnuelab.engine import clock, table, terms
-from nnuelab.engine.accumulators import outdate
 from nnuelab.engine.ordering import destination
 from nnuelab.engine.state import (
-    FRAMES,
-    HISTORY_KEYS,
+    EVALUATION_BOUND,
     LIST,
     MATE,
     MATE_BOUND,
     NO_DESTINATION,
     frame_at,
+    keys_of,
+    position_at,
 )
+from nnuelab.evaluator import PLIES, invalidate, ply_at
 from nnuelab.jit import at, inline, jit, view
 
 DRAW = 0
@@ -39,35 +41,44 @@ def may_go_on(s):
 
 
 @jit
+def evaluate(s, ply):
+    """The evaluator's value of the position at ``ply``: centipawns for the side to move."""
+    value = evaluator.evaluate(s.evaluator, s.line, ply)
+    return min(max(value, -EVALUATION_BOUND), EVALUATION_BOUND)
+
+
+@jit
 def enter(s, ply, move):
-    """Makes a legal move at ``ply``: a node. The new frame is the one below."""
-    frame, below = frame_at(s, ply), frame_at(s, ply + 1)
-    table.prefetch(s, likely_key(frame.position, move))  # it comes while the move is made
-    make(frame.position, below.position, move)
+    """Makes a legal move at ``ply``: a node. The new position is the one below."""
+    position, below = position_at(s, ply), ply_at(s.line, ply + 1)
+    table.prefetch(s, likely_key(position, move))  # it comes while the move is made
+    make(position, below.position, move)
     s.nodes += 1
-    outdate(below)
-    below.moved = destination(frame.position, move)
-    below.moved_before = frame.moved
-    below.reversible = frame.reversible + 1 if below.position.halfmove > 0 else 0
-    view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[at(s.root + ply + 1)] = below.position.key
+    invalidate(below)
+    frame, reached = frame_at(s, ply), frame_at(s, ply + 1)
+    reached.moved = destination(position, move)
+    reached.moved_before = frame.moved
+    reached.reversible = frame.reversible + 1 if below.position.halfmove > 0 else 0
+    keys_of(s)[at(s.root + ply + 1)] = below.position.key
 
 
 @jit
 def enter_null(s, ply):
     """Passes at ``ply``; no node, and no repetition reaches across it."""
-    frame, below = frame_at(s, ply), frame_at(s, ply + 1)
-    make_null(frame.position, below.position)
+    below = ply_at(s.line, ply + 1)
+    make_null(position_at(s, ply), below.position)
     table.prefetch(s, below.position.key)
-    outdate(below)
-    below.moved = NO_DESTINATION
-    below.moved_before = frame.moved
-    below.reversible = 0
-    view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)[at(s.root + ply + 1)] = below.position.key
+    invalidate(below)
+    reached = frame_at(s, ply + 1)
+    reached.moved = NO_DESTINATION
+    reached.moved_before = frame_at(s, ply).moved
+    reached.reversible = 0
+    keys_of(s)[at(s.root + ply + 1)] = below.position.key
 
 
 @inline
 def list_of(s, ply):
-    return view(s.moves, (FRAMES, LIST), np.int64)[at(ply)]
+    return view(s.moves, (PLIES, LIST), np.int64)[at(ply)]
 
 
 @jit
@@ -77,18 +88,17 @@ def is_draw(s, ply):
     Once is enough for a repetition inside the line that is searched: what was best there is best
     again. A position of the game before the root has to come up for the third time.
     """
-    frame = frame_at(s, ply)
-    position = frame.position
+    position = position_at(s, ply)
     if position.halfmove >= FIFTY_MOVES and (
         not position.checkers or legal_moves(position, list_of(s, ply)) > 0
     ):
         return True
     if insufficient_material(position):
         return True
-    keys = view(s.keys, HISTORY_KEYS + FRAMES, np.uint64)
+    keys = keys_of(s)
     here = s.root + ply
     seen = 0
-    for back in range(4, frame.reversible + 1, 2):
+    for back in range(4, frame_at(s, ply).reversible + 1, 2):
         if keys[at(here - back)] == position.key:
             seen += 1
             if back < ply or seen == 2:
@@ -98,7 +108,7 @@ def is_draw(s, ply):
 
 @inline
 def is_usable(bound, score, alpha, beta):
-    """Whether a stored bound settles a search with this window."""
+    """Whether a stored bound answers a search with this window."""
     if bound == table.BOUND_EXACT:
         return True
     return score >= beta if bound == table.BOUND_LOWER else score <= alpha
@@ -114,8 +124,8 @@ def _is_trusted(position, entry):
 
 
 @inline
-def settles(position, entry, score, alpha, beta):
-    """Whether an entry of the table settles a search of a position with this window."""
+def tt_cutoff(position, entry, score, alpha, beta):
+    """Whether an entry of the table ends a search of a position with this window."""
     return (
         _TRANSPOSITION
         and _is_trusted(position, entry)
@@ -124,7 +134,7 @@ def settles(position, entry, score, alpha, beta):
 
 
 @inline
-def says_more(position, entry, score, evaluation):
+def tt_improves_eval(position, entry, score, evaluation):
     """Whether a stored bound, short of a mate, corrects an evaluation."""
     return (
         _TABLE_EVALUATION

@@ -23,8 +23,8 @@ from nnuelab.chess.moves import (
 )
 from nnuelab.chess.position import EMPTY, KNIGHT, PAWN, QUEEN
 from nnuelab.engine import table, terms
-from nnuelab.engine.exchange import VALUES, victim_value, wins_at_least
-from nnuelab.engine.state import DESTINATIONS
+from nnuelab.engine.exchange import VALUES, see_ge, victim_value
+from nnuelab.engine.state import DESTINATIONS, frame_at, position_at
 from nnuelab.jit import at, inline, jit, view
 
 HASH_MOVE = 1 << 30
@@ -98,9 +98,8 @@ def _continuations(s):
 
 
 @inline
-def history_of(s, frame, move):
+def history_of(s, position, frame, move):
     """How well a quiet move has done: by itself, after the last move, after our move before."""
-    position = frame.position
     place = destination(position, move)
     continuations = _continuations(s)
     score = np.int64(0)
@@ -135,9 +134,9 @@ def _tactical_score(s, position, move):
 
 
 @jit
-def score_moves(s, frame, moves, first, n, hash_move, tried):
+def score_moves(s, ply, moves, first, n, hash_move, tried):
     """Turns moves[first:n] into entries, less one of the table that was tried; returns the end."""
-    position = frame.position
+    position, frame = position_at(s, ply), frame_at(s, ply)
     end = first
     for i in range(first, n):
         move = moves[at(i)]
@@ -148,7 +147,7 @@ def score_moves(s, frame, moves, first, n, hash_move, tried):
         elif is_tactical(position, move):
             score = _tactical_score(s, position, move)
         else:
-            score = history_of(s, frame, move)
+            score = history_of(s, position, frame, move)
         moves[at(end)] = entry_of(move, score, end)
         end += 1
         if score > 0:
@@ -185,7 +184,7 @@ def pick(position, moves, i, n):
     entry = best_first(moves, i, n)
     while _EXCHANGE and CAPTURE // 2 < score_of(entry) < HASH_MOVE:
         move = move_of(entry)
-        if wins_at_least(position, move, np.int64(0)):
+        if see_ge(position, move, np.int64(0)):
             break
         moves[at(i)] = entry_of(move, score_of(entry) - CAPTURE + LOSING_CAPTURE, i)
         entry = best_first(moves, i, n)
@@ -225,8 +224,7 @@ def _learn(history, row, column, bonus):
 
 
 @inline
-def _reward(s, frame, move, bonus):
-    position = frame.position
+def _reward(s, position, frame, move, bonus):
     place = destination(position, move)
     if is_tactical(position, move):
         _learn(_captures(s), place, _victim_role(position, move), bonus)
@@ -237,18 +235,19 @@ def _reward(s, frame, move, bonus):
 
 
 @jit
-def learn_cutoff(s, frame, moves, i, n, listed, depth):
+def learn_cutoff(s, ply, moves, i, n, listed, depth):
     """Rewards the move moves[i] that refuted the position, blames those that are better placed.
 
     These are moves[:i] and, among those that were listed and left out, moves[n:listed], the greater
     ones. A capture that refutes says nothing against the quiet moves, which weren't tried.
     """
+    position, frame = position_at(s, ply), frame_at(s, ply)
     best = move_of(moves[at(i)])
     bonus = min(150 * depth, 1500)
-    quiet = not is_tactical(frame.position, best)
-    _reward(s, frame, best, bonus)
+    quiet = not is_tactical(position, best)
+    _reward(s, position, frame, best, bonus)
     for j in range(listed):
         if j < i or (j >= n and moves[at(j)] > moves[at(i)]):
             move = move_of(moves[at(j)])
-            if quiet or is_tactical(frame.position, move):
-                _reward(s, frame, move, -bonus)
+            if quiet or is_tactical(position, move):
+                _reward(s, position, frame, move, -bonus)

@@ -4,17 +4,17 @@ import numpy as np
 
 from nnuelab.chess.moves import NO_MOVE, captures, is_promotion, legal_moves
 from nnuelab.engine import table, terms
-from nnuelab.engine.accumulators import evaluate
 from nnuelab.engine.exchange import victim_value
 from nnuelab.engine.node import (
     DRAW,
     bound_of,
     enter,
+    evaluate,
     is_draw,
     list_of,
     may_go_on,
-    says_more,
-    settles,
+    tt_cutoff,
+    tt_improves_eval,
 )
 from nnuelab.engine.ordering import (
     LOSING,
@@ -25,7 +25,8 @@ from nnuelab.engine.ordering import (
     score_moves,
     score_of,
 )
-from nnuelab.engine.state import INFINITE, MATE, MATE_BOUND, MAX_PLY, NO_EVALUATION, frame_at
+from nnuelab.engine.state import INFINITE, MATE, MATE_BOUND, NO_EVALUATION, frame_at, position_at
+from nnuelab.evaluator import MAX_PLY
 from nnuelab.jit import at, inline, jit
 
 DELTA_MARGIN = 150  # the most that a capture may gain in position, centipawns
@@ -35,7 +36,7 @@ _DELTA, _LATE_EVASIONS = terms.has("delta"), terms.has("late-evasions")
 @inline
 def _store_quiet(s, ply, move, best, evaluation, alpha, beta):
     """Stores a result of quiescence."""
-    key = frame_at(s, ply).position.key
+    key = position_at(s, ply).key
     table.store(s, key, move, best, evaluation, np.int64(0), bound_of(best, alpha, beta), ply)
 
 
@@ -45,8 +46,7 @@ def quiesce(s, alpha, beta, ply):
 
     In check evasions are tried until one holds, so that a mate is seen.
     """
-    frame = frame_at(s, ply)
-    position = frame.position
+    frame, position = frame_at(s, ply), position_at(s, ply)
     frame.pv_length = 0
     s.seldepth = max(s.seldepth, ply)
     if is_draw(s, ply):
@@ -60,7 +60,7 @@ def quiesce(s, alpha, beta, ply):
     if slot >= 0:
         entry = table.entries(s)[at(slot)]
         score = table.score_at(np.int64(entry.score), ply)
-        if beta - alpha == 1 and settles(position, entry, score, alpha, beta):
+        if beta - alpha == 1 and tt_cutoff(position, entry, score, alpha, beta):
             return score
         hash_move = np.int64(entry.move)
         evaluation = np.int64(entry.evaluation)
@@ -69,7 +69,7 @@ def quiesce(s, alpha, beta, ply):
         if evaluation == NO_EVALUATION:
             evaluation = evaluate(s, ply)
         best = evaluation
-        if slot >= 0 and says_more(position, entry, score, evaluation):
+        if slot >= 0 and tt_improves_eval(position, entry, score, evaluation):
             best = score
         if best >= beta:
             if slot < 0:
@@ -82,7 +82,7 @@ def quiesce(s, alpha, beta, ply):
         n = legal_moves(position, moves)
         if n == 0:
             return ply - MATE
-        score_moves(s, frame, moves, np.int64(0), n, hash_move, np.bool_(False))
+        score_moves(s, ply, moves, np.int64(0), n, hash_move, np.bool_(False))
     else:
         n = captures(position, moves, np.int64(0))
         score_captures(s, position, moves, n)

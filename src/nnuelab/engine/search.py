@@ -5,42 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
-import nnuelab.nnue
 from nnuelab.chess import notation
 from nnuelab.chess.moves import NO_MOVE
 from nnuelab.engine import deepening
-from nnuelab.engine.accumulators import evaluate
 from nnuelab.engine.clock import Budget
-from nnuelab.engine.state import BEST_LINE, FOREVER, MATE, MATE_BOUND, MAX_PLY, Memory
+from nnuelab.engine.memory import Memory
+from nnuelab.engine.node import evaluate
+from nnuelab.engine.state import BEST_LINE, FOREVER, MATE, MATE_BOUND
 from nnuelab.engine.table import Table
-from nnuelab.errors import UserError
-from nnuelab.nnue.inference import Evaluator
-from nnuelab.nnue.netfile import Net, read_net
+from nnuelab.evaluator import MAX_PLY, Evaluator
 
-DEFAULT_NET = Path(nnuelab.nnue.__file__).parent / "nets" / "default.nnue"
 MAX_DEPTH = MAX_PLY - 1
 WARM_UP_NODES = 1000  # reaches every kernel of the search
-
-
-def load_net(net: Net | Path | str | None) -> Net:
-    """A net from a file of either format, or the one that ships with the package.
-
-    Raises
-    ------
-    UserError
-        When there is no such file or it isn't usable.
-    """
-    if isinstance(net, Net):
-        return net
-    if net is None:
-        if not DEFAULT_NET.is_file():
-            raise UserError("this installation has no default net; give one with --net FILE")
-        net = DEFAULT_NET
-    return read_net(net)
 
 
 @dataclass(frozen=True)
@@ -84,30 +63,27 @@ def mate_in(score: int) -> int | None:
 
 
 class Engine:
-    """A player: a net and everything that a search needs.
+    """A player: an evaluator and everything that a search needs.
 
-    At a fixed number of nodes or depth a search is a function of the net, the size of the table,
-    the position, its history and the searches since :meth:`new_game`.
+    At a fixed number of nodes or depth a search is a function of the evaluator, the size of the
+    table, the position, its history and the searches since :meth:`new_game`.
 
     Parameters
     ----------
-    net : Net, path, or None
-        None: the net that ships with the package.
+    evaluator : Evaluator
+        A net, say: :class:`nnuelab.nnue.evaluator.NetEvaluator`.
     hash_mb : int
         Size of the transposition table. Clearing takes about 0.1 ms a megabyte.
     """
 
-    def __init__(self, net: Net | Path | str | None = None, hash_mb: int = 16) -> None:
+    def __init__(self, evaluator: Evaluator, hash_mb: int = 16) -> None:
         self._table = Table(hash_mb)
-        self.set_net(net)
+        self.set_evaluator(evaluator)
 
-    def set_net(self, net: Net | Path | str | None) -> None:
-        """Plays with another net from now on, as in a new game."""
-        self.net = load_net(net)
-        self._evaluator = Evaluator(self.net)
-        self._memory = Memory(self._evaluator)
+    def set_evaluator(self, evaluator: Evaluator) -> None:
+        """Plays with another evaluator from now on, as in a new game."""
+        self._memory = Memory(evaluator)
         self._record = self._memory.record
-        deepening.compile_for(self._record)
         self._table.attach(self._record)
         self._warm_up()
         self.new_game()
@@ -120,7 +96,7 @@ class Engine:
 
     @property
     def record(self) -> np.void:
-        """The SEARCH record, for compiled code; valid as long as this object and its net."""
+        """The SEARCH record, for compiled code; valid as long as this object and its evaluator."""
         return self._record
 
     def resize(self, hash_mb: int) -> None:
@@ -162,7 +138,7 @@ class Engine:
         return self._table.permille(int(self._record["generation"]))
 
     def evaluate(self, position: np.void) -> int:
-        """The net's value of a position in centipawns for the side to move, from scratch."""
+        """The evaluator's value of a position: centipawns for the side to move."""
         self._place_root(position, ())
         value = int(evaluate(self._record, 0))
         self.check()
@@ -170,7 +146,7 @@ class Engine:
 
     def check(self) -> None:
         """Raises UserError when a feature block of a user's has broken its bounds meanwhile."""
-        self._evaluator.check()
+        self._memory.evaluator.check()
 
     def search(
         self,
@@ -267,7 +243,7 @@ class Engine:
         return best
 
     def _place_root(self, position: np.void, history_keys: Sequence[int]) -> None:
-        """Makes ``position`` frame 0."""
+        """Makes ``position`` the root."""
         keys = np.array(history_keys, np.uint64)
         deepening.place_root(self._record, position, keys, len(keys))
 

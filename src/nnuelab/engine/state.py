@@ -1,17 +1,12 @@
-"""The memory of one search: one record for jitted code, and the Python object that owns it."""
-
-from __future__ import annotations
+"""What the recursion of a search reads and writes, as one record for jitted code."""
 
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES
-from nnuelab.chess.position import POSITION
-from nnuelab.jit import address, aligned, at, inline, view
-from nnuelab.nnue.inference import NET, Evaluator
+from nnuelab.evaluator import EVALUATOR, MAX_PLY, PLIES, ply_at
+from nnuelab.jit import at, inline, view
 
-MAX_PLY = 128  # a line is searched no deeper than this; scores of mates leave room for it
-FRAMES = MAX_PLY + 2
-BEST_LINE = FRAMES - 1  # row of the lines that no ply reaches: the best of an iteration
+BEST_LINE = PLIES  # row of the lines that no ply reaches: the best of an iteration
 HISTORY_KEYS = 1024  # positions of the game before the root that can be remembered
 
 INFINITE = 32001
@@ -27,8 +22,6 @@ FOREVER = np.iinfo(np.int64).max
 
 FRAME = np.dtype(
     [
-        ("position", POSITION),
-        ("computed", "u1", 2),  # whether the accumulator of each perspective is that of `position`
         ("reversible", "i8"),  # plies that can be gone back without a capture, pawn or null move
         ("evaluation", "i8"),  # static, for the side to move; NO_EVALUATION in check
         ("moved", "i8"),  # destination index of the move that led here
@@ -37,35 +30,17 @@ FRAME = np.dtype(
     ],
     align=True,
 )
-"""One ply of the line being searched."""
-
-CACHED = np.dtype(
-    [
-        ("key", "i8"),  # of the feature set (kernels.key), NO_KEY where nothing is stored
-        ("position", POSITION),
-    ],
-    align=True,
-)
-"""The position of an accumulator in the cache."""
-CACHE_SLOTS = 1024  # by perspective; one for each key up to so many
-NO_KEY = -1
+"""What a search knows of one ply of its line, besides the position."""
 
 SEARCH = np.dtype(
     [
-        ("net", NET),
-        ("evaluate", "u8"),  # functions: accumulators.compile_for
-        ("bring_up_by_key", "u8"),
-        ("iterate", "u8"),  # deepening.compile_for
-        ("frames", "u8"),  # -> FRAME[FRAMES]
-        ("accumulators", "u8"),  # -> int16[FRAMES, 2, width], by ply and perspective
-        ("slots", "i8"),  # of the cache of accumulators
-        ("cached", "u8"),  # -> CACHED[2, slots], by perspective
-        ("cache", "u8"),  # -> int16[2, slots, width]
-        ("added", "u8"),  # -> int32[2, max_active], scratch
-        ("removed", "u8"),  # -> int32[2, max_active], scratch
-        ("moves", "u8"),  # -> int64[FRAMES, LIST]: entries of ordering
-        ("pv", "u8"),  # -> int64[FRAMES, FRAMES]: row of a ply holds its best line
-        ("keys", "u8"),  # -> uint64[HISTORY_KEYS + FRAMES]: game, then the line being searched
+        ("evaluator", EVALUATOR),
+        ("iterate", "u8"),  # function: deepening.compiled_iterate
+        ("line", "u8"),  # -> evaluator.PLY[PLIES]
+        ("frames", "u8"),  # -> FRAME[PLIES]
+        ("moves", "u8"),  # -> int64[PLIES, LIST]: entries of ordering
+        ("pv", "u8"),  # -> int64[PLIES + 1, PLIES]: row of a ply holds its best line
+        ("keys", "u8"),  # -> uint64[HISTORY_KEYS + PLIES]: game, then the line being searched
         ("root", "i8"),  # index of the root in `keys`
         ("history", "u8"),  # -> int16[2, 4096], by colour, from and to
         ("captures", "u8"),  # -> int16[DESTINATIONS, 6], by role of the victim
@@ -85,7 +60,6 @@ SEARCH = np.dtype(
         ("deadline", "i8"),  # monotonic clock, ns
         ("stop", "i8"),  # set by the search itself or from another thread
         ("seldepth", "i8"),
-        ("mismatches", "i8"),  # checked build: evaluations that differed from scratch
     ],
     align=True,
 )
@@ -93,60 +67,24 @@ SEARCH = np.dtype(
 
 
 @inline
-def frame_at(s, ply):  # type: ignore[no-untyped-def]
+def frame_at(s, ply):
     """The frame of a ply, counted from the root."""
-    return view(s.frames, FRAMES, FRAME)[at(ply)]
+    return view(s.frames, PLIES, FRAME)[at(ply)]
 
 
-class Memory:
-    """Owns what a SEARCH record points to, all but the transposition table.
+@inline
+def position_at(s, ply):
+    """The position at a ply."""
+    return ply_at(s.line, ply).position
 
-    Attributes
-    ----------
-    record : np.void of dtype SEARCH
-        Valid as long as this object lives; one search at a time.
-    frames, pv, keys, root_moves, history, captures, continuations : ndarray
-        As in SEARCH.
-    """
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        from nnuelab.engine.accumulators import compile_for  # it is made of these records
+@inline
+def lines_of(s):
+    """int64[PLIES + 1, PLIES]: the best line of each ply, and BEST_LINE."""
+    return view(s.pv, (PLIES + 1, PLIES), np.int64)
 
-        net = evaluator.record
-        self._evaluator = evaluator
-        self._records = np.zeros(1, SEARCH)
-        self.frames = np.zeros(FRAMES, FRAME)
-        self.pv = np.zeros((FRAMES, FRAMES), np.int64)
-        self.keys = np.zeros(HISTORY_KEYS + FRAMES, np.uint64)
-        self.history = np.zeros((2, 4096), np.int16)
-        self.captures = np.zeros((DESTINATIONS, 6), np.int16)
-        self.continuations = np.zeros((DESTINATIONS + 1, DESTINATIONS), np.int16)
-        self.root_moves = np.zeros(MAX_MOVES, np.int64)
-        slots = min(int(net["features"]["n_keys"]), CACHE_SLOTS)
-        self._scratch: dict[str, np.ndarray] = {
-            "cached": np.zeros((2, slots), CACHED),
-            "cache": aligned((2, slots, int(net["width"])), np.int16),
-            "accumulators": aligned((FRAMES, 2, int(net["width"])), np.int16),
-            "added": np.zeros((2, int(net["max_active"])), np.int32),
-            "removed": np.zeros((2, int(net["max_active"])), np.int32),
-            "moves": np.zeros((FRAMES, LIST), np.int64),
-        }
-        record = self.record
-        record["net"], record["slots"] = net, slots
-        self._scratch["cached"]["key"] = NO_KEY
-        for name, array in self._scratch.items():
-            record[name] = address(array)
-        for name in ("frames", "pv", "keys", "history", "captures", "continuations", "root_moves"):
-            record[name] = address(vars(self)[name])
-        compile_for(record)
 
-    @property
-    def record(self) -> np.void:
-        """The search as one pointer."""
-        return self._records[0]
-
-    def forget(self) -> None:
-        """Clears what one search leaves for the next."""
-        self.history.fill(0)
-        self.captures.fill(0)
-        self.continuations.fill(0)
+@inline
+def keys_of(s):
+    """uint64[HISTORY_KEYS + PLIES]: keys of the game, and from the root's place on of the line."""
+    return view(s.keys, HISTORY_KEYS + PLIES, np.uint64)

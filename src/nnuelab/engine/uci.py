@@ -19,6 +19,7 @@ from nnuelab.errors import UserError
 if TYPE_CHECKING:
     from nnuelab.engine.clock import Budget
     from nnuelab.engine.search import Engine, Result
+    from nnuelab.evaluator import Evaluator
 
 STARTPOS = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 HASH_DEFAULT, HASH_MAX = 16, 1 << 16  # MB
@@ -89,17 +90,32 @@ def _integer(text: str, name: str) -> int:
         raise ValueError(f"{name} needs a number, not {text!r}") from None
 
 
+def read_net(file: Path | None) -> Evaluator:
+    """The evaluator of a net's file; None: the net that ships with the package."""
+    from nnuelab.nnue.evaluator import NetEvaluator
+
+    return NetEvaluator(file)
+
+
 class Uci:
     """One conversation with a GUI.
 
     Parameters
     ----------
-    net : path or None
-        What EvalFile is until it is set; None: the net that ships with the package.
+    file : path or None
+        What EvalFile is until it is set.
+    read : callable
+        Makes the evaluator of a file, or of None.
     """
 
-    def __init__(self, net: Path | None = None, output: TextIO = sys.stdout) -> None:
-        self._net = net
+    def __init__(
+        self,
+        file: Path | None = None,
+        output: TextIO = sys.stdout,
+        read: Callable[[Path | None], Evaluator] = read_net,
+    ) -> None:
+        self._file, self._read = file, read
+        self._evaluator: Evaluator | None = None  # of that file, once it is read
         self._output = output
         self._output_lock = threading.Lock()
         self._engine: Engine | None = None
@@ -169,13 +185,14 @@ class Uci:
         if self._engine is None:
             from nnuelab.engine.search import Engine
 
+            evaluator = self._evaluator or self._read(self._file)
             try:
-                engine = Engine(self._net, self._hash_mb)
+                engine = Engine(evaluator, self._hash_mb)
             except MemoryError as error:
                 self._complain(error)
                 self._say(f"info string Hash is {HASH_DEFAULT} MB instead of {self._hash_mb}")
                 self._hash_mb = HASH_DEFAULT
-                engine = Engine(self._net, self._hash_mb)
+                engine = Engine(evaluator, self._hash_mb)
             # The collector would look through all of it again, some 60 ms, in a search.
             gc.collect()
             gc.freeze()
@@ -218,21 +235,18 @@ class Uci:
         elif name == "multipv":
             self._multipv = _within(value, "MultiPV", 1, MULTIPV_MAX)
         elif name == "evalfile":
-            self._set_net(None if value in ("", "<empty>") else Path(value))
+            self._set_file(None if value in ("", "<empty>") else Path(value))
         elif name == "clear hash":
             if self._engine is not None:
                 self._engine.clear_hash()
         elif name != "ponder":  # pondering is switched by `go ponder` alone
             raise ValueError(f"no option {name!r}")
 
-    def _set_net(self, path: Path | None) -> None:
+    def _set_file(self, file: Path | None) -> None:
+        evaluator = self._read(file)  # raises before anything is changed
         if self._engine is not None:
-            self._engine.set_net(path)  # raises before anything is changed
-        else:
-            from nnuelab.engine.search import load_net
-
-            load_net(path)
-        self._net = path
+            self._engine.set_evaluator(evaluator)
+        self._evaluator = evaluator
 
     # The game
 

@@ -1,6 +1,7 @@
 """Nets: files, integer inference, and training.
 
-Two halves. `netfile`, `simd` and `inference` are what the engine needs and never import torch;
-`first_layer`, `network`, `losses`, `loader`, `checkpoint`, `training`, `quantize` and `verify`
-are training and what follows it, in torch. May import data, features and chess.
+Two halves. :mod:`netfile`, :mod:`simd`, :mod:`inference` and :mod:`evaluator` are what a search
+needs and never import torch, nor does :mod:`replay`, which measures them; :mod:`network`,
+:mod:`losses`, :mod:`training`, :mod:`quantize` and :mod:`verify` are training and what follows it.
+May import learning, data, features and chess.
 """

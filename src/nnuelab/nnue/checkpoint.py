@@ -1,41 +1,20 @@
-"""Checkpoints: all that training needs to go on, or to make a net of it."""
+"""Checkpoints of nets: all that training needs to go on, or to make a net of it."""
 
 from __future__ import annotations
 
-import errno
-import hashlib
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from nnuelab import artifacts
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint, parse
+from nnuelab.learning import checkpoint as container
+from nnuelab.learning.checkpoint import Running
 from nnuelab.nnue.network import Network
 
 FORMAT = 4
-
-
-@dataclass
-class Running:
-    """What is done of an epoch.
-
-    Attributes
-    ----------
-    batches, samples : int
-        Trained so far; the order of the rest follows from seed and epoch.
-    loss : float
-        Sum over these samples.
-    seconds : float
-    """
-
-    batches: int = 0
-    samples: int = 0
-    loss: float = 0.0
-    seconds: float = 0.0
 
 
 @dataclass
@@ -113,34 +92,21 @@ class Checkpoint:
         network.shifts = self.shifts
         return network
 
-    def digest(self) -> str:
-        """SHA-256 of all tensors: the same for the same net, whatever else is in the file."""
-        found = hashlib.sha256()
-        for name, tensor in sorted(_tensors(vars(self))):
-            found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\0".encode())
-            found.update(tensor.contiguous().numpy().tobytes())
-        return found.hexdigest()
-
-    def checksum(self) -> str:
-        """SHA-256 of all that the file says, tensors or not."""
-        rest = json.dumps(self._content(), sort_keys=True, default=lambda tensor: None)
-        return hashlib.sha256(f"{self.digest()} {rest}".encode()).hexdigest()
-
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         """The attributes as plain types; tensors, which may be large, are not copied."""
         return {**vars(self), "running": asdict(self.running)}
 
+    def digest(self) -> str:
+        """SHA-256 of all tensors: the same for the same net, whatever else is in the file."""
+        return container.digest(self.content())
+
+    def checksum(self) -> str:
+        """SHA-256 of all that the file says."""
+        return container.checksum(self.content())
+
     def write(self, path: Path) -> None:
         """Writes the file, atomically."""
-        content = {"format": FORMAT, "checksum": self.checksum(), **self._content()}
-        with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
-            try:
-                torch.save(content, file)
-            except RuntimeError as error:  # torch's own, in place of that of a full disk
-                told = error.__context__
-                raise (
-                    told if isinstance(told, OSError) else OSError(errno.EIO, str(error))
-                ) from None
+        container.write(path, self.content(), FORMAT)
 
 
 def read(path: Path | str) -> Checkpoint:
@@ -168,37 +134,8 @@ def load(path: Path | str) -> Checkpoint:
     UserError
         When there is none, or the file is damaged or something else.
     """
+    content = container.read(path, FORMAT)
     try:
-        content = torch.load(path, weights_only=True)
-    except FileNotFoundError:
-        raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
-    except Exception as error:  # damaged bytes make torch and pickle raise whatever there is
-        raise _damaged(path, str(error).splitlines()[0] if str(error) else "empty") from error
-    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
-        raise _damaged(path, "it is no checkpoint of this version")
-    checksum = content.pop("checksum", None)
-    try:
-        checkpoint = Checkpoint(**{**content, "running": Running(**content["running"])})
-        found = checkpoint.checksum()
-    except Exception as error:
-        raise _damaged(path, "parts are missing") from error
-    if found != checksum:
-        raise _damaged(path, "its checksum doesn't match")
-    return checkpoint
-
-
-def _damaged(path: Path | str, reason: str) -> UserError:
-    return UserError(f"{path} can't be read as a checkpoint ({reason}); delete it and train again")
-
-
-def _tensors(value: Any, name: str = "") -> list[tuple[str, torch.Tensor]]:
-    """All tensors inside nested dicts and lists, with their paths."""
-    if isinstance(value, torch.Tensor):
-        return [(name, value)]
-    if isinstance(value, dict):
-        items = [(str(key), item) for key, item in value.items()]
-    elif isinstance(value, list | tuple):
-        items = [(str(key), item) for key, item in enumerate(value)]
-    else:
-        return []
-    return [found for key, item in items for found in _tensors(item, f"{name}/{key}")]
+        return Checkpoint(**{**content, "running": Running(**content["running"])})
+    except (KeyError, TypeError) as error:
+        raise container.damaged(path, "parts are missing") from error

@@ -66,7 +66,7 @@ class _Records(np.ndarray):
     owned: object
 
 
-class Evaluator:
+class Inference:
     """Owns the memory of a net and hands it to jitted code as :attr:`record`.
 
     Parameters

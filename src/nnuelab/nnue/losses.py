@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch.nn.functional import logsigmoid, relu
 
 from nnuelab.data.records import UNKNOWN_RESULT
-
-
-class Objective:
-    """A loss, from what the net says of the positions of a sample.
-
-    Attributes
-    ----------
-    method : str
-        Its name on the command line.
-    positions : int
-        Positions of a sample: 1, or 3 (P, Q, R: see ``nnuelab.data.triplets``).
-    """
-
-    method: ClassVar[str]
-    positions: ClassVar[int] = 1
-
-    def target(self, score: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
-        """What each sample is to learn, [B], from centipawns and results (-1, 0, 1; 2 unknown)."""
-        return torch.zeros_like(score)
-
-    def losses(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """The loss of each sample, [B].
-
-        Parameters
-        ----------
-        output : float [B * positions]
-            Centipawns for the side to move, the positions of a sample behind one another.
-        target : float [B]
-        """
-        raise NotImplementedError
-
-    def described(self) -> dict[str, Any]:
-        """Its method and parameters, as flat JSON types."""
-        return {"method": self.method, **asdict(self)}  # type: ignore[call-overload]
+from nnuelab.learning.loader import Objective
 
 
 @dataclass(frozen=True)

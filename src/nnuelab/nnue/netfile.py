@@ -37,6 +37,7 @@ from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.nnue import study
 
+DEFAULT_NET = Path(__file__).parent / "nets" / "default.nnue"  # which ships with the package
 MAGIC = b"NNUELAB\0"
 VERSION = 1
 ACTIVATIONS = {"clipped": "clipped relu", "squared": "squared clipped relu"}  # names in the file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import torch
 from torch import nn
 
 from nnuelab.features import FeatureSet
-from nnuelab.nnue.first_layer import Batch, FirstLayers, quantized, sums
-from nnuelab.nnue.netfile import LEVELS, bucket_of, layers, unit
-from nnuelab.nnue.threads import Threads
+from nnuelab.learning.first_layer import FirstLayers, sums
+from nnuelab.learning.parallel import Threads
+from nnuelab.learning.sparse import Batch
+from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT, bucket_of, layers, unit
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
@@ -21,6 +23,20 @@ def merged(own: torch.Tensor, shared: torch.Tensor, virtual: torch.Tensor) -> to
     """Rows [N, M] of features that have their own and a part in the shared ones (-1 for none)."""
     padded = torch.cat([shared, torch.zeros_like(shared[:1])])  # the last row is that of -1
     return own + padded[virtual]
+
+
+def quantized(clipped: torch.Tensor, shift: int, squared: bool) -> torch.Tensor:
+    """Clipped sums such that their activation is one that the integer net can have.
+
+    The formulas of :class:`nnuelab.nnue.netfile.Net` in floats: sums are multiples of
+    1 / (127 * 2^shift), the activation is one of 127, rounded to nearest.
+    """
+    sums = torch.round(clipped * float(LEVELS << shift))
+    if not squared:
+        half = (1 << shift) // 2
+        return torch.floor((sums + half) * 2.0**-shift).clamp_(max=LEVELS) / LEVELS
+    activations = torch.floor(sums.square() * 2.0 ** -(SQUARED_SHIFT + 2 * shift) + 0.5)
+    return torch.sqrt(activations * 2.0**SQUARED_SHIFT) / LEVELS
 
 
 class Network(nn.Module):
@@ -132,7 +148,10 @@ class Network(nn.Module):
 
     def valued(self, batch: Batch, kernels: FirstLayers) -> torch.Tensor:
         """The same by kernels that hold their memory; see ``first_layer.sums`` for gradients."""
-        kernels.shift = self.shifts.get("l1_shift")
+        kernels.rounding = None
+        if self.shifts:
+            shift, squared = self.shifts["l1_shift"], self.activation == "squared"
+            kernels.rounding = partial(quantized, shift=shift, squared=squared)
         w2 = self._dense(self.w2, "l2_shift")
         b1, b2 = self._biases(self.b1, "l1_shift"), self._biases(self.b2, "l2_shift")
         found = sums(self.rows().detach(), b1, w2, b2, batch, kernels)

@@ -20,9 +20,9 @@ from nnuelab.data import sampler, triplets, validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
+from nnuelab.learning.loader import HELD_OUT
 from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import netfile, verify
-from nnuelab.nnue.loader import HELD_OUT
 from nnuelab.nnue.network import Network
 
 MATERIAL = "material"

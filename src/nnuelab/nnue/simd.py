@@ -24,6 +24,7 @@ from nnuelab.vectors import (
     I16,
     I32,
     I64,
+    clamped,
     compressed,
     declared,
     element,
@@ -38,17 +39,9 @@ LANES = 64  # accumulators are a multiple of it; what a pass over one takes at o
 BLOCK = 4  # inputs that the byte dot product takes together
 OUTPUTS = 8  # neurons that it gives at once
 UNROLLED = 4  # listed blocks that it takes together
-COLUMNS = 64  # floats of a row that sum_rows adds at once: eight AVX2 registers
 
 # int16 values that stay in registers while rows are added: half of the registers there are
 _RESIDENT = 256 if SIMD == "avx512" else 128
-
-_FLOATS = ir.VectorType(ir.FloatType(), COLUMNS)
-
-
-def _clamp(builder: Any, value: Any, low: Any, high: Any, compare: Any) -> Any:
-    value = builder.select(compare(">", value, low), value, low)
-    return builder.select(compare("<", value, high), value, high)
 
 
 @contextmanager
@@ -249,7 +242,7 @@ def _activation(squared: bool) -> Any:
                     return builder.select(
                         builder.icmp_signed(">", value, zero_bytes), value, zero_bytes
                     )
-                value = _clamp(builder, value, zero, high, builder.icmp_signed)
+                value = clamped(builder, value, zero, high, builder.icmp_signed)
                 if squared:
                     value = _rounded_product(builder, value, builder.shl(value, shift))
                 else:
@@ -380,51 +373,3 @@ def _accumulator(outputs: int) -> Any:
 accumulate8 = _accumulator(8)
 accumulate16 = _accumulator(16)
 accumulate32 = _accumulator(32)
-
-
-# The first layer in training ---------------------------------------------------------------------
-
-
-@intrinsic
-def sum_rows(typing_context: Any, table: Any, rows: Any, n: Any, bias: Any, target: Any) -> Any:
-    """target[:64] = clip(bias[:64] + sum over rows[:n] of table[row, :64], 0, 1), float32.
-
-    ``table`` is float32[N, 64], ``rows`` int32.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        table, rows, n, bias, target = args
-        total = cgutils.alloca_once(builder, _FLOATS)
-        builder.store(load(builder, bias, _FLOATS, 4), total)
-        _accumulate(builder, total, table, rows, n)
-        zero = ir.Constant(_FLOATS, [0.0] * COLUMNS)
-        one = ir.Constant(_FLOATS, [1.0] * COLUMNS)
-        value = _clamp(builder, builder.load(total), zero, one, builder.fcmp_unordered)
-        store(builder, value, target, 4)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 5), generate
-
-
-@intrinsic
-def add_rows(typing_context: Any, table: Any, rows: Any, n: Any, target: Any) -> Any:
-    """target[:64] += sum over rows[:n] of table[row, :64], float32; ``rows`` int32."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        table, rows, n, target = args
-        total = cgutils.alloca_once(builder, _FLOATS)
-        builder.store(load(builder, target, _FLOATS, 4), total)
-        _accumulate(builder, total, table, rows, n)
-        store(builder, builder.load(total), target, 4)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 4), generate
-
-
-def _accumulate(builder: Any, total: Any, table: Any, rows: Any, n: Any) -> None:
-    """Adds the rows to ``total``, which stays in registers."""
-    row_bytes = I64(4 * COLUMNS)
-    with cgutils.for_range(builder, n) as loop:
-        index = builder.zext(element(builder, rows, loop.index, I32), I64)
-        row = load(builder, builder.add(table, builder.mul(index, row_bytes)), _FLOATS, 4)
-        builder.store(builder.fadd(builder.load(total), row), total)

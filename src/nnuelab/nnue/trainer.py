@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -12,16 +11,17 @@ import torch
 
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
-from nnuelab.nnue import schedules
-from nnuelab.nnue.checkpoint import Checkpoint, Running
-from nnuelab.nnue.first_layer import Batch, FirstLayers, pad
-from nnuelab.nnue.group import Group
-from nnuelab.nnue.loader import Labelled, Loader
+from nnuelab.learning import schedules
+from nnuelab.learning.checkpoint import Running
+from nnuelab.learning.first_layer import FirstLayers
+from nnuelab.learning.loader import Labelled, Loader
+from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
+from nnuelab.learning.parallel import Group, Threads
+from nnuelab.learning.sparse import Batch, pad
+from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.losses import Objective, Scores
 from nnuelab.nnue.network import Network
-from nnuelab.nnue.optimizers import BETAS, EPS, RowAdam
 from nnuelab.nnue.scales import shifts_of
-from nnuelab.nnue.threads import Threads
 
 CALIBRATION = 65536  # positions over which activations are averaged
 
@@ -323,19 +323,3 @@ def _on_cpu(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _on_cpu(item) for key, item in value.items()}
     return [_on_cpu(item) for item in value] if isinstance(value, list) else value
-
-
-def device_of(name: str) -> torch.device:
-    """The device that ``auto``, ``cpu`` or ``cuda`` names.
-
-    Raises
-    ------
-    UserError
-        When it is not there.
-    """
-    there = torch.cuda.is_available()
-    if name == "cuda" and not there:
-        raise UserError("there is no CUDA device that torch can use here; add --device cpu")
-    if name == "auto":
-        name = "cuda" if there else "cpu"
-    return torch.device(f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if name == "cuda" else name)

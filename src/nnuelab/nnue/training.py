@@ -28,13 +28,13 @@ from nnuelab import artifacts, features
 from nnuelab.data import dataset
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
+from nnuelab.learning import memory
+from nnuelab.learning.checkpoint import Running
+from nnuelab.learning.loader import Loader
+from nnuelab.learning.parallel import Group, Threads, device_of
 from nnuelab.nnue import checkpoint as checkpoints
-from nnuelab.nnue import memory
-from nnuelab.nnue.checkpoint import Checkpoint, Running
-from nnuelab.nnue.group import Group
-from nnuelab.nnue.loader import Loader
-from nnuelab.nnue.threads import Threads
-from nnuelab.nnue.trainer import Settings, Trainer, device_of
+from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.progress import Progress
 
 SAVE_SECONDS = 600.0  # between two checkpoints of a long epoch

@@ -16,12 +16,13 @@ from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.features.tables import compiled
 from nnuelab.jit import jit
+from nnuelab.learning import memory
+from nnuelab.learning.loader import extract
+from nnuelab.learning.parallel import Threads
+from nnuelab.learning.sparse import Batch
 from nnuelab.nnue import checkpoint as checkpoints
-from nnuelab.nnue import inference, memory, netfile
-from nnuelab.nnue.first_layer import Batch
-from nnuelab.nnue.loader import extract
+from nnuelab.nnue import inference, netfile
 from nnuelab.nnue.network import Network
-from nnuelab.nnue.threads import Threads
 
 CLOSE = 50  # centipawns; the study asks that most differences be within this
 WORST = 10  # positions listed
@@ -106,7 +107,7 @@ def float_outputs(feature_set: FeatureSet, network: Network, chosen: np.ndarray)
 
 def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> np.ndarray:
     """Centipawns of the integer net, int64 [n]."""
-    evaluator = inference.Evaluator(net)
+    evaluator = inference.Inference(net)
     values = np.empty(len(chosen), np.int64)
     _evaluate(evaluator.record, chosen, values)
     evaluator.check()

@@ -10,7 +10,7 @@ import numpy as np
 from nnuelab import features
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.features.tables import compiled
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.inference import Inference
 from nnuelab.report.results import NetFiles
 
 KNOWN = {
@@ -27,7 +27,7 @@ class Explorer:
 
     def __init__(self, nets: Sequence[NetFiles]) -> None:
         self.sets = {net.net.feature_set: net.net.features for net in nets}
-        self._evaluators = {net.player: Evaluator(net.net) for net in nets}
+        self._evaluators = {net.player: Inference(net.net) for net in nets}
 
     def look(self, positions: Mapping[str, str]) -> dict[str, Any]:
         """Everything as JSON: by position, and by term of the nets' feature sets.

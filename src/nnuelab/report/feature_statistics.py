@@ -22,8 +22,8 @@ from nnuelab.data import feature_counts
 from nnuelab.data.dataset import INDEX, evenly
 from nnuelab.data.records import unpack
 from nnuelab.data.sampling import Sampling, sample
-from nnuelab.engine import replay
 from nnuelab.errors import UserError
+from nnuelab.nnue import replay
 
 Row = dict[str, Any]
 

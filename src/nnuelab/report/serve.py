@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.report.explorer import Explorer
 from nnuelab.report.results import NetFiles
 
@@ -74,7 +75,7 @@ class Answers:
     def _search(self, fen: str, name: str) -> str:
         if name not in self._engines:
             self._engines.clear()  # a table each would add up
-            self._engines[name] = Engine(self._nets[name].net)
+            self._engines[name] = Engine(NetEvaluator(self._nets[name].net))
         engine = self._engines[name]
         engine.new_game()
         position = notation.from_fen(fen)

@@ -24,10 +24,10 @@ from nnuelab.chess.san import replay, sans
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores, ordered
 from nnuelab.data.uci import UciEngine, find_engine
-from nnuelab.engine.search import DEFAULT_NET, load_net
+from nnuelab.engine.search import Engine
 from nnuelab.engine.state import INFINITE
 from nnuelab.errors import UserError
-from nnuelab.features import fingerprint, parse
+from nnuelab.evaluator import Evaluator
 from nnuelab.progress import Progress
 from nnuelab.selfplay.openings import START, opening
 from nnuelab.tournament.adjudication import Rules
@@ -36,7 +36,7 @@ from nnuelab.tournament.game import Game, Move, Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.pgn import game_text
 from nnuelab.tournament.play import play
-from nnuelab.tournament.players import NetEntrant
+from nnuelab.tournament.players import EnginePlayer
 
 FIRST_PLY = 16  # where `sample` begins by default
 MAX_REPEATED = 1_000  # games in a row that were played for nothing: then openings have run out
@@ -59,23 +59,15 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Source:
-    """Who plays: this engine with a net (None: the one that ships with the package), or another.
+    """Who plays: this engine with an evaluator, or another, a UCI engine by its path."""
 
-    Attributes
-    ----------
-    engine : str or None
-        Path of a UCI engine, which then plays instead.
-    net : path or None
-    """
-
-    engine: str | None = None
-    net: Path | None = None
+    player: Evaluator | str
 
     def start(self, limit: Limit) -> Seat:
         """The player, made in this process, with its limit; UserError when it can't be."""
-        if self.engine is not None:
-            return Seat(StrictUciPlayer(UciEngine([self.engine], hash_mb=HASH_MB)), limit)
-        player = NetEntrant(self.net, limit, HASH_MB).start()
+        if isinstance(self.player, str):
+            return Seat(StrictUciPlayer(UciEngine([self.player], hash_mb=HASH_MB)), limit)
+        player = EnginePlayer(Engine(self.player, HASH_MB))
         # All kernels are loaded now, or compiled, and that once for all workers.
         quick = Seat(player, Limit(nodes=1))
         opening(quick, 0, 0, 4, INFINITE)
@@ -84,22 +76,20 @@ class Source:
 
     def files(self) -> dict[str, Path]:
         """What it plays with that is told by its content."""
-        return {} if self.engine is not None else {"net": self.net or DEFAULT_NET}
+        return {} if isinstance(self.player, str) else dict(self.player.files())
 
     def name(self) -> str:
         """The name of the player, with its version; UserError when it can't play."""
-        if self.engine is None:
-            self.start(Limit(nodes=1)).player.close()
-            return f"nnuelab {__version__} {load_net(self.net).feature_set}"
-        with UciEngine([self.engine]) as engine:
-            return engine.name
+        if isinstance(self.player, str):
+            with UciEngine([self.player]) as engine:
+                return engine.name
+        self.start(Limit(nodes=1)).player.close()
+        return f"nnuelab {__version__} {self.player.name}"
 
     def code(self, module: str) -> str:
-        """The code hash of a module that plays games, with the blocks of the net's features."""
-        if self.engine is not None:
-            return artifacts.code_hash(module)
-        features = parse(load_net(self.net).feature_set)
-        return artifacts.code_hash(module, blocks=[fingerprint.code(features)])
+        """The code hash of a module that plays games, with that of the evaluator."""
+        own = [] if isinstance(self.player, str) else [self.player.code()]
+        return artifacts.code_hash(module, more=own)
 
 
 @dataclass
@@ -228,8 +218,8 @@ def datagen(
     UserError
         Without the engine or net, or when the parameters give no further opening.
     """
-    if source.engine is not None:
-        source = Source(find_engine(source.engine))
+    if isinstance(source.player, str):
+        source = Source(find_engine(source.player))
     name = source.name()
     identity = {
         "player": name,

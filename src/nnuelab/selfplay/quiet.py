@@ -1,27 +1,27 @@
-"""The quiet filter: positions that are worth what a net says of them as they stand."""
+"""The quiet filter: positions that are worth what an evaluator says of them as they stand."""
 
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import numpy as np
 
 from nnuelab.data.records import RECORD, unpack
-from nnuelab.engine.accumulators import evaluate, outdate
 from nnuelab.engine.deepening import begin
+from nnuelab.engine.node import evaluate
 from nnuelab.engine.quiescence import quiesce
 from nnuelab.engine.search import Engine
 from nnuelab.engine.state import FOREVER, frame_at
 from nnuelab.engine.table import BUCKET, entries
+from nnuelab.evaluator import Evaluator, invalidate, ply_at
 from nnuelab.jit import at, jit
 
 
 @jit
 def _mark(s, records, quiet):
-    root, table = frame_at(s, 0), entries(s)
+    root, table = ply_at(s.line, 0), entries(s)
     position = root.position
-    root.reversible = 0
+    frame_at(s, 0).reversible = 0
     begin(s, np.int64(FOREVER))
     for i in range(len(records)):
         unpack(records[at(i)], position)
@@ -31,47 +31,30 @@ def _mark(s, records, quiet):
         # What is said of a position must not depend on those before it.
         for slot in range(BUCKET):
             table[at(slot)].key = np.uint64(0)
-        outdate(root)
+        invalidate(root)
         value = evaluate(s, np.int64(0))
         # In this window the result is another one exactly when some move gains.
         quiet[at(i)] = quiesce(s, value, value + 1, np.int64(0)) == value
 
 
-_here = threading.local()  # an engine for each thread
-
-
-def _engine(net: Path | None) -> Engine:
-    if getattr(_here, "net", ()) != net:
-        _here.engine, _here.net = Engine(net, hash_mb=1), net
-        _here.engine.record["buckets"] = 1  # as much as has to be cleared for every position
-    engine: Engine = _here.engine
-    return engine
-
-
-def quiet(records: np.ndarray, net: Path | None = None) -> np.ndarray:
+class Quiet:
     """Whether the static evaluation of positions is the value of their quiescence search.
 
     A position isn't quiet when a capture or a promotion improves it, nor in check, nor when it is a
     draw by rule. What is said of one doesn't depend on the others. Several threads may ask at once.
-
-    Parameters
-    ----------
-    records : ndarray of RECORD [n]
-        Legal positions.
-    net : path, optional
-        The net that evaluates; None: the one that ships with the package.
-
-    Returns
-    -------
-    ndarray of bool [n]
-
-    Raises
-    ------
-    UserError
-        When the net can't be read.
     """
-    found = np.zeros(len(records), bool)
-    engine = _engine(net)
-    _mark(engine.record, np.ascontiguousarray(records, RECORD), found)
-    engine.check()
-    return found
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._here = threading.local()  # an engine for each thread
+
+    def __call__(self, records: np.ndarray) -> np.ndarray:
+        """bool [n] of legal positions, RECORD [n]."""
+        if not hasattr(self._here, "engine"):
+            self._here.engine = Engine(self._evaluator, hash_mb=1)
+            self._here.engine.record["buckets"] = 1  # all that each position has to clear
+        engine: Engine = self._here.engine
+        found = np.zeros(len(records), bool)
+        _mark(engine.record, np.ascontiguousarray(records, RECORD), found)
+        engine.check()
+        return found

@@ -39,8 +39,9 @@ def without_terms(net: Path | None, terms: Sequence[str]) -> StrictUciPlayer:
 
 def _prepare(net: Path | None, without: Sequence[str]) -> Any:
     from nnuelab.engine.search import Engine
+    from nnuelab.nnue.evaluator import NetEvaluator
 
-    players = EnginePlayer(Engine(net, HASH_MB)), without_terms(net, without)
+    players = EnginePlayer(Engine(NetEvaluator(net), HASH_MB)), without_terms(net, without)
     rules = Rules()
 
     def pair(task: tuple[str, int]) -> int:

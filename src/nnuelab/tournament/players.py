@@ -93,12 +93,13 @@ class NetEntrant:
     def start(self) -> Player:
         """An engine, with its kernels loaded."""
         from nnuelab.engine.search import Engine
+        from nnuelab.nnue.evaluator import NetEvaluator
 
-        return EnginePlayer(Engine(self.net, self.hash_mb), self.overhead)
+        return EnginePlayer(Engine(NetEvaluator(self.net), self.hash_mb), self.overhead)
 
     def files(self) -> dict[str, Path]:
         """The net."""
-        from nnuelab.engine.search import DEFAULT_NET
+        from nnuelab.nnue.netfile import DEFAULT_NET
 
         return {"net": self.net or DEFAULT_NET}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
-from nnuelab.nnue.first_layer import BLOCK
+from nnuelab.learning.sparse import BLOCK
 
 FLOAT, INDEX = 4, 4  # bytes
 # Tables as large as the first layer: weights, gradient, Adam's two moments, and the panels that the

@@ -1,7 +1,8 @@
-"""Vector kernels of the dense second layer in training; see :mod:`nnuelab.nnue.simd`.
+"""Vector kernels of the first two layers in training; see :mod:`nnuelab.vectors`.
 
-They work on a panel of COLUMNS columns and TOGETHER positions, whose values stay in registers: 16
-of the 32 that AVX-512 has.
+They work on a panel of COLUMNS columns, and where the second layer is concerned on TOGETHER
+positions, whose values stay in registers: 16 of the 32 that AVX-512 has. They take addresses
+(int64), not arrays.
 """
 
 from __future__ import annotations
@@ -13,11 +14,56 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnuelab.nnue.simd import _FLOATS, COLUMNS
-from nnuelab.vectors import I64, load, splat, store
+from nnuelab.vectors import I32, I64, clamped, element, load, splat, store
 
+COLUMNS = 64  # floats of a row that are added at once: eight AVX2 registers
 TOGETHER = 4  # positions
 _ROW = 4 * COLUMNS  # bytes
+_FLOATS = ir.VectorType(ir.FloatType(), COLUMNS)
+
+
+@intrinsic
+def sum_rows(typing_context: Any, table: Any, rows: Any, n: Any, bias: Any, target: Any) -> Any:
+    """target[:64] = clip(bias[:64] + sum over rows[:n] of table[row, :64], 0, 1), float32.
+
+    ``table`` is float32[N, 64], ``rows`` int32.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        table, rows, n, bias, target = args
+        total = cgutils.alloca_once(builder, _FLOATS)
+        builder.store(load(builder, bias, _FLOATS, 4), total)
+        _accumulate(builder, total, table, rows, n)
+        zero = ir.Constant(_FLOATS, [0.0] * COLUMNS)
+        one = ir.Constant(_FLOATS, [1.0] * COLUMNS)
+        value = clamped(builder, builder.load(total), zero, one, builder.fcmp_unordered)
+        store(builder, value, target, 4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 5), generate
+
+
+@intrinsic
+def add_rows(typing_context: Any, table: Any, rows: Any, n: Any, target: Any) -> Any:
+    """target[:64] += sum over rows[:n] of table[row, :64], float32; ``rows`` int32."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        table, rows, n, target = args
+        total = cgutils.alloca_once(builder, _FLOATS)
+        builder.store(load(builder, target, _FLOATS, 4), total)
+        _accumulate(builder, total, table, rows, n)
+        store(builder, builder.load(total), target, 4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 4), generate
+
+
+def _accumulate(builder: Any, total: Any, table: Any, rows: Any, n: Any) -> None:
+    """Adds the rows to ``total``, which stays in registers."""
+    with cgutils.for_range(builder, n) as loop:
+        index = builder.zext(element(builder, rows, loop.index, I32), I64)
+        row = load(builder, builder.add(table, builder.mul(index, I64(_ROW))), _FLOATS, 4)
+        builder.store(builder.fadd(builder.load(total), row), total)
 
 
 def _scalar(builder: Any, base: Any, position: int, outputs: Any, o: Any) -> Any:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from nnuelab.nnue.first_layer import FirstLayers
-from nnuelab.nnue.optimizers import BETAS, EPS, RowAdam
-from nnuelab.nnue.simd import COLUMNS
-from nnuelab.nnue.threads import Threads
+from nnuelab.learning.first_layer import FirstLayers
+from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
+from nnuelab.learning.parallel import Threads
+from nnuelab.learning.simd import COLUMNS
 
 N, M = 1300, 100
 

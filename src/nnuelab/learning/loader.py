@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -17,10 +18,43 @@ from nnuelab import data, features
 from nnuelab.data import sampler, triplets, validation
 from nnuelab.errors import UserError
 from nnuelab.features.tables import compiled
-from nnuelab.nnue.first_layer import Batch
-from nnuelab.nnue.losses import Objective
+from nnuelab.learning.sparse import Batch
 
 HELD_OUT = 0  # seed of the triplets that validate: the same in every epoch of every run
+
+
+class Objective:
+    """A loss, from what the net says of the positions of a sample.
+
+    Attributes
+    ----------
+    method : str
+        Its name on the command line.
+    positions : int
+        Positions of a sample: 1, or 3 (P, Q, R: see ``nnuelab.data.triplets``).
+    """
+
+    method: ClassVar[str]
+    positions: ClassVar[int] = 1
+
+    def target(self, score: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+        """What each sample is to learn, [B], from centipawns and results (-1, 0, 1; 2 unknown)."""
+        return torch.zeros_like(score)
+
+    def losses(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """The loss of each sample, [B].
+
+        Parameters
+        ----------
+        output : float [B * positions]
+            Centipawns for the side to move, the positions of a sample behind one another.
+        target : float [B]
+        """
+        raise NotImplementedError
+
+    def described(self) -> dict[str, Any]:
+        """Its method and parameters, as flat JSON types."""
+        return {"method": self.method, **asdict(self)}  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from nnuelab.jit import at, jit
-from nnuelab.nnue.first_layer import FirstLayers
-from nnuelab.nnue.simd import COLUMNS
+from nnuelab.learning.first_layer import FirstLayers
+from nnuelab.learning.simd import COLUMNS
 
 BETAS, EPS = (0.9, 0.999), 1e-8  # torch's defaults
 _CHUNK = 512  # rows of one task

@@ -1,18 +1,64 @@
-"""Processes that train one net together, started by torchrun: each has a part of every batch."""
+"""What training runs on: threads of this process, a device, processes that torchrun started."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 
 from nnuelab.errors import UserError
 
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Threads:
+    """A pool of threads for kernels that release the GIL; results come in the order of the tasks.
+
+    Parameters
+    ----------
+    n : int
+        Threads; 0 for as many as the process may use. 1 works in the calling thread.
+    """
+
+    def __init__(self, n: int = 0) -> None:
+        self.n = n or len(os.sched_getaffinity(0))
+        self._pool = ThreadPoolExecutor(self.n, initializer=_one_torch_thread)
+
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        """``map`` on the pool, or here when one thread is all there is."""
+        return map(function, tasks) if self.n == 1 else self._pool.map(function, tasks)
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+
+def _one_torch_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def device_of(name: str) -> torch.device:
+    """The device that ``auto``, ``cpu`` or ``cuda`` names.
+
+    Raises
+    ------
+    UserError
+        When it is not there.
+    """
+    there = torch.cuda.is_available()
+    if name == "cuda" and not there:
+        raise UserError("there is no CUDA device that torch can use here; add --device cpu")
+    if name == "auto":
+        name = "cuda" if there else "cpu"
+    return torch.device(f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if name == "cuda" else name)
+
 
 class Group:
-    """The processes of a run; without torchrun, this one alone.
+    """Processes that train together, each with a part of every batch; without torchrun, this one.
 
     Attributes
     ----------

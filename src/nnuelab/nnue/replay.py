@@ -10,18 +10,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from nnuelab.chess import notation
 from nnuelab.chess.moves import make
-from nnuelab.engine.accumulators import evaluate, outdate
-from nnuelab.engine.state import FRAMES, Memory, frame_at
+from nnuelab.evaluator import PLIES, PLY, evaluate, invalidate, ply_at
 from nnuelab.features import FeatureSet, parse
 from nnuelab.features.kernels import feature_set as kernels
-from nnuelab.jit import aligned, at, copy_record, jit, view
+from nnuelab.jit import address, aligned, at, copy_record, jit, view
 from nnuelab.nnue import inference
-from nnuelab.nnue.inference import Evaluator
+from nnuelab.nnue.evaluator import Accumulators, accumulators_of
 from nnuelab.nnue.netfile import Net
 
 
@@ -59,27 +59,27 @@ class Moves:
 
 
 @jit
-def _evaluate_all(s, positions, moves, ends, roots, updating):
+def _evaluate_all(evaluator, a, line, positions, moves, ends, roots, updating):
     """Makes every move and evaluates; without ``updating`` the accumulators are taken for ready."""
-    accumulators = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)
+    accumulators = accumulators_of(a)
+    root, below = ply_at(line, 0), ply_at(line, 1)
     move = np.int64(0)
     for i in range(len(positions)):
-        root, below = frame_at(s, 0), frame_at(s, 1)
         copy_record(root.position, positions[i])
         accumulators[0] = roots[i]
         root.computed[:] = 1
         while move < ends[i]:
             make(root.position, below.position, moves[move])
             move += 1
-            outdate(below)
+            invalidate(below)
             if not updating:
                 below.computed[:] = 1
-            evaluate(s, 1)
+            evaluate(evaluator, line, 1)
 
 
 @jit
-def _copy_last(s, out):
-    out[:] = view(s.accumulators, (FRAMES, 2, s.net.width), np.int16)[1]
+def _copy_last(a, out):
+    out[:] = accumulators_of(a)[1]
 
 
 @jit
@@ -141,9 +141,6 @@ def _combine_all(net, ends, roots, rows, starts, with_rows):
             move += 1
 
 
-_WITH, _WITHOUT = np.bool_(True), np.bool_(False)
-
-
 class Replay:
     """The moves of given positions, made again and again with one net.
 
@@ -154,9 +151,9 @@ class Replay:
     """
 
     def __init__(self, net: Net, moves: Moves) -> None:
-        evaluator = Evaluator(net)
-        self._net = evaluator.record
-        self._memory = Memory(evaluator)
+        self._bound = Accumulators(net)
+        self._net = self._bound.data["net"]
+        self._line = aligned(PLIES, PLY)
         self._moves = moves
         self._lists = moves.positions, moves.moves, moves.ends
         self._roots = aligned((len(moves.positions), 2, int(self._net["width"])), np.int16)
@@ -173,32 +170,27 @@ class Replay:
         scratch = np.zeros((2, int(features["max_active"])), np.int32)
         return int(_list_rows(features, *self._lists, child, self._rows, self._starts, scratch))
 
-    def forward(self) -> None:
-        """Makes the moves and evaluates, without updates."""
-        _evaluate_all(self._memory.record, *self._lists, self._roots, _WITHOUT)
+    def evaluate(self, updating: bool = True) -> None:
+        """Makes the moves and evaluates, with updates or without."""
+        bound, line = self._bound, address(self._line)
+        _evaluate_all(bound.record, bound.data, line, *self._lists, self._roots, updating)
 
-    def evaluate(self) -> None:
-        """Makes the moves and evaluates."""
-        _evaluate_all(self._memory.record, *self._lists, self._roots, _WITH)
-
-    def copy(self) -> None:
-        """Copies an accumulator for every update."""
-        _combine_all(self._net, self._moves.ends, self._roots, self._rows, self._starts, _WITHOUT)
-
-    def combine(self) -> None:
-        """Copies and adds and subtracts the rows of every update."""
-        _combine_all(self._net, self._moves.ends, self._roots, self._rows, self._starts, _WITH)
+    def combine(self, with_rows: bool = True) -> None:
+        """Copies an accumulator for every update, and adds and subtracts its rows, or doesn't."""
+        ends = self._moves.ends
+        _combine_all(self._net, ends, self._roots, self._rows, self._starts, with_rows)
 
     def accumulators(self) -> np.ndarray:
         """int16[2, width]: those behind the last move, as :meth:`evaluate` leaves them."""
         out = np.empty((2, int(self._net["width"])), np.int16)
-        _copy_last(self._memory.record, out)
+        _copy_last(self._bound.data, out)
         return out
 
     @property
     def sides(self) -> list[Callable[[], None]]:
         """What has to be timed for :class:`Cost`."""
-        return [self.forward, self.evaluate, self.copy, self.combine]
+        without = partial(self.evaluate, False), partial(self.combine, False)
+        return [without[0], self.evaluate, without[1], self.combine]
 
     def cost(self, seconds: np.ndarray) -> Cost:
         """What the times of :attr:`sides`, float64 [4, rounds], mean."""

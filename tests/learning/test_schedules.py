@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.optim import lr_scheduler
 
-from nnuelab.nnue.schedules import SCHEDULES, factor
+from nnuelab.learning.schedules import SCHEDULES, factor
 
 PER_EPOCH, EPOCHS = 7, 10
 TOTAL = PER_EPOCH * EPOCHS

@@ -1,0 +1,211 @@
+"""The first two layers for training on a CPU: gather-sum, bias and clip in one pass, then dense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+
+from nnuelab.learning.parallel import Threads
+from nnuelab.learning.simd import COLUMNS
+from nnuelab.learning.sparse import BLOCK, Batch, compact, gather, invert, pack, scatter
+
+CHUNK = 512  # positions of one task of the forward pass
+SMALL = 4096  # rows of a table that is taken as a whole, whatever a batch needs of it
+
+
+class FirstLayers:
+    """The first two layers of a net up to the sums of the second, and their gradients.
+
+    Holds the memory that batches are worked on in: fresh memory costs a page fault every 4 KB.
+
+    Parameters
+    ----------
+    n_features, l1, l2 : int
+        N, M and O.
+    threads : Threads
+        Their number doesn't change a bit of the result.
+    whole : bool
+        Takes all rows of the table for every batch, so that gradients of two processes have the
+        same shape.
+    squared : bool
+        The second layer gets the squares of the clipped accumulators.
+
+    Attributes
+    ----------
+    present : int32[D]
+        Features of the last batch; all, where the table is small.
+    gradient : float32[panels, D, 64]
+        Of their rows of weights, 64 columns at once; what is beyond column M is 0.
+    rounding : callable or None
+        What becomes of the clipped accumulators before the second layer gets them.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        l1: int,
+        l2: int,
+        threads: Threads,
+        whole: bool = False,
+        squared: bool = False,
+    ) -> None:
+        self.sizes, self.threads, self.squared = (n_features, l1, l2), threads, squared
+        self.rounding: Callable[[torch.Tensor], torch.Tensor] | None = None
+        self._whole = whole or n_features <= SMALL
+        self._panels = -(-l1 // COLUMNS)
+        self._table = np.empty(self._panels * n_features * COLUMNS, np.float32)
+        self._gradient = np.empty_like(self._table)
+        self._accumulators = np.empty((0, 2 * l1), np.float32)
+        self._all = np.arange(n_features, dtype=np.int32)
+        self.ranks = self._all.copy()
+        self.present = self._all
+        self.gradient = self._gradient.reshape(self._panels, n_features, COLUMNS)
+        self._batch: Batch
+
+    def _shaped(self, memory: np.ndarray) -> np.ndarray:
+        d = len(self.present)
+        return memory[: self._panels * d * COLUMNS].reshape(self._panels, d, COLUMNS)
+
+    def accumulators(self, weight: np.ndarray, bias: np.ndarray, batch: Batch) -> np.ndarray:
+        """Clipped accumulators float32[B, 2M], side to move first, valid until the next batch.
+
+        Parameters
+        ----------
+        weight : float32[N, M]
+        bias : float32[M]
+        batch : Batch
+        """
+        n, m, _ = self.sizes
+        self._batch = batch
+        if not self._whole:
+            rows, present = np.empty_like(batch.rows), np.empty(n, np.int32)
+            count = compact(batch.rows, batch.n, self.ranks, rows, present)
+            self._batch, self.present = Batch(rows, batch.n), present[:count]
+        table = self._shaped(self._table)
+        padded = np.zeros(self._panels * COLUMNS, np.float32)
+        padded[:m] = bias
+        if len(self._accumulators) < len(batch):
+            self._accumulators = np.empty((len(batch), 2 * m), np.float32)
+        out = self._accumulators[: len(batch)]
+        rows = self._batch.rows
+
+        def packing(start: int) -> None:
+            pack(weight, self.present, start, min(start + CHUNK, len(self.present)), table)
+
+        def gathering(start: int) -> None:
+            gather(table, padded, rows, batch.n, start, min(start + CHUNK, len(batch)), out)
+
+        self._map(packing, range(0, len(self.present), CHUNK))
+        self._map(gathering, range(0, len(batch), CHUNK))
+        return out
+
+    def backward(self, dz: np.ndarray, w2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sets ``gradient``; returns those of the bias float32[M] and of ``w2`` float32[O, 2M].
+
+        Parameters
+        ----------
+        dz : float32[B, O]
+            Gradient with respect to the sums of the second layer.
+        w2 : float32[O, 2M]
+        """
+        _, m, outputs = self.sizes
+        batch, d = self._batch, len(self.present)
+        out = self._accumulators[: len(batch)]
+        blocks = range(0, len(batch), BLOCK)
+        starts = np.empty((len(blocks), d + 1), np.int32)
+        listed = np.empty((len(blocks), d), np.int32)
+        counts = np.empty(len(blocks), np.int64)
+        sources = np.empty((len(blocks), 2 * BLOCK * batch.rows.shape[2]), np.int32)
+        self.gradient = self._shaped(self._gradient)
+        b1_gradient = np.empty(m, np.float32)
+        w2_gradient = np.empty((outputs, 2 * m), np.float32)
+
+        def inverting(block: int) -> None:
+            start = block * BLOCK
+            stop = min(start + BLOCK, len(batch))
+            lists = starts[block], sources[block], listed[block]
+            counts[block] = invert(batch.rows, batch.n, start, stop, *lists)
+
+        def scattering(panel: int) -> None:
+            lists = starts, sources, listed, counts, int(self.squared), self.gradient[panel]
+            scatter(panel, out, dz, w2, *lists, b1_gradient, w2_gradient)
+
+        self._map(inverting, range(len(blocks)))
+        self._map(scattering, range(self._panels))
+        return b1_gradient, w2_gradient
+
+    def _map(self, function: Callable[[int], None], tasks: Iterable[int]) -> None:
+        for _ in self.threads.map(function, tasks):
+            pass
+
+
+class _Sums(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        weight: torch.Tensor,
+        b1: torch.Tensor,
+        w2: torch.Tensor,
+        b2: torch.Tensor,
+        batch: Batch,
+        layers: FirstLayers,
+    ) -> torch.Tensor:
+        out = torch.from_numpy(
+            layers.accumulators(weight.detach().numpy(), b1.detach().numpy(), batch)
+        )
+        sums = torch.empty(len(batch), b2.shape[0])
+
+        def chunk(start: int) -> None:
+            part = slice(start, start + CHUNK)
+            # The pool's threads don't inherit that no gradient is recorded.
+            with torch.no_grad():
+                if layers.rounding is not None:  # in place: the backward pass takes them, too
+                    out[part] = layers.rounding(out[part])
+                inputs = out[part].square() if layers.squared else out[part]
+                torch.addmm(b2, inputs, w2.T, out=sums[part])
+
+        layers._map(chunk, range(0, len(batch), CHUNK))
+        ctx.save_for_backward(w2)
+        ctx.layers = layers
+        return sums
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        (w2,) = ctx.saved_tensors
+        dz = gradients[0].contiguous()
+        b1, w2 = ctx.layers.backward(dz.numpy(), w2.detach().contiguous().numpy())
+        return None, torch.from_numpy(b1), torch.from_numpy(w2), dz.sum(0), None, None
+
+
+def sums(
+    weight: torch.Tensor,
+    b1: torch.Tensor,
+    w2: torch.Tensor,
+    b2: torch.Tensor,
+    batch: Batch,
+    layers: FirstLayers,
+) -> torch.Tensor:
+    """``w2 x + b2`` with x = clip(accumulators) or its square, differentiable but for ``weight``.
+
+    The gradient of ``weight`` is that of few rows: the backward pass leaves it in
+    ``layers.gradient``, which the optimizer takes it from.
+
+    Parameters
+    ----------
+    weight : float32 [N, M], on the CPU, contiguous
+    b1 : float32 [M]
+    w2 : float32 [O, 2M]
+    b2 : float32 [O]
+    batch : Batch
+        The last one that ``layers`` is used for before the backward pass.
+    layers : FirstLayers
+
+    Returns
+    -------
+    float32 [B, O]
+    """
+    found: torch.Tensor = _Sums.apply(weight, b1, w2, b2, batch, layers)
+    return found

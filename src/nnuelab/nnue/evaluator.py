@@ -1,0 +1,264 @@
+"""A net as the evaluator of a search, with lazy accumulators: only what is evaluated pays for them.
+
+An accumulator is updated ply by ply from the nearest ply above that has one. The plies between keep
+theirs, for all the siblings that follow: jumping over them would be paid again by every one.
+
+Where the key of the features changes on the way (the own king has moved, mostly), no feature stays.
+Then the accumulator comes from the last position with that key and its accumulator, wherever in the
+tree that was: a *finny table*, first in Koivisto, here for whatever the features depend on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numba import from_dtype, types
+
+from nnuelab import artifacts
+from nnuelab.chess.position import POSITION
+from nnuelab.errors import UserError
+from nnuelab.evaluator import EVALUATOR, PLIES, ply_at
+from nnuelab.features import fingerprint, parse
+from nnuelab.features.kernels import feature_set as kernels
+from nnuelab.jit import CHECKED, address, aligned, at, copy_record, entry, inline, jit, view
+from nnuelab.nnue import inference
+from nnuelab.nnue.inference import NET, Inference
+from nnuelab.nnue.netfile import DEFAULT_NET, Net, read_net
+
+CACHED = np.dtype(
+    [
+        ("key", "i8"),  # of the feature set (kernels.key), NO_KEY where nothing is stored
+        ("position", POSITION),
+    ],
+    align=True,
+)
+"""The position of an accumulator in the cache."""
+CACHE_SLOTS = 1024  # by perspective; one for each key up to so many
+NO_KEY = -1
+
+ACCUMULATORS = np.dtype(
+    [
+        ("net", NET),
+        ("accumulators", "u8"),  # -> int16[PLIES, 2, width], by ply and perspective
+        ("slots", "i8"),  # of the cache of accumulators
+        ("cached", "u8"),  # -> CACHED[2, slots], by perspective
+        ("cache", "u8"),  # -> int16[2, slots, width]
+        ("added", "u8"),  # -> int32[2, max_active], scratch
+        ("removed", "u8"),  # -> int32[2, max_active], scratch
+        ("mismatches", "i8"),  # checked build: evaluations that differed from scratch
+    ],
+    align=True,
+)
+"""A net and the accumulators of a line."""
+
+_COUNT_BITS = np.int64(32)  # of lists.pack
+_COUNT = np.int64((1 << 32) - 1)
+
+
+@inline
+def accumulators_of(a):
+    """int16[PLIES, 2, width], by ply and perspective."""
+    return view(a.accumulators, (PLIES, 2, a.net.width), np.int16)
+
+
+@inline
+def _step(a, old, new, perspective, source, target):
+    """Computes the accumulator of ``new`` from the one of ``old``; they may be in one place."""
+    net = a.net
+    added = view(a.added, net.max_active, np.int32)
+    removed = view(a.removed, net.max_active, np.int32)
+    n_added, n_removed = kernels.changes(net.features, old, new, perspective, added, removed)
+    inference.update(net, source, target, added, n_added, removed, n_removed)
+
+
+@jit
+def _refresh(a, position, perspective, target):
+    """Computes the accumulator of a position from the cache, which keeps it."""
+    key = kernels.key(a.net.features, position, perspective)
+    slot = at(key % a.slots)
+    entry = view(a.cached, (2, a.slots), CACHED)[at(perspective), slot]
+    stored = view(a.cache, (2, a.slots, a.net.width), np.int16)[at(perspective), slot]
+    if entry.key == key:
+        _step(a, entry.position, position, perspective, stored, stored)
+    else:
+        inference.refresh(a.net, position, perspective, stored)
+        entry.key = key
+    copy_record(entry.position, position)
+    target[:] = stored
+
+
+@inline
+def _source(a, line, ply, perspective):
+    """The nearest ply from which the accumulator can be updated, -1 when there is none."""
+    source = ply
+    while ply_at(line, source).computed[at(perspective)] == 0:
+        if source == 0 or (
+            a.slots > 1
+            and kernels.needs_refresh(
+                a.net.features,
+                ply_at(line, source - 1).position,
+                ply_at(line, source).position,
+                perspective,
+            )
+        ):
+            return np.int64(-1)
+        source -= 1
+    return source
+
+
+@inline
+def _steps(a, line, source, ply, perspective):
+    """Computes the accumulators of one perspective behind ``source``, up to ``ply``."""
+    accumulators = accumulators_of(a)
+    for step in range(source + 1, ply + 1):
+        _step(
+            a,
+            ply_at(line, step - 1).position,
+            ply_at(line, step).position,
+            perspective,
+            accumulators[at(step - 1), at(perspective)],
+            accumulators[at(step), at(perspective)],
+        )
+        ply_at(line, step).computed[at(perspective)] = 1
+
+
+@inline
+def _steps_of_both(a, line, source, ply):
+    """The same for both perspectives."""
+    net, accumulators = a.net, accumulators_of(a)
+    added = view(a.added, (2, net.max_active), np.int32)
+    removed = view(a.removed, (2, net.max_active), np.int32)
+    for step in range(source + 1, ply + 1):
+        n_added, n_removed = kernels.changes_of_both(
+            net.features,
+            ply_at(line, step - 1).position,
+            ply_at(line, step).position,
+            added,
+            removed,
+        )
+        for perspective in range(2):
+            inference.update(
+                net,
+                accumulators[at(step - 1), at(perspective)],
+                accumulators[at(step), at(perspective)],
+                added[at(perspective)],
+                n_added & _COUNT,
+                removed[at(perspective)],
+                n_removed & _COUNT,
+            )
+            n_added >>= _COUNT_BITS
+            n_removed >>= _COUNT_BITS
+            ply_at(line, step).computed[at(perspective)] = 1
+
+
+@inline
+def _update_to(a, line, ply):
+    """Computes the accumulators at ``ply`` unless that is done."""
+    white = _source(a, line, ply, np.int64(0))
+    black = _source(a, line, ply, np.int64(1))
+    if white == black and white >= 0:
+        _steps_of_both(a, line, white, ply)
+        return
+    for perspective in range(2):
+        source = white if perspective == 0 else black
+        if source >= 0:
+            _steps(a, line, source, ply, perspective)
+        else:
+            target = accumulators_of(a)[at(ply), at(perspective)]
+            _refresh(a, ply_at(line, ply).position, perspective, target)
+            ply_at(line, ply).computed[at(perspective)] = 1
+
+
+def _evaluate(a, line, ply):
+    _update_to(a, line, ply)
+    position, accumulators = ply_at(line, ply).position, accumulators_of(a)
+    turn = np.int64(position.turn)
+    value = inference.forward(
+        a.net, position, accumulators[at(ply), at(turn)], accumulators[at(ply), at(turn ^ 1)]
+    )
+    if CHECKED and value != inference.evaluate(a.net, position):
+        a.mismatches += 1
+    return value
+
+
+class Accumulators:
+    """A net with the accumulators of a line: :class:`nnuelab.evaluator.Bound`.
+
+    Attributes
+    ----------
+    data : np.void of ACCUMULATORS
+        What ``record`` points to.
+    """
+
+    def __init__(self, net: Net) -> None:
+        self._inference = Inference(net)
+        of_net = self._inference.record
+        width, lists = int(of_net["width"]), (2, int(of_net["max_active"]))
+        slots = min(int(of_net["features"]["n_keys"]), CACHE_SLOTS)
+        self._memory = {
+            "accumulators": aligned((PLIES, 2, width), np.int16),
+            "cached": np.zeros((2, slots), CACHED),
+            "cache": aligned((2, slots, width), np.int16),
+            "added": np.zeros(lists, np.int32),
+            "removed": np.zeros(lists, np.int32),
+        }
+        self._memory["cached"]["key"] = NO_KEY
+        self._data, self._records = np.zeros(1, ACCUMULATORS), np.zeros(1, EVALUATOR)
+        self._data["net"], self._data["slots"] = of_net, slots
+        for name, array in self._memory.items():
+            self._data[name] = address(array)
+        arguments = from_dtype(ACCUMULATORS), types.uint64, types.int64
+        self._records["evaluate"] = entry(_evaluate, *arguments)
+        self._records["data"] = address(self._data)
+
+    @property
+    def data(self) -> np.void:
+        return self._data[0]
+
+    @property
+    def record(self) -> np.void:
+        """The evaluator as one pointer."""
+        return self._records[0]
+
+    def check(self) -> None:
+        """Raises UserError when a block of a user's has broken its bounds since the last time."""
+        self._inference.check()
+
+
+class NetEvaluator:
+    """A net as an :class:`nnuelab.evaluator.Evaluator`.
+
+    Parameters
+    ----------
+    net : Net, path of a net of either format, or None
+        None: the net that ships with the package.
+
+    Raises
+    ------
+    UserError
+        When there is no such file or it isn't usable.
+    """
+
+    def __init__(self, net: Net | Path | str | None = None) -> None:
+        if net is None and not DEFAULT_NET.is_file():
+            raise UserError("this installation has no default net; give one with --net FILE")
+        self._file = None if isinstance(net, Net) else Path(net or DEFAULT_NET)
+        self.net = net if isinstance(net, Net) else read_net(net or DEFAULT_NET)
+
+    @property
+    def name(self) -> str:
+        """Its feature set."""
+        return self.net.feature_set
+
+    def files(self) -> dict[str, Path]:
+        """The net's, if it comes from one."""
+        return {} if self._file is None else {"net": self._file}
+
+    def code(self) -> str:
+        """Of this module and of the blocks of its features."""
+        return artifacts.code_hash("nnue.evaluator", more=[fingerprint.code(parse(self.name))])
+
+    def bind(self) -> Accumulators:
+        """The net in the layout of the kernels, with its accumulators."""
+        return Accumulators(self.net)
