@@ -9,7 +9,8 @@ from snakemake.exceptions import WorkflowError
 from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
-from nnuelab.params import check_files, check_names, folder_of
+from nnuelab.names import NetName
+from nnuelab.params import check_files, check_names
 from nnuelab.params import default_experiment, options, plans, validate
 from nnuelab.sources import PACKAGE
 
@@ -37,7 +38,7 @@ envvars:
 DEFAULT = default_experiment(settings)
 
 EXPRESSIONS = {
-    folder_of(name): name
+    NetName(name).folder: name
     for experiment in settings.experiments.values()
     for name in experiment.feature_sets
 }
@@ -133,7 +134,7 @@ def sets_of(experiments):
 
 def statistics_of(experiments):
     """What was counted of the feature sets of experiments."""
-    return [f"results/statistics/{folder_of(s)}.csv" for s in sets_of(experiments)]
+    return [f"results/statistics/{NetName(s).folder}.csv" for s in sets_of(experiments)]
 
 
 def players(experiment):

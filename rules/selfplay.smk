@@ -80,7 +80,7 @@ use rule train as generation_train with:
         train="results/selfplay/{generation}/train.npy",
         validation="results/selfplay/{generation}/validation.npy",
         start=(settings.train.from_ or "").replace(
-            "{name}", folder_of(settings.selfplay.feature_set)
+            "{name}", NetName(settings.selfplay.feature_set).folder
         )
         or [],
     output:

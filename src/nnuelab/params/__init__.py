@@ -14,7 +14,7 @@ from typing import Any
 
 from nnuelab.params.experiments import Entry, Plan, default_experiment, plans
 from nnuelab.params.files import check_files
-from nnuelab.params.models import Params, Section, folder_of
+from nnuelab.params.models import Params, Section
 from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "check_files",
     "check_names",
     "default_experiment",
-    "folder_of",
     "merge",
     "options",
     "plans",

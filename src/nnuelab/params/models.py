@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from nnuelab import artifacts
+from nnuelab.names import variant_of
 from nnuelab.tournament.words import Runner
 
 Count = Annotated[int, Field(ge=1)]
@@ -455,21 +456,12 @@ class Experiment(Section):
         combinations = (
             dict(zip(lists, values, strict=True)) for values in product(*lists.values())
         )
-        return {",".join(f"{key}-{value}" for key, value in c.items()): c for c in combinations}
+        return {variant_of(changes): changes for changes in combinations}
 
 
 def given(section: Section) -> dict[str, Any]:
     """The settings that were really given, by their names in the file."""
     return section.model_dump(by_alias=True, exclude_unset=True)
-
-
-def folder_of(expression: str) -> str:
-    """A canonical feature set as part of a path that no shell takes for anything else.
-
-    >>> folder_of("KING*ALL"), folder_of("PHASE(4,KB(16))+H"), folder_of("TOPK(9,lists/a.csv)")
-    ('KINGxALL', 'PHASE-4,KB-16@@+H', 'TOPK-9,lists~a.csv')
-    """
-    return expression.translate(str.maketrans("*()/", "x-@~")).rstrip("@")
 
 
 class Params(Section):
