@@ -17,7 +17,7 @@ from nnuelab.data.records import RECORD, pack
 from nnuelab.selfplay import datagen, openings
 from nnuelab.selfplay.quiet import quiet
 from nnuelab.tournament.limits import Limit
-from nnuelab.tournament.players import NetEntrant
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.runner import Table
 from nnuelab.tournament.schedule import Pair, Settings
 from nnuelab.tournament.summary import Summary

@@ -13,6 +13,7 @@ from nnuelab.names import NetName
 from nnuelab.params import check_files, check_names
 from nnuelab.params import default_experiment, options, plans, validate
 from nnuelab.sources import PACKAGE
+from nnuelab.tournament.players import KINDS, kinds_and_files
 
 try:
     check_names(workflow.configfiles)
@@ -81,10 +82,14 @@ def option_files():
     return [file for file in named if os.path.isfile(file)]
 
 
-def code(module, sets=(), files=()):
-    """Content hash of what a job runs: a module with its imports, the blocks of its sets, files."""
+def code(module, sets=(), files=(), kinds=()):
+    """Content hash of what a job runs: a module, kinds of players, the blocks of its sets, files.
+
+    With all that these import.
+    """
     blocks = {file for expression in sets for file in block_files(expression)}
-    return code_hash(module, [*blocks, *files])
+    modules = [module, *(KINDS[kind].module for kind in kinds)]
+    return code_hash(modules, [*blocks, *files])
 
 
 def pinned(name):
@@ -152,11 +157,9 @@ def yardsticks(experiment):
 BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairing"]
 
 
-def ladder_nets(wildcards):
-    """Nets of the ladder's players, but for the one that comes with the package."""
-    from nnuelab.tournament.roster import nets
-
-    return nets(Path(settings.ladder.players))
+def of_ladder():
+    """Kinds and files of the ladder's players, read where the ladder is asked for."""
+    return kinds_and_files(Path(settings.ladder.players))
 
 
 def adjudication(tournament):

@@ -145,7 +145,9 @@ use rule tournament as generation_tournament with:
     benchmark:
         "benchmarks/selfplay/tournament.tsv"
     params:
-        code=code("tournament.runner", sets=[settings.selfplay.feature_set]),
+        code=code(
+            "tournament.runner", sets=[settings.selfplay.feature_set], kinds=["net"]
+        ),
         players=[
             f"{generation}={of_generation(generation) or 'default'}"
             for generation in [0, *GENERATIONS]

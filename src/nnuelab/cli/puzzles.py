@@ -58,7 +58,7 @@ def puzzles(
     from nnuelab.report import inspect, render
     from nnuelab.tournament import puzzle_scores as scores
     from nnuelab.tournament import puzzles as asked
-    from nnuelab.tournament.roster import Defaults, read_players
+    from nnuelab.tournament.players import Defaults, modules, read_players
 
     limit = limit_of_moves(nodes=nodes, depth=depth, movetime=movetime)
     outputs = [path for path in (output, csv) if path is not None]
@@ -73,7 +73,7 @@ def puzzles(
     record: dict[str, Any] = {
         "inputs": {"puzzles": file, **entrant.files()},
         "parameters": {**entrant.settings(), "count": count},
-        "module": "tournament.puzzle_scores",
+        "module": ["tournament.puzzle_scores", *modules([entrant])],
     }
     if output is not None:
         artifacts.write_json(output, content)

@@ -91,7 +91,7 @@ def tournament(
     --output games.pgn
     """
     from nnuelab.tournament.adjudication import Rules
-    from nnuelab.tournament.roster import Defaults, read_players
+    from nnuelab.tournament.players import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
     from nnuelab.tournament.schedule import Settings
     from nnuelab.tournament.sprt import read_test

@@ -34,9 +34,9 @@ from nnuelab.tournament.adjudication import Rules
 from nnuelab.tournament.external import StrictUciPlayer
 from nnuelab.tournament.game import Game, Move, Seat
 from nnuelab.tournament.limits import Limit
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.pgn import game_text
 from nnuelab.tournament.play import play
-from nnuelab.tournament.players import NetEntrant
 
 FIRST_PLY = 16  # where `sample` begins by default
 MAX_REPEATED = 1_000  # games in a row that were played for nothing: then openings have run out

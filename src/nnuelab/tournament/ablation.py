@@ -20,8 +20,7 @@ from nnuelab.tournament.external import StrictUciPlayer
 from nnuelab.tournament.game import Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.openings import Book
-from nnuelab.tournament.play import play
-from nnuelab.tournament.players import EnginePlayer
+from nnuelab.tournament.play import EnginePlayer, play
 from nnuelab.tournament.sprt import Sprt, Tally
 
 HASH_MB = 8
