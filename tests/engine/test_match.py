@@ -13,7 +13,7 @@ from nnuelab.chess import notation, outcome
 from nnuelab.chess.san import replay, sans
 from nnuelab.engine import match
 from nnuelab.engine.search import Engine
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
 from nnuelab.tournament.game import Game, Line, Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.pgn import to_pgn

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from nnuelab.errors import UserError
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
 from nnuelab.tournament.external import EngineEntrant
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.runner import Table

@@ -14,8 +14,8 @@ import chess.pgn
 import pytest
 
 from nnuelab.errors import UserError
+from nnuelab.settings.games import Rules
 from nnuelab.tournament import manager, schedule
-from nnuelab.tournament.adjudication import Rules
 from nnuelab.tournament.external import EngineEntrant
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.limits import Limit

@@ -1,8 +1,8 @@
 """``params.yaml``: its models, from which schema, messages and command lines are derived.
 
-The models hold no defaults: the values stand in ``params.yaml`` alone. A key of a section is the
-name of an option of the section's command (``min_ply`` is ``--min-ply``), so that `options` can
-render one from the other.
+Settings of stages are those of their commands (`nnuelab.settings`): a key of a section is the name
+of an option (``min_ply`` is ``--min-ply``), so that `options` can render one from the other. Every
+key has to be in ``params.yaml``, which so shows all that can be set.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ import chess.pgn
 from nnuelab.chess import notation
 from nnuelab.data.parallel import die_with_parent, end_group
 from nnuelab.errors import UserError
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
 from nnuelab.tournament.game import Fault, Game
 from nnuelab.tournament.headers import POINTS
 from nnuelab.tournament.limits import Limit

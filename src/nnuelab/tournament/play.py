@@ -16,7 +16,8 @@ from nnuelab.chess.san import sans
 from nnuelab.engine import clock, match
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE
-from nnuelab.tournament.adjudication import NAMES, WINS, Adjudicator, Rules, told
+from nnuelab.settings.games import Rules
+from nnuelab.tournament.adjudication import NAMES, WINS, Adjudicator, record, told
 from nnuelab.tournament.game import TERMINATION, Answer, Failure, Fault, Game, Line, Move, Seat
 from nnuelab.tournament.limits import Clock, Turn
 
@@ -96,7 +97,7 @@ def _play_at_once(
         engine.new_game()
     white, black = ((seat.limit.nodes, seat.limit.depth) for seat in seats)
     thoughts, end, thinking = match.play(
-        engines, (white, black), rules.record(), line.stack, line.keys, line.first
+        engines, (white, black), record(rules), line.stack, line.keys, line.first
     )
     positions = line.stack[line.first : line.first + len(thoughts) + 1]
     said = []
