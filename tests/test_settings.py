@@ -12,7 +12,7 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
-from nnuelab.cli.app import app
+from nnuelab.cli.__main__ import application
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.settings import setting
 from nnuelab.settings.games import Games, Generating, Puzzling, Rules
@@ -100,7 +100,7 @@ def test_what_no_run_can_have_is_refused_by_the_command_too(call: str, said: str
         "tournament": "--output o.pgn",
     }
     words = f"{call} {files.get(call.split()[0], '')}".split()
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(application(), words)
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.replace("│", " ").split())
 
