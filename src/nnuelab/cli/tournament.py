@@ -13,6 +13,8 @@ from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.settings.games import Games, Rules
+from nnuelab.tournament.limits import MARGIN
+from nnuelab.tournament.players import PATIENCE
 from nnuelab.tournament.words import Format, Model, Runner
 
 Depth = Annotated[int | None, typer.Option(help="Plies per move.", min=1)]
@@ -47,12 +49,14 @@ def tournament(
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option(help="So much later than its time a move is no loss, ms.", show_default="20"),
+        typer.Option(
+            help="So much later than its time a move is no loss, ms.", show_default=f"{MARGIN:g}"
+        ),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
     patience: Annotated[
         float, typer.Option(help="Seconds after which an engine without a clock hangs.")
-    ] = 60.0,
+    ] = PATIENCE,
     rules: Rules,
     sprt: Annotated[
         str | None,

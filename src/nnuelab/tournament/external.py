@@ -15,9 +15,10 @@ from nnuelab.chess.position import WHITE
 from nnuelab.data import uci
 from nnuelab.data.uci import Died, NoAnswer, UciEngine, Variation, find_engine
 from nnuelab.errors import UserError
+from nnuelab.settings.games import Games
 from nnuelab.tournament.game import Answer, Failure, Fault, Line
 from nnuelab.tournament.limits import Limit, Turn
-from nnuelab.tournament.players import HASH_MB, PATIENCE, Defaults
+from nnuelab.tournament.players import PATIENCE, Defaults
 
 SETTINGS = ("args", "options", "patience", "memory_mb")
 READ = (".nnue", ".nn", ".bin", ".book")  # files that an engine reads and doesn't write
@@ -120,7 +121,7 @@ class EngineEntrant:
     command: tuple[str, ...]
     limit: Limit
     options: Mapping[str, Any] = field(default_factory=dict)
-    hash_mb: int = HASH_MB
+    hash_mb: int = Games.hash
     patience: float = PATIENCE
     memory_mb: int | None = None
 

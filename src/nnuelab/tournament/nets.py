@@ -11,9 +11,10 @@ from typing import Any
 
 from nnuelab.engine.search import DEFAULT_NET, Engine
 from nnuelab.errors import UserError
+from nnuelab.settings.games import Games
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.play import OVERHEAD, EnginePlayer
-from nnuelab.tournament.players import DEFAULT, HASH_MB, Defaults
+from nnuelab.tournament.players import DEFAULT, Defaults
 
 SETTINGS = ("options",)
 
@@ -24,7 +25,7 @@ class NetEntrant:
 
     net: Path | None
     limit: Limit
-    hash_mb: int = HASH_MB
+    hash_mb: int = Games.hash
     overhead: float = OVERHEAD
 
     def start(self) -> EnginePlayer:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nnuelab.errors import UserError, nearest, one_line
+from nnuelab.settings.games import Games
 from nnuelab.tournament.limits import KINDS as LIMITS
 from nnuelab.tournament.limits import Limit
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:  # the rules of the workflow read this module, too, and have n
     from nnuelab.tournament.game import Player
 
 DEFAULT = "default"  # the net that ships with the package
-HASH_MB = 4
 PATIENCE = 60.0  # seconds for an answer under a limit of nodes or depth
 
 
@@ -94,7 +94,7 @@ class Defaults:
     """
 
     limit: Mapping[str, Any]
-    hash_mb: int = HASH_MB
+    hash_mb: int = Games.hash
     patience: float = PATIENCE
 
 
