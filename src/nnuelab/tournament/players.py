@@ -147,15 +147,14 @@ def read_players(
 
 
 def kinds_and_files(file: Path) -> tuple[list[str], list[str]]:
-    """The kinds of a file's players, and the files that they are made of, but for programs.
+    """The kinds of a file's players, and the files that they are made of.
 
-    Nor is the net among them that comes with the package.
+    Neither programs are among these nor the net that comes with the package.
     """
     settings = [_understood(player) for player in _load(file).values()]
-    kinds = [kind for kind in KINDS if any(kind in player for player in settings)]
-    named = [str(player[kind]) for player in settings for kind in KINDS if kind in player]
-    endings = tuple(ending for kind in KINDS.values() for ending in kind.endings)
-    return kinds, [name for name in named if name.endswith(endings)]
+    named = [(kind, player[kind]) for player in settings for kind in KINDS if kind in player]
+    files = [str(what) for kind, what in named if KINDS[kind].endings and what != DEFAULT]
+    return list(dict.fromkeys(kind for kind, _ in named)), files
 
 
 def _load(file: Path) -> dict[str, Any]:
