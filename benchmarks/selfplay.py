@@ -18,7 +18,7 @@ from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.selfplay import datagen, openings
 from nnuelab.selfplay.quiet import Quiet
 from nnuelab.tournament.limits import Limit
-from nnuelab.tournament.players import NetEntrant
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.runner import Table
 from nnuelab.tournament.schedule import Pair, Settings
 from nnuelab.tournament.summary import Summary

@@ -8,10 +8,13 @@ from snakemake.exceptions import WorkflowError
 
 from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
-from nnuelab.features import fingerprint, parse
-from nnuelab.params import check_files, check_names, folder_of
+from nnuelab import features
+from nnuelab.features import fingerprint
+from nnuelab.names import NetName
+from nnuelab.params import check_files, check_names
 from nnuelab.params import default_experiment, options, plans, validate
 from nnuelab.sources import PACKAGE
+from nnuelab.tournament.players import KINDS, kinds_and_files
 
 try:
     check_names(workflow.configfiles)
@@ -37,7 +40,7 @@ envvars:
 DEFAULT = default_experiment(settings)
 
 EXPRESSIONS = {
-    folder_of(name): name
+    NetName(name).folder: name
     for experiment in settings.experiments.values()
     for name in experiment.feature_sets
 }
@@ -82,9 +85,15 @@ def option_files():
     return [file for file in named if os.path.isfile(file)]
 
 
-def code(module, sets=(), files=()):
-    """Content hash of what a job runs: a module with its imports, the blocks of its sets, files."""
-    return code_hash(module, files, [fingerprint.code(parse(name)) for name in sets])
+def code(module, sets=(), files=(), kinds=()):
+    """Content hash of what a job runs: a module, kinds of players, the blocks of its sets, files.
+
+    With all that these import.
+    """
+    modules = [module, *(KINDS[kind].module for kind in kinds)]
+    return code_hash(
+        modules, files, [fingerprint.code(features.parse(name)) for name in sets]
+    )
 
 
 def pinned(name):
@@ -134,7 +143,7 @@ def sets_of(experiments):
 
 def statistics_of(experiments):
     """What was counted of the feature sets of experiments."""
-    return [f"results/statistics/{folder_of(s)}.csv" for s in sets_of(experiments)]
+    return [f"results/statistics/{NetName(s).folder}.csv" for s in sets_of(experiments)]
 
 
 def players(experiment):
@@ -152,11 +161,9 @@ def yardsticks(experiment):
 BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairing"]
 
 
-def ladder_nets(wildcards):
-    """Nets of the ladder's players, but for the one that comes with the package."""
-    from nnuelab.tournament.roster import nets
-
-    return nets(Path(settings.ladder.players))
+def of_ladder():
+    """Kinds and files of the ladder's players, read where the ladder is asked for."""
+    return kinds_and_files(Path(settings.ladder.players))
 
 
 def adjudication(tournament):

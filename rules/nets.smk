@@ -109,7 +109,11 @@ rule puzzles:
     conda:
         "environment.yaml"
     params:
-        code=lambda w: code("tournament.puzzle_scores", sets=[NETS[w.name].feature_set]),
+        code=lambda w: code(
+            "tournament.puzzle_scores",
+            sets=[NETS[w.name].feature_set],
+            kinds=["net"],
+        ),
         options=options(settings.puzzles, without=["file"]),
     message:
         "Puzzles for {wildcards.name}, seed {wildcards.seed}"

@@ -80,7 +80,7 @@ use rule train as generation_train with:
         train="results/selfplay/{generation}/train.npy",
         validation="results/selfplay/{generation}/validation.npy",
         start=(settings.train.from_ or "").replace(
-            "{name}", folder_of(settings.selfplay.feature_set)
+            "{name}", NetName(settings.selfplay.feature_set).folder
         )
         or [],
     output:
@@ -145,7 +145,9 @@ use rule tournament as generation_tournament with:
     benchmark:
         "benchmarks/selfplay/tournament.tsv"
     params:
-        code=code("tournament.runner", sets=[settings.selfplay.feature_set]),
+        code=code(
+            "tournament.runner", sets=[settings.selfplay.feature_set], kinds=["net"]
+        ),
         players=[
             f"{generation}={of_generation(generation) or 'default'}"
             for generation in [0, *GENERATIONS]

@@ -40,7 +40,9 @@ rule tournament:
     threads: workflow.cores or 1
     params:
         code=lambda w: code(
-            "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
+            "tournament.runner",
+            sets=settings.experiments[w.experiment].feature_sets,
+            kinds=["net"],
         ),
         players=lambda w: players(w.experiment),
         options=lambda w: at_nodes(plan_of[w.experiment].tournament),
@@ -68,7 +70,9 @@ rule tournament_time:
     threads: workflow.cores or 1
     params:
         code=lambda w: code(
-            "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
+            "tournament.runner",
+            sets=settings.experiments[w.experiment].feature_sets,
+            kinds=["net"],
         ),
         players=lambda w: players(w.experiment),
         options=lambda w: at_time(plan_of[w.experiment].tournament),
@@ -107,7 +111,7 @@ rule rate:
 rule ladder_games:
     input:
         players=settings.ladder.players,
-        nets=ladder_nets,
+        nets=lambda w: of_ladder()[1],
         book=settings.tournament.book,
     output:
         games="results/ladder/games.pgn",
@@ -119,7 +123,9 @@ rule ladder_games:
         "environment.yaml"
     threads: workflow.cores or 1
     params:
-        code=code("tournament.runner", files=[SHIPPED_NET]),
+        code=lambda w: code(
+            "tournament.runner", files=[SHIPPED_NET], kinds=of_ladder()[0]
+        ),
         options=f"--games-per-pairing {settings.ladder.games_per_pairing}"
         f" --movetime {settings.ladder.movetime:g} --runner {settings.ladder.runner}"
         f" {adjudication(settings.tournament)}",

@@ -13,9 +13,9 @@ import numpy as np
 from nnuelab import artifacts, data, features
 from nnuelab.data.description import describe
 from nnuelab.data.records import RECORD, from_fen
+from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, write_net
 from nnuelab.nnue.pqr import judge
-from nnuelab.params import folder_of
 from nnuelab.report import feature_statistics, pqr, table
 from nnuelab.tournament import puzzle_scores, ratings
 from nnuelab.tournament.puzzles import Answers, Puzzle
@@ -33,7 +33,7 @@ def make(root: Path) -> Path:
     nets = []
     for name in SETS:
         for seed in SEEDS:
-            nets.append(_net(folder / "nets" / folder_of(name) / str(seed), name, seed, rng))
+            nets.append(_net(folder / "nets" / NetName(name, seed=seed).folder, name, seed, rng))
     pgn = folder / "tournament" / "axis.pgn"
     players = [f"{name}#{seed}" for name in SETS for seed in SEEDS]
     for seed, games in enumerate((pgn, folder / "tournament" / "time" / "axis.pgn")):
@@ -44,7 +44,7 @@ def make(root: Path) -> Path:
     positions = feature_statistics.load(folder / "data" / "validation.npy", 20)
     counted = []
     for name in SETS:
-        path = folder / "statistics" / f"{folder_of(name)}.csv"
+        path = folder / "statistics" / f"{NetName(name).folder}.csv"
         rows = feature_statistics.rows(features.parse(name), positions, 8)
         feature_statistics.write_csv(path, rows)
         _record(path, root, [folder / "data" / "validation.npy"], {"feature_set": name})

@@ -14,8 +14,8 @@ from nnuelab.tournament import workers
 from nnuelab.tournament.game import Game, Move
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.limits import Limit
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.pgn import nodes_and_seconds, to_pgn
-from nnuelab.tournament.players import NetEntrant
 from nnuelab.tournament.runner import tournament
 from nnuelab.tournament.schedule import Settings
 from nnuelab.tournament.sprt import Tally

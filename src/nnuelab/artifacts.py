@@ -152,9 +152,11 @@ def sha256(path: Path | str) -> str:
 
 
 def code_hash(
-    module: str | None, files: Iterable[Path | str] = (), more: Iterable[str] = ()
+    modules: str | Iterable[str] | None,
+    files: Iterable[Path | str] = (),
+    more: Iterable[str] = (),
 ) -> str:
-    """A short content hash of what a job runs: a module, if any, and files, with their imports.
+    """A short content hash of what a job runs: modules, if any, and files, with their imports.
 
     Snakemake rules carry it as a parameter, so that an edit of the code that a job runs remakes
     what the job made, and an edit elsewhere doesn't. It depends on contents and on names below the
@@ -167,8 +169,8 @@ def code_hash(
     """
     used = {Path(file).resolve() for file in files}
     used = used.union(*(closure_of_file(file) for file in used if file.suffix == ".py"))
-    if module:
-        used |= closure(f"nnuelab.{module}")
+    names = [modules] if isinstance(modules, str) else modules or ()
+    used = used.union(*(closure(f"nnuelab.{name}") for name in names))
     # An engine without terms of its search is other code.
     return content_hash(used, os.environ.get("NNUELAB_WITHOUT", ""), *more)
 
@@ -219,13 +221,13 @@ def provenance(
     inputs: Mapping[str, Path | str] | None = None,
     parameters: Mapping[str, Any] | None = None,
     seed: int | None = None,
-    module: str | None = None,
+    module: str | Iterable[str] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """Writes ``<path>.json``: how the artifact was made, enough to make it again.
 
-    ``module`` is the one that did the work, for the code hash. Nothing in the record depends on
-    time, so the same command on the same inputs gives the same file.
+    ``module`` is what did the work, one or several, for the code hash. Nothing in the record
+    depends on time, so the same command on the same inputs gives the same file.
 
     Returns
     -------

@@ -7,9 +7,10 @@ import json
 import chess
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from nnuelab import data
-from nnuelab.cli.sampling import sample
+from nnuelab.cli.__main__ import application
 from nnuelab.data.description import FEWEST, ROLES, describe
 from nnuelab.data.records import NO_SCORE, to_fen
 from nnuelab.report import sample as sample_report
@@ -23,7 +24,8 @@ def files(shared, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sample")
     output, report, plot = (folder / name for name in ("s.npy", "r.json", "f.svg"))
     games = shared / "data/games/fixture_evals_200.pgn"
-    sample([games], output, report=report, plot=plot, max_positions=2000)
+    words = ["sample", games, "--output", output, "--report", report, "--plot", plot]
+    CliRunner().invoke(application(), [*map(str, words), "--max-positions", "2000"])
     return output, report, plot
 
 

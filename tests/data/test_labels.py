@@ -440,8 +440,8 @@ def test_patience_is_the_time_until_an_engine_counts_as_hanging(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
-        (("--movetime", "9", "--depth", "9"), 2, "one of --depth, --nodes and --movetime"),
-        (("--movetime", "2000", "--patience", "2"), 2, "--movetime is longer"),
+        (("--movetime", "9", "--depth", "9"), 2, "one limit, not depth and movetime"),
+        (("--movetime", "2000", "--patience", "2"), 2, "movetime is longer"),
         (("--option", "Hash"), 1, "write NAME=VALUE, as in Hash=16"),
         (("--option", "Hash=1\nquit"), 1, "one line of text"),
         (("--option", "Contempt=3"), 1, "Fake 1.0 has no option 'Contempt'"),

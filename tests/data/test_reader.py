@@ -17,9 +17,10 @@ import pytest
 from nnuelab.chess import notation
 from nnuelab.data import pgn, reader, sampling
 from nnuelab.data.records import NO_SCORE, RECORD, to_fen
-from nnuelab.data.sampling import Sampling, sample
+from nnuelab.data.sampling import sample
 from nnuelab.data.streams import blocks
 from nnuelab.errors import UserError
+from nnuelab.settings.sample import Sampling
 from tests.naive import data as naive
 
 ALL = Sampling(
@@ -34,9 +35,11 @@ def games_of(path: Path) -> Iterator[chess.pgn.Game]:
         yield game
 
 
-def take(path: Path, tmp_path: Path, options: Sampling = ALL, **more) -> tuple[np.ndarray, dict]:
+def take(
+    path: Path, tmp_path: Path, options: Sampling = ALL, workers: int = 1, **more
+) -> tuple[np.ndarray, dict]:
     output = tmp_path / "sampled.npy"
-    found = sample([path], output, options, **{"workers": 1, **more})
+    found = sample([path], output, replace(options, **more), workers)
     return np.load(output), found
 
 
@@ -347,7 +350,7 @@ def test_a_quiet_filter_is_asked_before_the_draw(shared, tmp_path) -> None:
         assert records.dtype == RECORD
         return records["ply"] % 2 == 0
 
-    options = replace(ALL, per_game=1)
+    options = replace(ALL, per_game=1, quiet_only=True)
     output = tmp_path / "sampled.npy"
     found = sample([path], output, options, workers=2, quiet=even)
     records = np.load(output)

@@ -20,8 +20,9 @@ from nnuelab import data
 from nnuelab.artifacts import sha256
 from nnuelab.data import pgn, sampling
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, captures
-from nnuelab.data.sampling import Sampling, sample
+from nnuelab.data.sampling import sample
 from nnuelab.errors import UserError
+from nnuelab.settings.sample import Sampling
 from tests.naive import data as naive
 
 TAGS = b'[Event "?"]\n[White "J\xe9r\xf4me"]\n[Result "1-0"]\n'
@@ -39,9 +40,11 @@ ANY = Sampling(
 )
 
 
-def take(path: Path, tmp_path: Path, options: Sampling = ANY, **more) -> tuple[np.ndarray, Counter]:
+def take(
+    path: Path, tmp_path: Path, options: Sampling = ANY, workers: int = 1, **more
+) -> tuple[np.ndarray, Counter]:
     output = tmp_path / "sampled.npy"
-    found = sample([path], output, options, workers=more.pop("workers", 1), **more)
+    found = sample([path], output, replace(options, **more), workers)
     return np.load(output), found.counts
 
 
@@ -230,7 +233,7 @@ def test_numbers_go_on_over_files_and_the_limit_holds(tmp_path) -> None:
     output = tmp_path / "sampled.npy"
     sample([path, path], output, ANY, workers=1)
     assert sorted(set(np.load(output)["game"])) == [0, 1]
-    sample([path, path], output, ANY, max_positions=11, workers=1)
+    sample([path, path], output, replace(ANY, max_positions=11), workers=1)
     assert len(np.load(output)) == 11
 
 

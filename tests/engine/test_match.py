@@ -14,12 +14,11 @@ from nnuelab.chess.san import replay, sans
 from nnuelab.engine import match
 from nnuelab.engine.search import Engine
 from nnuelab.nnue.evaluator import NetEvaluator
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
 from nnuelab.tournament.game import Game, Line, Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.pgn import to_pgn
-from nnuelab.tournament.play import by_moves, play
-from nnuelab.tournament.players import EnginePlayer
+from nnuelab.tournament.play import EnginePlayer, by_moves, play
 from tests.nnue_nets import random_net
 from tests.tournament.test_runs import ENDGAMES
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nnuelab.errors import UserError
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.runner import tournament
 from nnuelab.tournament.schedule import Settings

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
 
 
 def fit(

@@ -201,7 +201,7 @@ def test_two_variants_of_one_name_are_told_with_their_line(tmp_path):
 def test_variants_change_what_they_name_and_share_the_rest(settings):
     checked = params.validate(settings)
     plans = params.plans(checked)
-    by_name = {entry.name: entry for plan in plans.values() for entry in plan.entries}
+    by_name = {str(entry.name): entry for plan in plans.values() for entry in plan.entries}
     # What is trained as the sections say is one net, in whatever experiment.
     assert by_name["ALL"].folder == by_name["ALL,scores"].folder == "ALL"
     assert by_name["ALL,l1-256,l2-32"].folder == "ALL"

@@ -22,10 +22,11 @@ from nnuelab.chess import notation
 from nnuelab.cli.app import app
 from nnuelab.data import feature_counts, records
 from nnuelab.data.dataset import write_index
-from nnuelab.data.sampling import Sampling, sample
+from nnuelab.data.sampling import sample
 from nnuelab.features import check, registry
 from nnuelab.nnue import inference, replay
 from nnuelab.report import feature_statistics as statistics
+from nnuelab.settings.sample import Sampling
 from tests.naive import statistics as naive
 from tests.nnue_nets import random_games
 

@@ -98,4 +98,4 @@ def test_the_command_labels_and_says_by_what(tmp_path: Path) -> None:
     assert told["limit"] == "nodes 50"
     twice = subprocess.run([*command, *options, "--depth", "3"], capture_output=True)
     assert twice.returncode == 2
-    assert b"give one of" in twice.stderr
+    assert b"one limit" in twice.stderr

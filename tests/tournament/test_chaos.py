@@ -18,9 +18,9 @@ import psutil
 import pytest
 
 from nnuelab.errors import UserError
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
+from nnuelab.tournament.external import EngineEntrant
 from nnuelab.tournament.limits import Limit
-from nnuelab.tournament.players import EngineEntrant
 from nnuelab.tournament.runner import Table
 from nnuelab.tournament.schedule import Pair, Settings
 from nnuelab.tournament.summary import Summary

@@ -14,8 +14,9 @@ import pytest
 from nnuelab import features
 from nnuelab.nnue.netfile import Net, write_net, write_nn
 from nnuelab.tournament import ratings
+from nnuelab.tournament.external import EngineEntrant
 from nnuelab.tournament.limits import Limit
-from nnuelab.tournament.players import EngineEntrant, NetEntrant
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.runner import Table
 from nnuelab.tournament.schedule import Pair, Settings
 

@@ -14,13 +14,14 @@ import chess.pgn
 import pytest
 
 from nnuelab.errors import UserError
+from nnuelab.settings.games import Rules
 from nnuelab.tournament import manager, schedule
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.tournament.external import EngineEntrant
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.manager import Manager, Side
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.openings import Book
-from nnuelab.tournament.players import EngineEntrant, NetEntrant
 from nnuelab.tournament.runner import tournament
 from nnuelab.tournament.schedule import Settings
 from nnuelab.tournament.words import Format, Runner

@@ -7,12 +7,21 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from nnuelab import artifacts, sources
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import DEFAULT_NET
+from nnuelab.tournament.external import EngineEntrant
 from nnuelab.tournament.limits import Limit
-from nnuelab.tournament.players import EngineEntrant, NetEntrant
-from nnuelab.tournament.roster import Defaults, nets, read_players
+from nnuelab.tournament.nets import NetEntrant
+from nnuelab.tournament.players import (
+    KINDS,
+    Defaults,
+    kinds_and_files,
+    modules,
+    read_players,
+)
 
 DEFAULTS = Defaults({"nodes": 1000}, hash_mb=8, patience=9)
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +41,7 @@ def program(folder: Path, name: str = "engine") -> Path:
 
 def test_yaml_and_toml_say_the_same(tmp_path: Path) -> None:
     engine = program(tmp_path)
-    yaml = f"""
+    text = f"""
     players:
       net: {{net: default, options: {{Hash: 32, Move Overhead: 3}}, movetime: 50}}
       engine: {{engine: {engine}, args: [--uci], options: {{Skill: 3, Book: false}}, margin: 7,
@@ -52,7 +61,7 @@ def test_yaml_and_toml_say_the_same(tmp_path: Path) -> None:
     patience = 5
     memory_mb = 400
     """
-    found = read_players(write(tmp_path, yaml), [], DEFAULTS)
+    found = read_players(write(tmp_path, text), [], DEFAULTS)
     assert found == read_players(write(tmp_path, toml, "players.toml"), [], DEFAULTS)
     assert found == {
         "net": NetEntrant(None, Limit(movetime=50), hash_mb=32, overhead=3),
@@ -111,9 +120,49 @@ def test_an_engine_is_made_of_its_nets_and_books_too(tmp_path: Path) -> None:
     }
 
 
-def test_nets_of_a_file_are_those_beside_the_package_s(tmp_path: Path) -> None:
-    text = "players: {a: {net: default}, b: {net: b.nnue}, c: {engine: stockfish}}"
-    assert nets(write(tmp_path, text)) == ["b.nnue"]
+def test_a_file_of_players_tells_kinds_and_the_nets_beside_the_package_s(tmp_path: Path) -> None:
+    text = "players: {a: {net: default}, b: {net: b.nnue}, c: {engine: stockfish}, d: d.nn}"
+    assert kinds_and_files(write(tmp_path, text)) == (["net", "engine"], ["b.nnue", "d.nn"])
+    assert kinds_and_files(write(tmp_path, "players: {a: default}")) == (["net"], [])
+
+
+def test_the_command_line_and_files_have_one_text_form(tmp_path: Path) -> None:
+    engine, net = program(tmp_path), write(tmp_path, "", "a.nnue")
+    texts = {
+        "short": str(net),
+        "engine": f"{engine} --uci",
+        "limited": f"{{net: {net}, nodes: 7, options: {{Hash: 32}}}}",
+    }
+    words = [f"{name}={text}" for name, text in texts.items()]
+    found = read_players(None, words, DEFAULTS)
+    file = write(tmp_path, yaml.safe_dump({"players": texts}))
+    assert found == read_players(file, [], DEFAULTS)
+    assert found["limited"] == NetEntrant(net, Limit(nodes=7), 32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"), [("net", "tournament.external"), ("engine", "tournament.nets")]
+)
+def test_an_edit_of_a_kind_replays_its_own_games_alone(
+    kind: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = ["tournament.runner", KINDS[kind].module]
+    before, digest = artifacts.code_hash(code), sources.digest
+    for module, changes in ((other, False), (KINDS[kind].module, True)):
+        edited = {sources.file_of(f"nnuelab.{module}"): b"edited"}
+        monkeypatch.setattr(sources, "digest", lambda p, e=edited: digest(p) + e.get(p, b""))
+        assert (artifacts.code_hash(code) != before) == changes
+
+
+def test_the_code_of_games_is_that_of_the_kinds_that_play(tmp_path: Path) -> None:
+    players = read_players(None, ["a=default", f"b={program(tmp_path)}"], DEFAULTS)
+    assert modules(players.values()) == ["tournament.external", "tournament.nets"]
+    assert modules([players["a"]]) == ["tournament.nets"]
+
+
+def test_no_import_leads_from_the_runner_to_a_kind() -> None:
+    reached = sources.closure("nnuelab.tournament.runner")
+    assert not {sources.file_of(f"nnuelab.{kind.module}") for kind in KINDS.values()} & reached
 
 
 @pytest.mark.parametrize(
@@ -123,9 +172,9 @@ def test_nets_of_a_file_are_those_beside_the_package_s(tmp_path: Path) -> None:
         ("[]", "it needs a mapping `players:`"),
         ("players: {}", "it needs a mapping `players:`"),
         ("players: {a: 3}", "player a: its settings must be a mapping"),
-        ("players: {a: {}}", "player a: it needs a net or an engine"),
+        ("players: {a: {}}", "player a: it needs one of these: net, engine"),
         ("players:\n  a: {net: default}\n  a: {net: default}", "line 3: a stands there twice"),
-        ("players: {a: {net: default, engine: x}}", "player a: it needs a net or an engine"),
+        ("players: {a: {net: default, engine: x}}", "player a: it needs one of these: net, engine"),
         ("players: {a: {net: default, node: 3}}", "unknown setting node; did you mean nodes?"),
         ("players: {a: {net: x.nnue}}", "player a: there is no net x.nnue"),
         ("players: {a: {engine: no-such-engine}}", "player a: no engine no-such-engine"),
@@ -134,7 +183,7 @@ def test_nets_of_a_file_are_those_beside_the_package_s(tmp_path: Path) -> None:
         ("players: {a: {engine: sh, patience: 0}}", "patience 0"),
         ("players: {a: {engine: sh, memory_mb: 1.5}}", "memory_mb 1.5"),
         ("players: {a: {engine: sh, nodes: 3, depth: 3}}", "player a: one limit is needed"),
-        ("players: {a: {net: default, args: [x]}}", "args is for engines"),
+        ("players: {a: {net: default, args: [x]}}", "unknown setting args"),
         ("players: {a: {net: default, options: {Threads: 2}}}", "a net has no option Threads"),
         ("players: {a: {net: default, options: {Hash: 0.5}}}", "option Hash: 0.5"),
     ],

@@ -30,7 +30,7 @@ from nnuelab.errors import UserError
 from nnuelab.tournament import puzzle_scores as scores
 from nnuelab.tournament.game import Answer, Failure, Fault, Line
 from nnuelab.tournament.limits import Limit, Turn
-from nnuelab.tournament.players import NetEntrant
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.puzzles import Answers, Puzzle, answers, read, solve
 
 ROOT = Path(__file__).resolve().parents[2]

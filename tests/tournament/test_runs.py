@@ -20,7 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nnuelab.errors import UserError
-from nnuelab.tournament.adjudication import Adjudicator, Rules, told
+from nnuelab.settings.games import Rules
+from nnuelab.tournament.adjudication import Adjudicator, told
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.runner import Table, tournament
 from nnuelab.tournament.schedule import Pair, Settings

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from nnuelab.chess import notation
 from nnuelab.data.uci import UciEngine
 from nnuelab.errors import UserError
+from nnuelab.settings.games import Rules
 from nnuelab.tournament import external
-from nnuelab.tournament.adjudication import Rules
 from nnuelab.tournament.game import Answer, Fault, Game, Line, Seat
 from nnuelab.tournament.limits import MARGIN, Clock, Limit, Turn
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.pgn import to_pgn
 from nnuelab.tournament.play import play
-from nnuelab.tournament.players import NetEntrant
 from nnuelab.tournament.runner import Table
 from nnuelab.tournament.schedule import Pair, Settings
 

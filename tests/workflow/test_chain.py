@@ -258,6 +258,8 @@ def test_results_but_tables_are_ignored_by_git(folder):
     [
         ("src/nnuelab/nnue/losses.py", {*NETS, *GAMES}),
         ("src/nnuelab/engine/search.py", set(GAMES)),
+        ("src/nnuelab/tournament/nets.py", set(GAMES)),
+        ("src/nnuelab/tournament/external.py", set()),
         ("src/nnuelab/tournament/ratings.py", {"rate", "table"}),
         ("src/nnuelab/tournament/puzzle_scores.py", {"puzzles", "table"}),
         ("src/nnuelab/features/text.py", {"count", *NETS, *GAMES}),

@@ -10,9 +10,10 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.options import limit_of, with_settings
+from nnuelab.settings.games import Generating
 
 Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 Net = Annotated[
     Path | None,
     typer.Option(
@@ -25,23 +26,18 @@ Player = Annotated[
     str | None,
     typer.Option(help="UCI engine that plays instead: a path, or a name on PATH."),
 ]
-Nodes = Annotated[int | None, typer.Option(min=1, help="Nodes per search.")]
 Depth = Annotated[int | None, typer.Option(min=1, help="Depth per search, instead of nodes.")]
 
 
 @app.command()
+@with_settings()
 def datagen(
+    *,
     output: Annotated[Path, typer.Option(help="Games, .pgn.zst.")],
-    games: Annotated[int, typer.Option(min=1, help="How many games.")] = 12_000,
-    nodes: Nodes = None,
+    settings: Generating,
     depth: Depth = None,
     net: Net = None,
     engine: Player = None,
-    random_plies: Annotated[int, typer.Option(min=4, help="Random plies first, or one more.")] = 8,
-    max_opening_score: Annotated[
-        int, typer.Option(min=1, help="Balance of openings, centipawns.")
-    ] = 100,
-    seed: Seed = 1,
     compression: Annotated[
         int, typer.Option(min=1, max=22, help="zstd's level; 22 is 15 % smaller, and slow.")
     ] = 12,
@@ -56,15 +52,18 @@ def datagen(
     """
     from nnuelab.selfplay.datagen import Parameters
     from nnuelab.selfplay.datagen import datagen as play_games
+    from nnuelab.tournament.limits import Limit
 
     source = _source(net, engine, blocks, output)
     artifacts.check_ending(output, "generated games", ".pgn.zst")
-    limit = _limit(nodes, depth, 5000)
-    parameters = Parameters(limit, random_plies, max_opening_score, seed)
+    if settings.nodes is not None and depth is not None:
+        raise typer.BadParameter("give --nodes or --depth, not both")
+    limit = Limit(**limit_of(Generating, nodes=settings.nodes, depth=depth))
+    parameters = Parameters(limit, settings.random_plies, settings.max_opening_score, settings.seed)
     results, speed = play_games(
-        output, source, games, parameters, compression=compression, workers=workers
+        output, source, settings.games, parameters, compression=compression, workers=workers
     )
-    typer.echo(f"{output}: {games:,} games", err=True)
+    typer.echo(f"{output}: {settings.games:,} games", err=True)
     for result, count in sorted(results.items()):
         typer.echo(f"{result} {count}", err=True)
     if speed.searched:
@@ -81,12 +80,3 @@ def _source(net: Path | None, engine: str | None, blocks: list[Path] | None, out
     given = [file for file in (net, engine, *(blocks or [])) if file is not None]
     artifacts.check_apart(given, [output])
     return Source(engine or NetEvaluator(net))
-
-
-def _limit(nodes: int | None, depth: int | None, default: int) -> Any:
-    """The limit of each search; ``default`` nodes where none is given."""
-    from nnuelab.tournament.limits import Limit
-
-    if nodes is not None and depth is not None:
-        raise typer.BadParameter("give --nodes or --depth, not both")
-    return Limit(depth=depth) if depth is not None else Limit(nodes=nodes or default)

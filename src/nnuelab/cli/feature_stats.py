@@ -11,6 +11,7 @@ from nnuelab import artifacts
 from nnuelab.cli.app import Blocks
 from nnuelab.cli.features import Expression, features_app
 from nnuelab.errors import UserError
+from nnuelab.settings.train import Training
 
 
 @features_app.command()
@@ -19,7 +20,9 @@ def stats(
     positions: Annotated[
         Path, typer.Argument(metavar="DATA", help="Games (.pgn, .zst, .gz, .bz2) or a dataset.")
     ],
-    l1: Annotated[int, typer.Option(min=1, max=16384, help="Neurons per perspective.")] = 512,
+    l1: Annotated[
+        int, typer.Option(min=1, max=16384, help="Neurons per perspective.")
+    ] = Training.l1,
     count: Annotated[
         int, typer.Option("--positions", min=1, help="Positions whose legal moves are counted.")
     ] = 100_000,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,52 +12,10 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.options import with_settings
 from nnuelab.errors import UserError
-
-
-class Scheme(StrEnum):
-    """How a float net becomes integers."""
-
-    fine = "fine"
-    study = "study"
-
-
-class Method(StrEnum):
-    """What training minimises."""
-
-    scores = "scores"
-    pqr = "pqr"
-    triplet = "triplet"
-
-
-class Activation(StrEnum):
-    """Of hidden layers."""
-
-    clipped = "clipped"
-    squared = "squared"
-
-
-class Device(StrEnum):
-    """Where training computes."""
-
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-
-
-class Optimizer(StrEnum):
-    """What moves the rows of the first layer."""
-
-    adam = "adam"
-    rowwise = "rowwise-adam"
-
-
-class ScheduleName(StrEnum):
-    """How the learning rate changes."""
-
-    step = "step"
-    cosine = "cosine"
-    one_cycle = "one-cycle"
+from nnuelab.settings.quantize import Quantization, Verification
+from nnuelab.settings.train import Training
 
 
 class Format(StrEnum):
@@ -76,7 +35,9 @@ def need_torch() -> None:
 
 
 @app.command()
+@with_settings()
 def train(
+    *,
     features: Annotated[
         str,
         typer.Option(
@@ -87,68 +48,11 @@ def train(
     validation: Annotated[Path, typer.Option(help="Dataset for the validation loss, .npy.")],
     checkpoint: Annotated[Path, typer.Option(help="Checkpoint to write, or to continue.")],
     history: Annotated[Path, typer.Option(help="Losses per epoch, .csv.")],
-    l1: Annotated[int, typer.Option(min=1, max=16384, help="Neurons per perspective.")] = 512,
-    l2: Annotated[int, typer.Option(min=1, max=16384, help="Neurons of the second layer.")] = 32,
-    l3: Annotated[
-        int, typer.Option(min=0, max=16384, help="Neurons of a further hidden layer; 0: none.")
-    ] = 0,
-    activation: Annotated[
-        Activation, typer.Option(help="Clipped ReLU, or its square.")
-    ] = Activation.clipped,
-    buckets: Annotated[
-        int, typer.Option(min=1, max=32, help="Nets behind the first layer, by number of pieces.")
-    ] = 1,
-    epochs: Annotated[int, typer.Option(min=1)] = 6,
-    fake_quantize_epochs: Annotated[
-        int, typer.Option(min=0, help="Last epochs that see the integer net's rounding.")
-    ] = 0,
-    games_share: Annotated[
-        float, typer.Option(min=0, max=1, help="Learns from so large a share of the games.")
-    ] = 1,
-    batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
-    optimizer: Annotated[
-        Optimizer, typer.Option(help="rowwise-adam: another one, faster for king-piece sets.")
-    ] = Optimizer.adam,
-    learning_rate: Annotated[float, typer.Option(min=0, help="Of Adam, the highest.")] = 2e-3,
-    schedule: Annotated[
-        ScheduleName,
-        typer.Option(help="step: by --lr-decay; cosine: to 0; one-cycle: up and down."),
-    ] = ScheduleName.step,
-    lr_decay: Annotated[
-        float, typer.Option(min=0, max=1, help="For the schedule step: factor per epoch.")
-    ] = 0.5,
-    warmup: Annotated[int, typer.Option(min=0, help="Steps in which the rate rises.")] = 0,
-    clip_norm: Annotated[
-        float, typer.Option(min=0, help="Longest gradient (L2 of all); 0: any.")
-    ] = 0,
-    patience: Annotated[
-        int, typer.Option(min=0, help="Stop after so many epochs without progress; 0: never.")
-    ] = 0,
+    chosen: Training,
     seed: Annotated[int, typer.Option(min=0, help="Of weights, order and triplets.")] = 1,
-    method: Annotated[
-        Method,
-        typer.Option(help="scores: labels; pqr, triplet: the move played against another."),
-    ] = Method.scores,
-    exponent: Annotated[float, typer.Option(min=1, help="For scores: of the loss.")] = 2.6,
-    output_scale: Annotated[
-        float, typer.Option(min=1, help="Centipawns of the net's sigmoid.")
-    ] = 361,
-    target_scale: Annotated[
-        float, typer.Option(min=1, help="For scores: centipawns of the labels' sigmoid.")
-    ] = 410,
-    score_share: Annotated[
-        float, typer.Option(min=0, max=1, help="For scores: 1 learns scores, 0 game results.")
-    ] = 1,
-    kappa: Annotated[float, typer.Option(min=0, help="For pqr: weight of p = -q.")] = 1,
-    margin: Annotated[float, typer.Option(min=0, help="For triplet, in values of -1..1.")] = 0.1,
-    moves_quantile: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="For pqr, triplet: leaves out so many, by legal moves."),
-    ] = 0,
     start: Annotated[
         Path | None, typer.Option("--from", help="Checkpoint to begin with (fine-tuning).")
     ] = None,
-    device: Annotated[Device, typer.Option(help="auto: cuda where there is one.")] = Device.auto,
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
 ) -> None:
@@ -162,34 +66,8 @@ def train(
     need_torch()
     from nnuelab.features import parse
     from nnuelab.nnue import training
-    from nnuelab.nnue.losses import PQR, Scores, Triplet
 
-    objective = {
-        Method.scores: Scores(exponent, output_scale, target_scale, score_share),
-        Method.pqr: PQR(output_scale, kappa, moves_quantile),
-        Method.triplet: Triplet(output_scale, margin, moves_quantile),
-    }[method]
-    settings = training.Settings(
-        feature_set=parse(features).name,
-        l1=l1,
-        l2=l2,
-        l3=l3,
-        activation=activation.value,
-        buckets=buckets,
-        epochs=epochs,
-        fake_quantize_epochs=fake_quantize_epochs,
-        games_share=games_share,
-        batch_size=batch_size,
-        optimizer=optimizer.value,
-        learning_rate=learning_rate,
-        schedule=schedule.value,
-        lr_decay=lr_decay,
-        warmup=warmup,
-        clip_norm=clip_norm,
-        patience=patience,
-        seed=seed,
-        objective=objective,
-    )
+    settings = training.Settings.of(parse(features).name, chosen, seed)
     done = training.train(
         settings,
         train,
@@ -198,7 +76,7 @@ def train(
         history,
         threads,
         start,
-        device_name=device.value,
+        device_name=chosen.device,
     )
     row = done.history[done.epoch - 1]
     typer.echo(
@@ -209,22 +87,19 @@ def train(
 
 
 @app.command()
+@with_settings()
 def quantize(
+    *,
     checkpoint: Annotated[Path, typer.Argument(help="What nnuelab train wrote.")],
     output: Annotated[Path, typer.Option(help="Net to write, .nnue, or .nn for that format.")],
     format: Annotated[
         Format, typer.Option(help="The project's file, or the study's.")
     ] = Format.nnue,
-    scheme: Annotated[
-        Scheme | None, typer.Option(help="Integers; by default study for nn, else fine.")
-    ] = None,
+    settings: Quantization,
     positions: Annotated[
         Path | None,
         typer.Option(help="Dataset, .npy: the mean error on it is taken out of the net."),
     ] = None,
-    count: Annotated[
-        int, typer.Option(min=0, help="Of its positions, evenly spaced; 0: none.")
-    ] = 50_000,
     blocks: Blocks = None,
 ) -> None:
     """Turn a trained net into integers.
@@ -234,8 +109,8 @@ def quantize(
     inputs = {"checkpoint": checkpoint, **({"positions": positions} if positions else {})}
     artifacts.check_apart([*inputs.values(), *(blocks or [])], [output])
     artifacts.check_ending(output, f"a net of --format {format.value}", f".{format.value}")
-    chosen = scheme or (Scheme.study if format is Format.nn else Scheme.fine)
-    if positions and chosen is Scheme.study:
+    scheme = settings.scheme or ("study" if format is Format.nn else str(Quantization.scheme))
+    if positions and scheme == "study":
         raise UserError(
             "the study's scheme leaves the error where it is: leave out --positions, "
             "or quantize with --scheme fine"
@@ -248,15 +123,15 @@ def quantize(
     from nnuelab.nnue.quantize import quantize as to_integers
 
     trained = checkpoints.read(checkpoint)
-    net = to_integers(trained, chosen.value)
-    if positions and count:
-        net = centred(net, trained, validation.spaced(positions, count))
+    net = to_integers(trained, scheme)
+    if positions and settings.count:
+        net = centred(net, trained, validation.spaced(positions, settings.count))
     write = netfile.write_nn if format is Format.nn else netfile.write_net
     write(output, net)
     artifacts.provenance(
         output,
         inputs=inputs,
-        parameters={"scheme": chosen.value, "format": format.value, "count": count},
+        parameters={"scheme": scheme, "format": format.value, "count": settings.count},
         module="nnue.quantize",
     )
     typer.echo(
@@ -267,7 +142,9 @@ def quantize(
 
 
 @app.command()
+@with_settings()
 def verify(
+    *,
     net: Annotated[
         Path, typer.Argument(help="Quantized net, .nnue or .nn.", autocompletion=completion.nets)
     ],
@@ -275,11 +152,7 @@ def verify(
     positions: Annotated[Path, typer.Option(help="Dataset, .npy.")],
     output: Annotated[Path, typer.Option(help="Figures, .json.")],
     plot: Annotated[Path, typer.Option(help="Histogram of the differences, .png.")],
-    count: Annotated[int, typer.Option(min=1, help="Positions, evenly spaced.")] = 50_000,
-    max_abs_mean: Annotated[float, typer.Option(min=0, help="Bound of |mean|, cp.")] = 10,
-    min_share_within_50: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of differences within 50 cp, at least.")
-    ] = 0.97,
+    settings: Verification,
     blocks: Blocks = None,
 ) -> None:
     """Compare a quantized net with its float net; exit 1 when they differ too much.
@@ -292,17 +165,15 @@ def verify(
     need_torch()
     from nnuelab.nnue import verify as verification
 
-    figures = verification.verify(net, checkpoint, positions, count)
+    figures = verification.verify(net, checkpoint, positions, settings.count)
     artifacts.write_json(output, figures)
     verification.plot(plot, figures)
     inputs = {"net": net, "checkpoint": checkpoint, "positions": positions}
-    bounds = {"max_abs_mean": max_abs_mean, "min_share_within_50": min_share_within_50}
-    parameters = {"count": count, **bounds}
     for path in (output, plot):
-        artifacts.provenance(path, inputs=inputs, parameters=parameters, module="nnue.verify")
+        artifacts.provenance(path, inputs=inputs, parameters=asdict(settings), module="nnue.verify")
     typer.echo(
         f"{output}: {figures['n']:,} positions, mean {figures['mean_cp']:+.2f}, "
         f"rms {figures['rms_cp']:.2f}, max {figures['max_cp']:.0f} cp",
         err=True,
     )
-    verification.check(figures, max_abs_mean, min_share_within_50)
+    verification.check(figures, settings.max_abs_mean, settings.min_share_within_50)

@@ -10,14 +10,18 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
-from nnuelab.cli.tournament import Depth, Movetime, Nodes, limit_of_moves
+from nnuelab.cli.options import limit_of, with_settings
+from nnuelab.cli.tournament import Depth, Movetime
+from nnuelab.settings.games import Games, Puzzling
 
 EMBEDDED = artifacts.RESOURCES / "embedded" / "puzzles.csv.gz"
 THEMES_SHOWN = 12
 
 
 @app.command()
+@with_settings()
 def puzzles(
+    *,
     file: Annotated[
         Path,
         typer.Argument(
@@ -32,16 +36,15 @@ def puzzles(
             autocompletion=completion.players,
         ),
     ] = "default",
-    nodes: Nodes = None,
+    settings: Puzzling,
     depth: Depth = None,
     movetime: Movetime = None,
     output: Annotated[
         Path | None, typer.Option(help="JSON: the whole, all groups, wrong answers.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="The groups as CSV.")] = None,
-    count: Annotated[int, typer.Option(help="Only so many, the first ones; 0: all.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
-    hash: Annotated[int, typer.Option(help="Hash table, MB.", min=1, max=65536)] = 4,
+    hash: Annotated[int, typer.Option(help="Hash table, MB.", min=1, max=65536)] = Games.hash,
     blocks: Blocks = None,
 ) -> None:
     """Let a net solve puzzles; accuracy by rating and theme, with 95 % Wilson intervals.
@@ -58,22 +61,22 @@ def puzzles(
     from nnuelab.report import inspect, render
     from nnuelab.tournament import puzzle_scores as scores
     from nnuelab.tournament import puzzles as asked
-    from nnuelab.tournament.roster import Defaults, read_players
+    from nnuelab.tournament.players import Defaults, modules, read_players
 
-    limit = limit_of_moves(nodes=nodes, depth=depth, movetime=movetime)
+    limit = limit_of(Puzzling, nodes=settings.nodes, depth=depth, movetime=movetime)
     outputs = [path for path in (output, csv) if path is not None]
     artifacts.check_apart([file, net, *(blocks or [])], outputs)
     entrant = read_players(None, [f"player={net}"], Defaults(limit, hash))["player"]
     artifacts.check_apart(entrant.files().values(), outputs)
-    chosen = asked.read(file)[: count or None]
+    chosen = asked.read(file)[: settings.count or None]
     partial = output and output.with_name(output.name + ".partial")
     found = asked.answers(chosen, entrant, source=file, partial_file=partial, processes=workers)
     told = scores.told(chosen, found)
     content = {"player": entrant.settings(), **told, "missed": list(asked.missed(chosen, found))}
     record: dict[str, Any] = {
         "inputs": {"puzzles": file, **entrant.files()},
-        "parameters": {**entrant.settings(), "count": count},
-        "module": "tournament.puzzle_scores",
+        "parameters": {**entrant.settings(), "count": settings.count},
+        "module": ["tournament.puzzle_scores", *modules([entrant])],
     }
     if output is not None:
         artifacts.write_json(output, content)

@@ -9,56 +9,20 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import app
-from nnuelab.cli.data import Seed
+from nnuelab.cli.options import with_settings
 from nnuelab.errors import UserError
+from nnuelab.settings.sample import Sampling
 
 
 @app.command()
+@with_settings()
 def sample(
+    *,
     pgn: Annotated[list[Path], typer.Argument(help="Games: .pgn, .pgn.zst, .gz, .bz2.")],
     output: Annotated[Path, typer.Option(help="Samples, .npy.")],
-    min_ply: Annotated[int, typer.Option(min=0, help="Half-moves played before, at least.")] = 16,
-    per_game: Annotated[int, typer.Option(min=0, help="Drawn from each game; 0: all.")] = 0,
-    skip_check: Annotated[bool, typer.Option(help="Leave out positions in check.")] = True,
-    skip_captures: Annotated[
-        bool, typer.Option(help="Leave out positions before a capture.")
-    ] = True,
-    skip_promotions: Annotated[
-        bool, typer.Option(help="Leave out positions before a promotion.")
-    ] = True,
-    skip_duplicates: Annotated[
-        bool, typer.Option(help="Leave out positions that stood in a game before.")
-    ] = False,
-    min_pieces: Annotated[int, typer.Option(min=2, max=32, help="On the board, at least.")] = 2,
-    max_pieces: Annotated[int, typer.Option(min=2, max=32, help="On the board, at most.")] = 32,
-    max_score: Annotated[
-        int, typer.Option(min=0, help="Leave out a larger |[%eval]|, centipawns; 0: none.")
-    ] = 0,
-    only_evaluated: Annotated[bool, typer.Option(help="Skip games without any [%eval].")] = False,
-    start_positions: Annotated[
-        bool, typer.Option(help="Take games from other start positions, too.")
-    ] = True,
-    min_rating: Annotated[int, typer.Option(min=0, help="Elo of both players; 0: any.")] = 0,
-    max_rating: Annotated[int, typer.Option(min=0, help="Elo of both players; 0: any.")] = 0,
-    min_seconds: Annotated[
-        int, typer.Option(min=0, help="Time of a player for 40 moves; 0: any.")
-    ] = 0,
-    max_seconds: Annotated[
-        int, typer.Option(min=0, help="Time of a player for 40 moves; 0: any.")
-    ] = 0,
-    terminations: Annotated[
-        list[str] | None, typer.Option(help="Tag Termination of a game (again for more); any.")
-    ] = None,
-    quiet_only: Annotated[
-        bool, typer.Option(help="Leave out positions that a capture or a promotion improves.")
-    ] = False,
-    max_unreadable: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of games with mistakes that is put up with.")
-    ] = 0.1,
-    max_positions: Annotated[int, typer.Option(min=0, help="Stop after so many; 0: never.")] = 0,
+    settings: Sampling,
     report: Annotated[Path | None, typer.Option(help="Counts and distributions, .json.")] = None,
     plot: Annotated[Path | None, typer.Option(help="The report as a figure, .svg or .png.")] = None,
-    seed: Seed = 1,
     workers: Annotated[int, typer.Option(min=0, help="Threads; 0: one per core.")] = 0,
 ) -> None:
     """Take positions out of games.
@@ -75,33 +39,13 @@ def sample(
     if (path := artifacts.first_repeated(pgn)) is not None:
         # Under two numbers its games would train and validate.
         raise UserError(f"{path} stands there twice; name it once")
-    options = sampling.Sampling(
-        min_ply=min_ply,
-        per_game=per_game,
-        skip_check=skip_check,
-        skip_captures=skip_captures,
-        skip_promotions=skip_promotions,
-        skip_duplicates=skip_duplicates,
-        min_pieces=min_pieces,
-        max_pieces=max_pieces,
-        max_score=max_score,
-        only_evaluated=only_evaluated,
-        start_positions=start_positions,
-        min_rating=min_rating,
-        max_rating=max_rating,
-        min_seconds=min_seconds,
-        max_seconds=max_seconds,
-        terminations=tuple(terminations or ()),
-        max_unreadable=max_unreadable,
-        seed=seed,
-    )
     quiet: sampling.QuietFilter | None = None
-    if quiet_only:
+    if settings.quiet_only:
         from nnuelab.nnue.evaluator import NetEvaluator
         from nnuelab.selfplay.quiet import Quiet  # it brings the engine: slow to load
 
         quiet = Quiet(NetEvaluator())
-    found = sampling.sample(pgn, output, options, max_positions, workers, quiet)
+    found = sampling.sample(pgn, output, settings, workers, quiet)
     if report is not None or plot is not None:
         told = sample_report.report(output, found)
         if report is not None:

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.options import limit_of, with_settings
+from nnuelab.settings.games import Games, Rules
+from nnuelab.tournament.limits import MARGIN
+from nnuelab.tournament.players import PATIENCE
 from nnuelab.tournament.words import Format, Model, Runner
 
-NODES = 1000  # per move, where no limit is given
-Nodes = Annotated[
-    int | None,
-    typer.Option(help="Nodes per move.", show_default=f"{NODES}, without another limit", min=1),
-]
 Depth = Annotated[int | None, typer.Option(help="Plies per move.", min=1)]
 Movetime = Annotated[float | None, typer.Option(help="Time per move, ms.")]
 
 
-def limit_of_moves(**limit: Any) -> dict[str, Any]:
-    """Limits of a move by name; nodes where none is given."""
-    if all(value is None for value in limit.values()):
-        limit["nodes"] = NODES
-    return limit
-
-
 @app.command()
+@with_settings()
 def tournament(
+    *,
     book: Annotated[Path, typer.Option(help="Openings: EPD or PGN, plain, .gz, .zst or .zip.")],
     output: Annotated[Path, typer.Option(help="Games, .pgn.")],
-    games_per_pairing: Annotated[int, typer.Option(help="Even: two per opening.")],
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -48,7 +41,7 @@ def tournament(
     format: Annotated[
         Format, typer.Option(help="Each with each, the first with the others, or two players.")
     ] = Format.ROUND_ROBIN,
-    nodes: Nodes = None,
+    games: Games,
     depth: Depth = None,
     movetime: Movetime = None,
     clock: Annotated[
@@ -56,20 +49,15 @@ def tournament(
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option(help="So much later than its time a move is no loss, ms.", show_default="20"),
+        typer.Option(
+            help="So much later than its time a move is no loss, ms.", show_default=f"{MARGIN:g}"
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Draws the openings.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
-    hash: Annotated[int, typer.Option(help="Hash table of each player, MB.", min=1, max=65536)] = 4,
     patience: Annotated[
         float, typer.Option(help="Seconds after which an engine without a clock hangs.")
-    ] = 60.0,
-    draw_move: Annotated[int, typer.Option(help="Adjudicate draws from this move.", min=0)] = 40,
-    draw_plies: Annotated[int, typer.Option(help="Level moves in a row; 0: off.", min=0)] = 16,
-    draw_score: Annotated[int, typer.Option(help="Level is up to this, centipawns.", min=0)] = 10,
-    resign_score: Annotated[int, typer.Option(help="Lost is from this, centipawns.", min=1)] = 1000,
-    resign_plies: Annotated[int, typer.Option(help="Lost moves in a row; 0: off.", min=0)] = 8,
-    max_plies: Annotated[int, typer.Option(help="A draw after so many half-moves.")] = 400,
+    ] = PATIENCE,
+    rules: Rules,
     sprt: Annotated[
         str | None,
         typer.Option(help="A match ends when this test decides: ELO0,ELO1[,ALPHA,BETA]."),
@@ -90,26 +78,24 @@ def tournament(
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
     """
-    from nnuelab.tournament.adjudication import Rules
-    from nnuelab.tournament.roster import Defaults, read_players
+    from nnuelab.tournament.players import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
     from nnuelab.tournament.schedule import Settings
     from nnuelab.tournament.sprt import read_test
 
-    limit = limit_of_moves(nodes=nodes, depth=depth, movetime=movetime, clock=clock)
+    limit = limit_of(Games, nodes=games.nodes, depth=depth, movetime=movetime, clock=clock)
     if players is None and any("=" not in name for name in names or ["?"]):
         raise typer.BadParameter("give players as NAME=NET or NAME=ENGINE, or --players FILE")
     given = [Path(word.partition("=")[2]) for word in names or [] if "=" in word]
     given += [book, *([players] if players is not None else []), *(blocks or [])]
     artifacts.check_apart(given, [output])
     artifacts.check_ending(output, "a PGN file", ".pgn")
-    defaults = Defaults({**limit, "margin": margin}, hash, patience)
+    defaults = Defaults({**limit, "margin": margin}, games.hash, patience)
     entrants = read_players(players, names or [], defaults)
     files = [file for entrant in entrants.values() for file in entrant.files().values()]
     artifacts.check_apart(files, [output])
-    rules = Rules(draw_move, draw_plies, draw_score, resign_score, resign_plies, max_plies)
     test = None if sprt is None else read_test(sprt, sprt_model)
-    settings = Settings(games_per_pairing, format, seed, rules, test)
+    settings = Settings(games.games_per_pairing, format, games.seed, rules, test)
     print(play(entrants, book, output, settings, processes=workers, runner=runner), file=sys.stderr)
 
 

@@ -32,6 +32,7 @@ from nnuelab.data.searching import Searching, Unlabelled
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
+from nnuelab.settings.label import Labelling
 
 Labels = tuple[np.ndarray, np.ndarray]
 Labeller = Callable[[Iterable[np.ndarray]], Iterable[Labels]]
@@ -194,12 +195,12 @@ def label(
     *,
     name: str,
     test: Path | None = None,
-    skip_captures: bool = False,
-    max_score: int = 5000,
-    score_share: float = 1.0,
-    validation_share: float = 0.1,
-    test_share: float = 0.0,
-    seed: int = 1,
+    skip_captures: bool = Labelling.skip_captures,
+    max_score: int = Labelling.max_score,
+    score_share: float = Labelling.score_share,
+    validation_share: float = Labelling.validation_share,
+    test_share: float = Labelling.test_share,
+    seed: int = Labelling.seed,
     cache: Path | None = None,
     max_unusable: int = 0,
 ) -> Counter[str]:

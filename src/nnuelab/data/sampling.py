@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from nnuelab.data.parallel import in_threads
 from nnuelab.data.reader import RATINGS, Fault, Games, Reader, chunks, kernel_options
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
+from nnuelab.settings.sample import Sampling
 
 QuietFilter = Callable[[np.ndarray], np.ndarray]
 """Which of some records (RECORD [n]) are quiet: bool [n]. Called by several threads at once."""
@@ -32,30 +32,6 @@ QuietFilter = Callable[[np.ndarray], np.ndarray]
 CHECKED = 1000  # games, before which a high share of unreadable ones doesn't stop the work
 EXAMPLES = 3  # of games that were left out, by reason
 UNREADABLE = {pgn_state.REASONS[i] for i in pgn_state.UNREADABLE}
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """The options of a sample, each of which counts what it leaves out. 0 is no limit."""
-
-    min_ply: int = 16  # half-moves played before; opening theory says little about evaluation
-    per_game: int = 0  # positions drawn uniformly from a game; 0: all of them
-    skip_check: bool = True  # positions in check
-    skip_captures: bool = True  # those where the move played next is a capture
-    skip_promotions: bool = True  # or a promotion
-    skip_duplicates: bool = False  # those that stood in a game before
-    min_pieces: int = 2  # on the board, kings included
-    max_pieces: int = 32
-    max_score: int = 0  # |score| of [%eval] in centipawns
-    only_evaluated: bool = False  # skip games without any [%eval]
-    start_positions: bool = True  # games from other start positions than the usual one, too
-    min_rating: int = 0  # Elo of both players; without a rating, a game is below
-    max_rating: int = 0  # and above, where there is a limit
-    min_seconds: int = 0  # that a player has for 40 moves: base time + 40 increments
-    max_seconds: int = 0
-    terminations: tuple[str, ...] = ()  # values of the tag Termination; (): any
-    max_unreadable: float = 0.1  # share of games with mistakes that is accepted
-    seed: int = 1
 
 
 @dataclass
@@ -93,7 +69,7 @@ class Worker:
     """Makes samples of chunks, in any number of threads."""
 
     def __init__(self, options: Sampling, quiet: QuietFilter | None = None) -> None:
-        self.options, self.quiet = options, quiet
+        self.options, self.quiet = options, quiet if options.quiet_only else None
         names = pgn_state.OPTIONS.names
         assert names is not None
         chosen = {name: value for name, value in asdict(options).items() if name in names}
@@ -187,7 +163,6 @@ def sample(
     paths: Iterable[Path],
     output: Path,
     options: Sampling,
-    max_positions: int = 0,
     workers: int = 0,
     quiet: QuietFilter | None = None,
 ) -> Sample:
@@ -200,12 +175,12 @@ def sample(
     ----------
     paths : iterable of Path
         PGN files, plain, .zst, .bz2 or .gz, read one after the other.
-    max_positions : int
-        Stop after so many; 0: no limit. Counts are those up to the last game that is needed.
+    options : Sampling
+        With max_positions, counts are those up to the last game that is needed.
     workers : int
         Threads; 0: one per core.
     quiet : callable, optional
-        Keeps quiet positions only.
+        Which positions are quiet, for quiet_only.
 
     Raises
     ------
@@ -218,6 +193,7 @@ def sample(
         if not path.is_file():
             raise UserError(f"there is no file {path}; check its name")
     worker, tally = Worker(options, quiet), _Tally(options)
+    max_positions = options.max_positions
     duplicates = Duplicates() if options.skip_duplicates else None
     counts = tally.sample.counts
     with Progress(None, "games", "sample") as progress, writing(output) as writer:
@@ -250,11 +226,10 @@ def sample(
                 f"no position of {', '.join(map(str, paths))} passes the filters: "
                 f"{summary(counts)}; {tally.examples()}".rstrip("; ")
             )
-    parameters: dict[str, Any] = {**asdict(options), "max_positions": max_positions}
     artifacts.provenance(
         output,
         inputs=artifacts.by_name(paths),
-        parameters={**parameters, "quiet_only": quiet is not None},
+        parameters=asdict(options),
         seed=options.seed,
         module="data.sampling",
         counts=dict(sorted(counts.items())),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import torch
@@ -10,6 +10,7 @@ from torch.nn.functional import logsigmoid, relu
 
 from nnuelab.data.records import UNKNOWN_RESULT
 from nnuelab.learning.loader import Objective
+from nnuelab.settings.train import Training
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,10 @@ class Scores(Objective):
     """
 
     method: ClassVar[str] = "scores"
-    exponent: float = 2.6
-    output_scale: float = 361.0
-    target_scale: float = 410.0
-    score_share: float = 1.0
+    exponent: float = Training.exponent
+    output_scale: float = Training.output_scale
+    target_scale: float = Training.target_scale
+    score_share: float = Training.score_share
 
     def target(self, score: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
         """Expected score to learn, [B]."""
@@ -74,9 +75,9 @@ class PQR(Objective):
 
     method: ClassVar[str] = "pqr"
     positions: ClassVar[int] = 3
-    output_scale: float = 361.0
-    kappa: float = 1.0
-    moves_quantile: float = 0.0
+    output_scale: float = Training.output_scale
+    kappa: float = Training.kappa
+    moves_quantile: float = Training.moves_quantile
 
     def losses(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """The loss of each triplet, [B]."""
@@ -102,9 +103,9 @@ class Triplet(Objective):
 
     method: ClassVar[str] = "triplet"
     positions: ClassVar[int] = 3
-    output_scale: float = 361.0
-    margin: float = 0.1
-    moves_quantile: float = 0.0
+    output_scale: float = Training.output_scale
+    margin: float = Training.margin
+    moves_quantile: float = Training.moves_quantile
 
     def losses(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """The loss of each triplet, [B]."""
@@ -113,3 +114,9 @@ class Triplet(Objective):
 
 
 METHODS: dict[str, type[Objective]] = {kind.method: kind for kind in (Scores, PQR, Triplet)}
+
+
+def objective_of(chosen: Training) -> Objective:
+    """What a method minimises, with its parameters out of the settings."""
+    kind = METHODS[chosen.method]
+    return kind(**{field.name: getattr(chosen, field.name) for field in fields(kind)})  # type: ignore[arg-type]

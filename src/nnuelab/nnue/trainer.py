@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -19,9 +19,10 @@ from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
 from nnuelab.learning.parallel import Group, Threads
 from nnuelab.learning.sparse import Batch, pad
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.losses import Objective, Scores
+from nnuelab.nnue.losses import Objective, Scores, objective_of
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.scales import shifts_of
+from nnuelab.settings.train import Training
 
 CALIBRATION = 65536  # positions over which activations are averaged
 
@@ -33,9 +34,6 @@ LATER = ("l3", "activation", "buckets", "fake_quantize_epochs", "games_share")
 @dataclass(frozen=True)
 class Settings:
     """Everything about a run but its data.
-
-    The defaults suit a few hundred thousand positions, where small batches and a fast decay gave
-    the lowest validation loss. The study's, for billions: 16384, 5e-4 and 0.99.
 
     Attributes
     ----------
@@ -72,24 +70,31 @@ class Settings:
     """
 
     feature_set: str
-    l1: int = 512
-    l2: int = 32
-    epochs: int = 6
-    batch_size: int = 1024
-    optimizer: str = "adam"
-    learning_rate: float = 2e-3
-    schedule: str = "step"
-    lr_decay: float = 0.5
-    warmup: int = 0
-    clip_norm: float = 0.0
-    patience: int = 0
+    l1: int = Training.l1
+    l2: int = Training.l2
+    epochs: int = Training.epochs
+    batch_size: int = Training.batch_size
+    optimizer: str = Training.optimizer
+    learning_rate: float = Training.learning_rate
+    schedule: str = Training.schedule
+    lr_decay: float = Training.lr_decay
+    warmup: int = Training.warmup
+    clip_norm: float = Training.clip_norm
+    patience: int = Training.patience
     seed: int = 1
     objective: Objective = field(default_factory=Scores)
-    l3: int = 0
-    activation: str = "clipped"
-    buckets: int = 1
-    fake_quantize_epochs: int = 0
-    games_share: float = 1.0
+    l3: int = Training.l3
+    activation: str = Training.activation
+    buckets: int = Training.buckets
+    fake_quantize_epochs: int = Training.fake_quantize_epochs
+    games_share: float = Training.games_share
+
+    @classmethod
+    def of(cls, feature_set: str, chosen: Training, seed: int) -> Self:
+        """A run as `Training` describes it, whose method and its parameters are an objective."""
+        own = cls.__dataclass_fields__.keys()
+        shared = {name: value for name, value in vars(chosen).items() if name in own}
+        return cls(feature_set, seed=seed, objective=objective_of(chosen), **shared)
 
     def described(self) -> dict[str, Any]:
         """All of it as flat JSON types.

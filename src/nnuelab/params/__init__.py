@@ -1,8 +1,8 @@
 """``params.yaml``: its models, from which schema, messages and command lines are derived.
 
-The models hold no defaults: the values stand in ``params.yaml`` alone. A key of a section is the
-name of an option of the section's command (``min_ply`` is ``--min-ply``), so that `options` can
-render one from the other.
+Settings of stages are those of their commands (`nnuelab.settings`): a key of a section is the name
+of an option (``min_ply`` is ``--min-ply``), so that `options` can render one from the other. Every
+key has to be in ``params.yaml``, which so shows all that can be set.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from nnuelab.params.experiments import Entry, Plan, default_experiment, plans
 from nnuelab.params.files import check_files
-from nnuelab.params.models import Params, Section, folder_of
+from nnuelab.params.models import Params, Section
 from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "check_files",
     "check_names",
     "default_experiment",
-    "folder_of",
     "merge",
     "options",
     "plans",

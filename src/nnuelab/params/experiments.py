@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from nnuelab.errors import nearest
+from nnuelab.names import NetName
 from nnuelab.params.models import (
     Experiment,
     Params,
@@ -16,7 +17,6 @@ from nnuelab.params.models import (
     Section,
     Tournament,
     Train,
-    folder_of,
     given,
 )
 
@@ -31,9 +31,8 @@ class Entry:
 
     Attributes
     ----------
-    name : str
-        ``SET`` or ``SET,VARIANT``: the player without ``#SEED``.
-    feature_set : str
+    name : NetName
+        Without a seed.
     folder : str
         Below results/nets. Nets that are trained as the sections say are shared by all experiments.
     train : Train
@@ -42,12 +41,16 @@ class Entry:
         The checkpoint that it begins with, ``{seed}`` in it.
     """
 
-    name: str
-    feature_set: str
+    name: NetName
     folder: str
     train: Train
     quantize: Quantize
     start: str | None
+
+    @property
+    def feature_set(self) -> str:
+        """What it is trained with."""
+        return self.name.feature_set
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Plan:
     def players(self) -> dict[str, str]:
         """Folder of the net of each player, ``NAME#SEED``, below results/nets."""
         return {
-            f"{entry.name}#{seed}": f"{entry.folder}/{seed}"
+            str(entry.name.with_seed(seed)): f"{entry.folder}/{seed}"
             for entry in self.entries
             for seed in self.seeds
         }
@@ -117,9 +120,8 @@ class _Variant:
     begins_with: str | None = None
 
     def folder(self, params: Params, feature_set: str, name: str) -> str:
-        if (self.train, self.quantize) == (params.train, params.quantize):
-            return folder_of(feature_set)
-        return f"{folder_of(feature_set)},{folder_of(name)}"
+        shared = (self.train, self.quantize) == (params.train, params.quantize)
+        return NetName(feature_set, "" if shared else name).folder
 
     def entry(
         self, params: Params, feature_set: str, name: str, others: Mapping[str, _Variant]
@@ -128,10 +130,11 @@ class _Variant:
             folder = others[self.begins_with].folder(params, feature_set, self.begins_with)
             start: str | None = f"results/nets/{folder}/{{seed}}/checkpoint.pt"
         else:
-            start = self.train.from_ and self.train.from_.replace("{name}", folder_of(feature_set))
+            start = self.train.from_ and self.train.from_.replace(
+                "{name}", NetName(feature_set).folder
+            )
         return Entry(
-            f"{feature_set},{name}" if name else feature_set,
-            feature_set,
+            NetName(feature_set, name),
             self.folder(params, feature_set, name),
             self.train,
             self.quantize,
@@ -202,7 +205,7 @@ def _circles(path: str, variants: Mapping[str, _Variant]) -> Iterable[str]:
 
 def _nonsense(path: str, experiment: Experiment, plan: Plan) -> Iterable[str]:
     """Plans that can't be played or rated."""
-    names = list(dict.fromkeys(entry.name for entry in plan.entries))
+    names = list(dict.fromkeys(str(entry.name) for entry in plan.entries))
     if plan.anchor not in names:
         kind = "variants" if experiment.variants or given(experiment.grid) else "feature sets"
         yield f"{path}.anchor: {plan.anchor} is none of the {kind}: {'; '.join(names)}"

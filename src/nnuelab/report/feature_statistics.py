@@ -21,9 +21,10 @@ from nnuelab.chess.position import POSITION
 from nnuelab.data import feature_counts
 from nnuelab.data.dataset import INDEX, evenly
 from nnuelab.data.records import unpack
-from nnuelab.data.sampling import Sampling, sample
+from nnuelab.data.sampling import sample
 from nnuelab.errors import UserError
 from nnuelab.nnue import replay
+from nnuelab.settings.sample import Sampling
 
 Row = dict[str, Any]
 
@@ -115,8 +116,14 @@ def load(path: Path, limit: int) -> Positions:
         )
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "positions.npy"
-        options = Sampling(min_ply=0, skip_check=False, skip_captures=False, skip_promotions=False)
-        sample([path], output, options, max_positions=limit)
+        options = Sampling(
+            min_ply=0,
+            skip_check=False,
+            skip_captures=False,
+            skip_promotions=False,
+            max_positions=limit,
+        )
+        sample([path], output, options)
         records = np.load(output)
     played = records
     if len(records) == limit and (records["game"] != records["game"][-1]).any():

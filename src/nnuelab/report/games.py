@@ -14,8 +14,8 @@ import chess.pgn
 import numpy as np
 
 from nnuelab.data import pgn as pgn_files
+from nnuelab.names import NetName
 from nnuelab.tournament.headers import Results
-from nnuelab.tournament.ratings import set_of
 
 _SCORE = re.compile(r"^\s*([+-])(M)?(\d+(?:\.\d+)?)/")
 SHOWN_MATE = 100.0  # pawns; where a graph puts a forced mate
@@ -47,7 +47,7 @@ def cross_table(results: Results, order: Sequence[str], *, by_set: bool = False)
     by_set : bool
         Nets of one feature set are counted as one; games between them are left out.
     """
-    called = [set_of(name) if by_set else name for name in results.players]
+    called = [NetName.parse(name).entry if by_set else name for name in results.players]
     names = list(dict.fromkeys([*(name for name in order if name in called), *called]))
     place = np.array([names.index(name) for name in called])
     white, black = place[results.white], place[results.black]

@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from nnuelab.names import changes_of
 from nnuelab.report.plots import Figure, figure
 from nnuelab.report.words import Row, number
 
@@ -24,7 +25,10 @@ def grid_plots(rows: Sequence[Row]) -> list[Figure]:
     sets = list(dict.fromkeys(row["feature_set"] for row in rows))
     for place, name in enumerate(sets):
         of_set = [row for row in rows if row["feature_set"] == name]
-        points = [dict(_settings(row.get("variant", ""))) for row in of_set]
+        points = [
+            {key: _number_or_text(text) for key, text in changes_of(variant).items()}
+            for variant in (row.get("variant", "") for row in of_set)
+        ]
         axes = list(points[0])
         if len(axes) not in (1, 2) or any(list(point) != axes for point in points):
             continue
@@ -39,14 +43,6 @@ def grid_plots(rows: Sequence[Row]) -> list[Figure]:
                 draw = _line if len(axes) == 1 else _heat_map
                 found.append(draw(f"grid-{place}-{column}", f"{title}{whose}", values, axes))
     return found
-
-
-def _settings(variant: str) -> list[tuple[str, str | float]]:
-    """Names and values in the name of a grid's point: ``l1-64,l2-8``."""
-    parts = [part.partition("-") for part in variant.split(",")]
-    if not all(mark for _, mark, _ in parts):
-        return []
-    return [(key, _number_or_text(value)) for key, _, value in parts]
 
 
 def _number_or_text(text: str) -> str | float:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab.errors import UserError
+from nnuelab.names import NetName
 from nnuelab.report import details, reading, table
 from nnuelab.tournament.pgn import EVENT
 from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
@@ -224,7 +225,7 @@ def _is_tournament(path: Path, players: dict[str, Counter[str]]) -> bool:
     beside = path.with_name(path.name + ".json")
     if beside.is_file() and "summary" in reading.read_record(beside):
         return True
-    return bool(players) and all("#" in name for name in players)
+    return bool(players) and all(NetName.parse(name).seed is not None for name in players)
 
 
 def _openings(path: Path) -> Summary:

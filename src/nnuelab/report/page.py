@@ -18,6 +18,7 @@ from nnuelab import __version__
 from nnuelab.data import validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
+from nnuelab.names import NetName
 from nnuelab.report import (
     explorer,
     feature_statistics,
@@ -40,7 +41,6 @@ from nnuelab.report.plots import Figure
 from nnuelab.report.results import Experiment, NetFiles, Results
 from nnuelab.report.words import Row
 from nnuelab.tournament.headers import read_results
-from nnuelab.tournament.ratings import set_of
 
 PAGE = Path(__file__).parent / "page"
 SCRIPTS = ("base.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js")
@@ -245,7 +245,7 @@ class _Builder:
         section.grids.append(grids.cross(self.found, experiment, scores))
         best: dict[str, str] = {}
         for row in ratings:  # descending
-            best.setdefault(set_of(row["name"]), row["name"])
+            best.setdefault(NetName.parse(row["name"]).entry, row["name"])
         if len(best) > 1:
             hero, *others = best.values()
             chosen = games.samples(experiment.pgn, hero, others)
@@ -272,7 +272,7 @@ class _Builder:
         section.grids.append(grids.triplets(experiment, self.found.label(path), nets))
         first: dict[str, Any] = {}
         for name, drawn in content["pqr_centipawns"].items():
-            first.setdefault(set_of(name), (name, drawn))
+            first.setdefault(NetName.parse(name).entry, (name, drawn))
         section.figures += plots.triplets(dict(first.values()))
 
     def _statistics(self) -> Section:

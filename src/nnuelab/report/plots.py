@@ -9,6 +9,7 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
+from nnuelab.names import NetName
 from nnuelab.report.results import NetFiles
 from nnuelab.report.table import entry
 from nnuelab.report.words import number
@@ -396,8 +397,8 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
     values = [
         {
             "net": net,
-            "set": net.rpartition("#")[0],
-            "seed": net.rpartition("#")[2],
+            "set": NetName.parse(net).entry,
+            "seed": NetName.parse(net).seed,
             "place": (i + 0.5) / len(found),
             "active": share,
         }

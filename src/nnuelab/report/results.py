@@ -10,10 +10,10 @@ from typing import Any
 
 from nnuelab.artifacts import sha256
 from nnuelab.errors import UserError
+from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
 from nnuelab.report.reading import read_csv, read_json, read_record, read_statistics, read_table
-from nnuelab.tournament.ratings import SEED_MARK, set_of
 
 NET = "net.nnue"
 
@@ -38,12 +38,12 @@ class NetFiles:
     @property
     def entry(self) -> str:
         """Its name without the seed: what it is in the table."""
-        return set_of(self.player)
+        return NetName.parse(self.player).entry
 
     @property
-    def seed(self) -> str:
-        """The rest of its name."""
-        return self.player.removeprefix(f"{self.entry}{SEED_MARK}")
+    def seed(self) -> int | None:
+        """That it was trained with, where its name tells."""
+        return NetName.parse(self.player).seed
 
     @cached_property
     def history(self) -> list[dict[str, float]]:
@@ -225,9 +225,9 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         except UserError as error:
             found.problems.append(str(error))
             continue
-        if SEED_MARK not in player:  # a table that was made by hand
-            player = f"{net.feature_set}{SEED_MARK}{place.parent.name}"
-        if set_of(player) in entries:
+        if NetName.parse(player).seed is None:  # a table that was made by hand
+            player = str(NetName.of_folder(place.parent, net.feature_set))
+        if NetName.parse(player).entry in entries:
             found.nets.append(NetFiles(place, net, player))
     pgn = folder / "tournament" / f"{name}.pgn"
     if pgn.is_file() and pgn.stat().st_size:

@@ -14,6 +14,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from nnuelab.errors import UserError
+from nnuelab.names import NetName
 
 PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_NOTE = (
@@ -209,7 +210,7 @@ def build(
         A file is missing or damaged, or a player didn't play.
     """
     from nnuelab.report.reading import read_statistics
-    from nnuelab.tournament.ratings import feature_sets, set_of
+    from nnuelab.tournament.ratings import feature_sets
 
     counted = {
         row["feature_set"]: row
@@ -221,7 +222,7 @@ def build(
     named = nets.items() if isinstance(nets, Mapping) else (("", path) for path in nets)
     for player, path in named:
         net = read_trained(path)
-        trained.setdefault(set_of(player) or net.feature_set, []).append(net)
+        trained.setdefault(NetName.parse(player).entry or net.feature_set, []).append(net)
     for name, group in trained.items():
         sizes = {(net.l1, net.l2) for net in group}
         objectives = {repr(net.objective) for net in group if net.objective is not None}
@@ -245,7 +246,8 @@ def build(
         losses = [net.val_loss for net in group] if comparable else []
         rating, at_time = ratings[name], timed.get(name)
         solved = [net.puzzle_accuracy for net in group if net.puzzle_accuracy is not None]
-        variant = name.removeprefix(first.feature_set).removeprefix(",")
+        called = NetName.parse(name)
+        variant = called.variant if called.feature_set == first.feature_set else name
         loss, elo = _published(experiment, first, variant)
         rows.append(
             Row(
@@ -287,19 +289,18 @@ def entry(row: Mapping[str, str]) -> str:
     >>> entry({"feature_set": "ALL", "variant": "pqr"}), entry({"feature_set": "H+V"})
     ('ALL,pqr', 'H+V')
     """
-    variant = row.get("variant")
-    return f"{row['feature_set']},{variant}" if variant else row["feature_set"]
+    return NetName(row["feature_set"], row.get("variant") or "").entry
 
 
 def _speeds(pgn: Path) -> dict[str, float]:
     """Nodes per second of each feature set, all its nets together."""
     from nnuelab.tournament.pgn import nodes_and_seconds
-    from nnuelab.tournament.ratings import set_of
 
     total: dict[str, tuple[int, float]] = {}
     for player, (nodes, seconds) in nodes_and_seconds(pgn).items():
-        before = total.get(set_of(player), (0, 0.0))
-        total[set_of(player)] = before[0] + nodes, before[1] + seconds
+        name = NetName.parse(player).entry
+        before = total.get(name, (0, 0.0))
+        total[name] = before[0] + nodes, before[1] + seconds
     return {name: nodes / seconds for name, (nodes, seconds) in total.items()}
 
 

@@ -30,15 +30,15 @@ from nnuelab.errors import UserError
 from nnuelab.evaluator import Evaluator
 from nnuelab.progress import Progress
 from nnuelab.selfplay.openings import START, opening
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
+from nnuelab.settings.sample import Sampling
 from nnuelab.tournament.external import StrictUciPlayer
 from nnuelab.tournament.game import Game, Move, Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.pgn import game_text
-from nnuelab.tournament.play import play
-from nnuelab.tournament.players import EnginePlayer
+from nnuelab.tournament.play import EnginePlayer, play
 
-FIRST_PLY = 16  # where `sample` begins by default
+FIRST_PLY = Sampling.min_ply  # where `sample` begins by default
 MAX_REPEATED = 1_000  # games in a row that were played for nothing: then openings have run out
 HASH_MB = 4  # cleared before every game and every judgement of an opening
 COMPRESSION = 12  # zstd's level: 16 MB/s; 22 makes files 15 % smaller, at 1 MB/s

@@ -14,14 +14,14 @@ from typing import Any
 from nnuelab.data.uci import UciEngine
 from nnuelab.jit import WITHOUT
 from nnuelab.progress import Progress
+from nnuelab.settings.games import Rules
 from nnuelab.tournament import workers
-from nnuelab.tournament.adjudication import BLACK_WINS, WHITE_WINS, Rules
+from nnuelab.tournament.adjudication import BLACK_WINS, WHITE_WINS
 from nnuelab.tournament.external import StrictUciPlayer
 from nnuelab.tournament.game import Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.openings import Book
-from nnuelab.tournament.play import play
-from nnuelab.tournament.players import EnginePlayer
+from nnuelab.tournament.play import EnginePlayer, play
 from nnuelab.tournament.sprt import Sprt, Tally
 
 HASH_MB = 8

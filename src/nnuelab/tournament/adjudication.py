@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 
 import numpy as np
 
 from nnuelab.chess import outcome
 from nnuelab.chess.position import BLACK, WHITE
 from nnuelab.engine import match
+from nnuelab.settings.games import Rules
 
 DRAW, WHITE_WINS, BLACK_WINS = "1/2-1/2", "1-0", "0-1"
 NAMES = {WHITE: "White", BLACK: "Black"}
@@ -25,32 +26,9 @@ _ENDS = {
 }
 
 
-@dataclass(frozen=True)
-class Rules:
-    """Adjudication as in cutechess and fastchess; a count of 0 turns a rule off.
-
-    Attributes
-    ----------
-    draw_move, draw_plies, draw_score : int
-        A draw from move ``draw_move`` on, when the last ``draw_plies`` moves (of both sides) were
-        all within ``draw_score`` centipawns of 0.
-    resign_score, resign_plies : int
-        A side has lost when the last ``resign_plies`` moves (of both sides) all saw it at least
-        ``resign_score`` centipawns behind.
-    max_plies : int
-        A draw after so many half-moves from the opening.
-    """
-
-    draw_move: int = 40
-    draw_plies: int = 16
-    draw_score: int = 10
-    resign_score: int = 1000
-    resign_plies: int = 8
-    max_plies: int = 400
-
-    def record(self) -> np.void:
-        """The same for compiled code: a RULES record of `engine.match`."""
-        return np.array([astuple(self)], match.RULES)[0]
+def record(rules: Rules) -> np.void:
+    """Rules for compiled code: a RULES record of `engine.match`."""
+    return np.array([astuple(rules)], match.RULES)[0]
 
 
 def told(end: int, turn: int) -> tuple[str, str, str]:
@@ -69,7 +47,7 @@ class Adjudicator:
     """Follows the scores of one game."""
 
     def __init__(self, rules: Rules) -> None:
-        self._rules = rules.record()
+        self._rules = record(rules)
         self._agreement = np.zeros(2, np.int64)
 
     def verdict(self, score: int | None, move_number: int) -> int:

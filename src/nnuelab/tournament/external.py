@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from nnuelab.chess import notation
 from nnuelab.chess.position import WHITE
-from nnuelab.data.uci import PATIENCE, Died, NoAnswer, UciEngine, Variation
+from nnuelab.data import uci
+from nnuelab.data.uci import Died, NoAnswer, UciEngine, Variation, find_engine
 from nnuelab.errors import UserError
+from nnuelab.settings.games import Games
 from nnuelab.tournament.game import Answer, Failure, Fault, Line
-from nnuelab.tournament.limits import Turn
+from nnuelab.tournament.limits import Limit, Turn
+from nnuelab.tournament.players import PATIENCE, Defaults
 
+SETTINGS = ("args", "options", "patience", "memory_mb")
+READ = (".nnue", ".nn", ".bin", ".book")  # files that an engine reads and doesn't write
 GRACE = 1.0  # seconds beyond limit and margin in which a late answer saves the engine its restart
 
 
@@ -28,7 +35,7 @@ class UciPlayer:
         Seconds for an answer under a limit of nodes or depth.
     """
 
-    def __init__(self, engine: UciEngine, patience: float = PATIENCE) -> None:
+    def __init__(self, engine: UciEngine, patience: float = uci.PATIENCE) -> None:
         self.engine, self._patience = engine, patience
         self._line: Line | None = None
         self._moves: list[str] = []
@@ -105,6 +112,69 @@ class StrictUciPlayer(UciPlayer):
         if answer.score_cp is None and answer.mate is None:
             raise UserError(f"the engine {self.engine.name} gave a move without a score")
         return answer
+
+
+@dataclass(frozen=True)
+class EngineEntrant:
+    """A UCI engine; see `UciEngine` and `UciPlayer`."""
+
+    command: tuple[str, ...]
+    limit: Limit
+    options: Mapping[str, Any] = field(default_factory=dict)
+    hash_mb: int = Games.hash
+    patience: float = PATIENCE
+    memory_mb: int | None = None
+
+    def start(self) -> UciPlayer:
+        """The engine's process."""
+        engine = UciEngine(self.command, self.options, self.hash_mb, self.memory_mb)
+        return UciPlayer(engine, self.patience)
+
+    def files(self) -> dict[str, Path]:
+        """Its program, and the nets and books that arguments and options name."""
+        words = [Path(str(word)) for word in (*self.command[1:], *self.options.values())]
+        named = {str(path): path for path in words if path.suffix in READ and path.is_file()}
+        return {"engine": Path(self.command[0]), **named}
+
+    def settings(self) -> dict[str, Any]:
+        """Command, options and limit."""
+        return {
+            "command": list(self.command),
+            "options": dict(self.options),
+            "hash_mb": self.hash_mb,
+            "patience": self.patience,
+            "memory_mb": self.memory_mb,
+            **self.limit.told(),
+        }
+
+    def as_engine(self) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+        """Itself; it is asked which options it has."""
+        if self.memory_mb is not None:
+            raise UserError("memory_mb is for the project's own runner")
+        with self.start() as started:
+            options = started.engine.configured
+        program, *arguments = self.command
+        return (str(Path(program).absolute()), *arguments), options
+
+
+def entrant(settings: Mapping[str, Any], limit: Limit, defaults: Defaults) -> EngineEntrant:
+    """An engine that is installed; UserError when it isn't, or for settings that can't be."""
+    arguments = settings.get("args") or []
+    if not isinstance(arguments, list):
+        raise UserError("args must be a list, such as [--uci]")
+    patience, memory = settings.get("patience", defaults.patience), settings.get("memory_mb")
+    if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience > 0:
+        raise UserError(f"patience {patience!r}: it must be a positive number of seconds")
+    if memory is not None and (not isinstance(memory, int) or memory < 1):
+        raise UserError(f"memory_mb {memory!r}: it must be a whole number of at least 1")
+    return EngineEntrant(
+        command=(find_engine(str(settings["engine"])), *map(str, arguments)),
+        limit=limit,
+        options={str(name): value for name, value in (settings.get("options") or {}).items()},
+        hash_mb=defaults.hash_mb,
+        patience=float(patience),
+        memory_mb=memory,
+    )
 
 
 def _limit(turn: Turn, colour: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from nnuelab.errors import UserError
@@ -82,6 +82,13 @@ class Limit:
     def is_time(self) -> bool:
         """Whether games under this limit depend on the speed of the machine."""
         return self.movetime is not None or self.clock is not None
+
+    def told(self) -> dict[str, Any]:
+        """What is set of it, as JSON."""
+        told = asdict(self)
+        if not self.is_time:
+            del told["margin"], told["increment"]
+        return {name: value for name, value in told.items() if value is not None}
 
     def __str__(self) -> str:
         """As in PGN's tag TimeControl, which counts in seconds: ``0.1+0.02``, ``0.1/move``."""

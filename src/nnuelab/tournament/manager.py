@@ -9,7 +9,6 @@ import math
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,11 +23,11 @@ import chess.pgn
 from nnuelab.chess import notation
 from nnuelab.data.parallel import die_with_parent, end_group
 from nnuelab.errors import UserError
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
 from nnuelab.tournament.game import Fault, Game
 from nnuelab.tournament.headers import POINTS
 from nnuelab.tournament.limits import Limit
-from nnuelab.tournament.players import EngineEntrant, Entrant, NetEntrant
+from nnuelab.tournament.players import Entrant
 from nnuelab.tournament.schedule import Pair
 from nnuelab.tournament.summary import outcome
 from nnuelab.tournament.words import Runner
@@ -172,22 +171,10 @@ class Manager:
 
 
 def _side(name: str, player: Entrant) -> Side:
-    """A net plays in a process of its own; an engine is asked which options it has."""
-    if isinstance(player, NetEntrant):
-        options: dict[str, Any] = {"Hash": player.hash_mb}
-        options["Move Overhead"] = math.ceil(player.overhead)
-        if player.net is not None:
-            options["EvalFile"] = player.net.resolve()
-        return Side(name, (sys.executable, "-m", "nnuelab.cli", "uci"), options, player.limit)
-    if not isinstance(player, EngineEntrant):
-        raise TypeError(f"{name}: {type(player).__name__}")
-    if player.memory_mb is not None:
-        raise UserError(f"player {name}: memory_mb is for the project's own runner")
-    with player.start() as started:
-        options = started.engine.configured
-    program, *arguments = player.command
-    command = (str(Path(program).absolute()), *arguments)
-    return Side(name, command, options, player.limit)
+    try:
+        return Side(name, *player.as_engine(), player.limit)
+    except UserError as error:
+        raise UserError(f"player {name}: {error}") from None
 
 
 def _text(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,58 @@ from nnuelab.chess.moves import MAX_MOVES, legal_moves
 from nnuelab.chess.outcome import ONGOING, outcome
 from nnuelab.chess.position import WHITE
 from nnuelab.chess.san import sans
-from nnuelab.engine import match
+from nnuelab.engine import clock, match
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE
-from nnuelab.tournament.adjudication import NAMES, WINS, Adjudicator, Rules, told
+from nnuelab.settings.games import Rules
+from nnuelab.tournament.adjudication import NAMES, WINS, Adjudicator, record, told
 from nnuelab.tournament.game import TERMINATION, Answer, Failure, Fault, Game, Line, Move, Seat
 from nnuelab.tournament.limits import Clock, Turn
-from nnuelab.tournament.players import EnginePlayer
+
+OVERHEAD = 1.0  # ms of a move's time that calls in this process take
+
+
+class EnginePlayer:
+    """This project's engine, in this process.
+
+    Parameters
+    ----------
+    engine : engine.search.Engine, or what searches like one
+    overhead : float
+        ms of each move's time that are kept back.
+    """
+
+    def __init__(self, engine: Any, overhead: float = OVERHEAD) -> None:
+        self.engine, self._overhead = engine, overhead
+
+    def new_game(self) -> None:
+        """Clears the tables."""
+        self.engine.new_game()
+
+    def search(self, line: Line, turn: Turn) -> Answer:
+        """A search in this thread; what it waited for a processor is wall less processor time."""
+        began, worked = time.perf_counter(), time.thread_time()
+        found = self.engine.search(line.position, line.history, **self._limits(turn))
+        # The system call comes first: at its end a thread is often put off the processor.
+        worked = time.thread_time() - worked
+        idle = time.perf_counter() - began - worked
+        return Answer(
+            *(found.move, found.score_cp, found.mate, found.depth, found.nodes),
+            idle=max(idle * 1e3, 0.0),
+        )
+
+    def _limits(self, turn: Turn) -> dict[str, Any]:
+        limit = turn.limit
+        if limit.nodes is not None:
+            return {"nodes": limit.nodes}
+        if limit.depth is not None:
+            return {"depth": limit.depth}
+        if limit.movetime is not None:
+            return {"budget": clock.fixed(limit.movetime, self._overhead)}
+        return {"budget": clock.budget(turn.left, limit.increment, None, self._overhead)}
+
+    def close(self) -> None:
+        """Nothing runs outside of this process."""
 
 
 def play(white: Seat, black: Seat, fen: str, rules: Rules, moves: Sequence[int] = ()) -> Game:
@@ -51,7 +97,7 @@ def _play_at_once(
         engine.new_game()
     white, black = ((seat.limit.nodes, seat.limit.depth) for seat in seats)
     thoughts, end, thinking = match.play(
-        engines, (white, black), rules.record(), line.stack, line.keys, line.first
+        engines, (white, black), record(rules), line.stack, line.keys, line.first
     )
     positions = line.stack[line.first : line.first + len(thoughts) + 1]
     said = []

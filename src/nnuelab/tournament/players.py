@@ -1,23 +1,63 @@
-"""Who plays: nets in this process and UCI engines, and how they are made in a worker."""
+"""Who plays: kinds of players, and their settings from the command line or a file.
+
+A player is ``NAME=FILE``: a net (``default`` is the shipped one), or an engine with its arguments.
+What it plays with besides stands in braces, ``NAME={net: FILE, nodes: 500}``, or in a file, YAML or
+TOML, with one mapping, ``players``, of names to settings::
+
+    players:
+      nnuelab: {net: default, options: {Hash: 16}}
+      toga: {engine: toga2, options: {Hash: 16}, movetime: 50}
+      gnuchess: {engine: gnuchess, args: [--uci]}
+      other: results/nets/ALL/1/net.nnue
+
+Modules of kinds are imported by name when one of them plays, never by an import statement: so an
+edit of one kind leaves the code hash of tournaments without it alone (`modules`).
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+import os
+import shlex
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from nnuelab.data.uci import UciEngine
-from nnuelab.tournament.external import UciPlayer
-from nnuelab.tournament.game import Answer, Line, Player
-from nnuelab.tournament.limits import Limit, Turn
+from nnuelab.errors import UserError, nearest, one_line
+from nnuelab.settings.games import Games
+from nnuelab.tournament.limits import KINDS as LIMITS
+from nnuelab.tournament.limits import Limit
+
+if TYPE_CHECKING:  # the rules of the workflow read this module, too, and have no use for numba
+    from nnuelab.tournament.game import Player
 
 DEFAULT = "default"  # the net that ships with the package
-HASH_MB = 4
-OVERHEAD = 1.0  # ms of a move's time that calls in this process take
 PATIENCE = 60.0  # seconds for an answer under a limit of nodes or depth
-READ = (".nnue", ".nn", ".bin", ".book")  # files that an engine reads and doesn't write
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of players, known by the setting that says what one is made of.
+
+    Attributes
+    ----------
+    module : str
+        In the package. Its ``entrant(settings, limit, defaults)`` makes an `Entrant`, and its
+        ``SETTINGS`` are those that it reads, besides a limit.
+    endings : tuple of str
+        Of the files that they are made of.
+    """
+
+    module: str
+    endings: tuple[str, ...] = ()
+
+
+KINDS = {
+    "net": Kind("tournament.nets", (".nnue", ".nn")),
+    "engine": Kind("tournament.external"),
+}
 
 
 class Entrant(Protocol):
@@ -35,116 +75,158 @@ class Entrant(Protocol):
     def settings(self) -> dict[str, Any]:
         """All that its games depend on besides these files, as JSON."""
 
+    def as_engine(self) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+        """Command and options of a UCI engine that plays like it; UserError when there is none."""
 
-class EnginePlayer:
-    """This project's engine, in this process.
+
+@dataclass(frozen=True)
+class Defaults:
+    """What holds for players that don't say otherwise.
+
+    Attributes
+    ----------
+    limit : mapping
+        As in a file: ``{"nodes": 1000}``.
+    hash_mb : int
+        Size of the transposition table.
+    patience : float
+        Seconds that an engine has for an answer under a limit of nodes or depth.
+    """
+
+    limit: Mapping[str, Any]
+    hash_mb: int = Games.hash
+    patience: float = PATIENCE
+
+
+def modules(entrants: Iterable[Entrant]) -> list[str]:
+    """The modules that make players, for the code hash of their games."""
+    made_by = {type(entrant).__module__.removeprefix("nnuelab.") for entrant in entrants}
+    return sorted(made_by & {kind.module for kind in KINDS.values()})
+
+
+def read_players(
+    file: Path | None,
+    words: list[str],
+    defaults: Defaults,
+) -> dict[str, Entrant]:
+    """The players of a tournament by name, in their order.
 
     Parameters
     ----------
-    engine : engine.search.Engine, or what searches like one
-    overhead : float
-        ms of each move's time that are kept back.
+    file : path or None
+        YAML or TOML, as in the docstring of this module.
+    words : list of str
+        ``NAME=FILE`` and so on, as there, or a ``NAME`` of the file; without any, all players of
+        the file.
+    defaults : Defaults
+
+    Raises
+    ------
+    UserError
+        With the place of the mistake.
     """
-
-    def __init__(self, engine: Any, overhead: float = OVERHEAD) -> None:
-        self.engine, self._overhead = engine, overhead
-
-    def new_game(self) -> None:
-        """Clears the tables."""
-        self.engine.new_game()
-
-    def search(self, line: Line, turn: Turn) -> Answer:
-        """A search in this thread; what it waited for a processor is wall less processor time."""
-        began, worked = time.perf_counter(), time.thread_time()
-        found = self.engine.search(line.position, line.history, **self._limits(turn))
-        # The system call comes first: at its end a thread is often put off the processor.
-        worked = time.thread_time() - worked
-        idle = time.perf_counter() - began - worked
-        return Answer(
-            *(found.move, found.score_cp, found.mate, found.depth, found.nodes),
-            idle=max(idle * 1e3, 0.0),
-        )
-
-    def _limits(self, turn: Turn) -> dict[str, Any]:
-        limit = turn.limit
-        if limit.nodes is not None:
-            return {"nodes": limit.nodes}
-        if limit.depth is not None:
-            return {"depth": limit.depth}
-        from nnuelab.engine import clock
-
-        if limit.movetime is not None:
-            return {"budget": clock.fixed(limit.movetime, self._overhead)}
-        return {"budget": clock.budget(turn.left, limit.increment, None, self._overhead)}
-
-    def close(self) -> None:
-        """Nothing runs outside of this process."""
+    known = _load(file) if file is not None else {}
+    chosen: dict[str, Any] = {}
+    for word in words:
+        name, mark, what = word.partition("=")
+        if mark and not (name and what):
+            raise UserError(f"player {word!r} is not of the form NAME=NET or NAME=ENGINE")
+        if name in chosen:
+            raise UserError(f'two players are called "{name}"; give each a name of its own')
+        if not mark and name not in known:
+            where = f"in {file}{nearest(name, known)}" if file else "without --players FILE"
+            raise UserError(f"there is no player {name} {where}; or give it as NAME=NET")
+        chosen[name] = what if mark else known[name]
+    players = {}
+    for name, settings in (chosen or known).items():
+        try:
+            players[name] = _entrant(settings, defaults)
+        except UserError as error:
+            raise UserError(f"player {name}: {error}") from None
+    return players
 
 
-@dataclass(frozen=True)
-class NetEntrant:
-    """This project's engine with a net; None is the one that ships with the package."""
+def kinds_and_files(file: Path) -> tuple[list[str], list[str]]:
+    """The kinds of a file's players, and the files that they are made of.
 
-    net: Path | None
-    limit: Limit
-    hash_mb: int = HASH_MB
-    overhead: float = OVERHEAD
-
-    def start(self) -> Player:
-        """An engine, with its kernels loaded."""
-        from nnuelab.engine.search import Engine
-        from nnuelab.nnue.evaluator import NetEvaluator
-
-        return EnginePlayer(Engine(NetEvaluator(self.net), self.hash_mb), self.overhead)
-
-    def files(self) -> dict[str, Path]:
-        """The net."""
-        from nnuelab.nnue.netfile import DEFAULT_NET
-
-        return {"net": self.net or DEFAULT_NET}
-
-    def settings(self) -> dict[str, Any]:
-        """Limit and options."""
-        found = {"net": str(self.net or DEFAULT), "hash_mb": self.hash_mb, **_told(self.limit)}
-        return {**found, "overhead": self.overhead} if self.limit.is_time else found
+    Neither programs are among these nor the net that comes with the package.
+    """
+    settings = [_understood(player) for player in _load(file).values()]
+    named = [(kind, player[kind]) for player in settings for kind in KINDS if kind in player]
+    files = [str(what) for kind, what in named if KINDS[kind].endings and what != DEFAULT]
+    return list(dict.fromkeys(kind for kind, _ in named)), files
 
 
-@dataclass(frozen=True)
-class EngineEntrant:
-    """A UCI engine; see `UciEngine` and `UciPlayer`."""
-
-    command: tuple[str, ...]
-    limit: Limit
-    options: Mapping[str, Any] = field(default_factory=dict)
-    hash_mb: int = HASH_MB
-    patience: float = PATIENCE
-    memory_mb: int | None = None
-
-    def start(self) -> UciPlayer:
-        """The engine's process."""
-        engine = UciEngine(self.command, self.options, self.hash_mb, self.memory_mb)
-        return UciPlayer(engine, self.patience)
-
-    def files(self) -> dict[str, Path]:
-        """Its program, and the nets and books that arguments and options name."""
-        words = [Path(str(word)) for word in (*self.command[1:], *self.options.values())]
-        named = {str(path): path for path in words if path.suffix in READ and path.is_file()}
-        return {"engine": Path(self.command[0]), **named}
-
-    def settings(self) -> dict[str, Any]:
-        """Command, options and limit."""
-        return {
-            "command": list(self.command),
-            "options": dict(self.options),
-            "hash_mb": self.hash_mb,
-            "patience": self.patience,
-            "memory_mb": self.memory_mb,
-            **_told(self.limit),
-        }
+def _load(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text()
+        read = tomllib.loads(text) if file.suffix == ".toml" else _yaml(text, str(file))
+    except OSError as error:
+        raise UserError(f"can't read {file}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        kind = "TOML" if file.suffix == ".toml" else "YAML"
+        raise UserError(f"{file} is no {kind}: {one_line(error)}") from error
+    players = read.get("players") if isinstance(read, dict) else None
+    if not isinstance(players, dict) or not players:
+        raise UserError(f"{file}: it needs a mapping `players:` of names to settings")
+    return {str(name): settings for name, settings in players.items()}
 
 
-def _told(limit: Limit) -> dict[str, Any]:
-    told = asdict(limit)
-    if not limit.is_time:
-        del told["margin"], told["increment"]
-    return {name: value for name, value in told.items() if value is not None}
+def _yaml(text: str, source: str) -> Any:
+    import yaml
+
+    from nnuelab import yaml_text
+
+    try:
+        return yaml_text.load(text)
+    except yaml.YAMLError as error:
+        reason = ": ".join(filter(None, yaml_text.told(error)))
+        raise UserError(f"{source} is no YAML: {reason}") from error
+
+
+def _understood(settings: Any) -> dict[str, Any]:
+    """Settings of a player that may be told as a text."""
+    if isinstance(settings, str) and settings.startswith("{"):
+        settings = _yaml(settings, settings)
+    if isinstance(settings, dict):
+        return settings
+    if not isinstance(settings, str):
+        raise UserError("its settings must be a mapping, such as {net: default}")
+    path = Path(settings)
+    for kind, known in KINDS.items():
+        if path.suffix in known.endings:
+            return {kind: settings}
+    if path.is_file():
+        return {"engine" if os.access(path, os.X_OK) else "net": settings}
+    if settings == DEFAULT:
+        return {"net": settings}
+    try:
+        program, *arguments = shlex.split(settings)
+    except ValueError as error:
+        raise UserError(f"{settings!r}: {error}") from None
+    return {"engine": program, "args": arguments}
+
+
+def _entrant(given: Any, defaults: Defaults) -> Entrant:
+    settings = _understood(given)
+    named = [kind for kind in KINDS if kind in settings]
+    if len(named) != 1:
+        raise UserError(f"it needs one of these: {', '.join(KINDS)}")
+    module = import_module(f"nnuelab.{KINDS[named[0]].module}")
+    known = (*named, *module.SETTINGS, *LIMITS, "margin")
+    for key in settings:
+        if key not in known:
+            near = nearest(str(key), known)
+            raise UserError(
+                f"unknown setting {key}{near}; beside {named[0]} there may be "
+                f"{', '.join(known[1:])}"
+            )
+    if not isinstance(settings.get("options") or {}, dict):
+        raise UserError("options must be a mapping, such as {Hash: 16}")
+    own = {key: settings.get(key) for key in (*LIMITS, "margin")}
+    if all(own[limit] is None for limit in LIMITS):
+        margin = own["margin"]
+        own = {**defaults.limit, **({} if margin is None else {"margin": margin})}
+    elif own["margin"] is None and (own["movetime"] or own["clock"]):
+        own["margin"] = defaults.limit.get("margin")
+    return module.entrant(settings, Limit.read(own), defaults)

@@ -29,7 +29,7 @@ from nnuelab.progress import Progress
 from nnuelab.tournament import workers
 from nnuelab.tournament.game import Failure, Fault, Line, Player
 from nnuelab.tournament.limits import Clock, Limit, Turn
-from nnuelab.tournament.players import Entrant
+from nnuelab.tournament.players import Entrant, modules
 
 # The full schema; older files end after the rating, or have no head at all.
 COLUMNS = (
@@ -242,7 +242,7 @@ def answers(
             "player": entrant.settings(),
             "files": files,
             "puzzles": [artifacts.sha256(source), len(puzzles)],
-            "code": artifacts.code_hash("tournament.puzzles"),
+            "code": artifacts.code_hash(["tournament.puzzles", *modules([entrant])]),
         }
         with Journal(partial_file, identity) as journal:
             for number, chunk in journal:

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab.errors import UserError
+from nnuelab.names import NetName
 from nnuelab.tournament import model, ordo
 from nnuelab.tournament.headers import Results, read_results
 
 COLUMNS = ("name", "elo", "error", "points", "games", "score")
 FEW = 30  # opening pairs; with ten, errors of 95 % hold in 89 %
-SEED_MARK = "#"  # players of an experiment are called FEATURE_SET#SEED
 
 
 @dataclass(frozen=True)
@@ -198,16 +198,6 @@ def feature_sets(
     return sets_of(fit(read_results([pgn] if isinstance(pgn, str | Path) else pgn)), anchor)
 
 
-def set_of(player: str) -> str:
-    """The feature set of a net by its name; a name without a seed is its own set.
-
-    >>> set_of("H+V#2"), set_of("stockfish")
-    ('H+V', 'stockfish')
-    """
-    name, mark, _ = player.rpartition(SEED_MARK)
-    return name if mark else player
-
-
 def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
     """Rates feature sets out of the ratings of their nets, a random effect within each set.
 
@@ -244,7 +234,7 @@ def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
     """
     members: dict[str, list[int]] = {}
     for i, player in enumerate(fitted.players):
-        members.setdefault(set_of(player), []).append(i)
+        members.setdefault(NetName.parse(player).entry, []).append(i)
     if anchor not in members:
         raise UserError(
             f'no net of the anchor set "{anchor}" played{_nearest(anchor, members)}; '

@@ -28,7 +28,7 @@ from nnuelab.tournament.manager import Manager
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import to_pgn
 from nnuelab.tournament.play import play
-from nnuelab.tournament.players import Entrant
+from nnuelab.tournament.players import Entrant, modules
 from nnuelab.tournament.schedule import Pair, Settings, check, schedule
 from nnuelab.tournament.sprt import LiveTest
 from nnuelab.tournament.summary import Summary, outcome
@@ -96,12 +96,13 @@ def tournament(
         **{f"block {name}": file for name, file in artifacts.by_name(own).items()},
     }
     told = {name: player.settings() for name, player in players.items()}
+    code = ["tournament.runner", *modules(players.values())]
     identity = {
         "players": [[name, told[name]] for name in names],
         "files": {name: artifacts.sha256(file) for name, file in files.items()},
         "book": artifacts.sha256(book),
         "settings": asdict(settings),
-        "code": artifacts.code_hash("tournament.runner", blocks),
+        "code": artifacts.code_hash(code, blocks),
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
         test = None if settings.sprt is None else LiveTest(settings.sprt)
@@ -121,7 +122,7 @@ def tournament(
             inputs=inputs,
             parameters={"players": told, **asdict(settings)},
             seed=settings.seed,
-            module="tournament.runner",
+            module=code,
             summary=summary.told(),
         )
         journal.remove()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from nnuelab.errors import UserError
-from nnuelab.tournament.adjudication import Rules
+from nnuelab.settings.games import Rules
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.sprt import Sprt
 from nnuelab.tournament.words import Format

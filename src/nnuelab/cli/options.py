@@ -1,0 +1,122 @@
+"""Options of a command out of classes of settings: names, defaults, bounds and help."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Annotated, Any
+
+import typer
+
+from nnuelab.errors import UserError
+
+Command = Callable[..., None]
+
+
+def with_settings(**more: Mapping[str, Any]) -> Callable[[Command], Command]:
+    """Makes a command that has an option for each setting of its parameters' classes.
+
+    A parameter whose type is a class of settings (`nnuelab.settings`) stands for an option
+    ``--min-ply`` for each of its fields, such as ``min_ply``; a list is an option that may be
+    repeated, and so is a mapping, as ``NAME=VALUE``.
+
+    Parameters
+    ----------
+    **more
+        What typer's options are given besides, by field: ``net={"autocompletion": nets}``.
+    """
+
+    def decorate(function: Command) -> Command:
+        hints = typing.get_type_hints(function, include_extras=True)
+        taken: dict[str, type] = {}
+        parameters: list[inspect.Parameter] = []
+        for name, parameter in inspect.signature(function).parameters.items():
+            kind = hints[name]
+            if isinstance(kind, type) and is_dataclass(kind):
+                taken[name] = kind
+                parameters += _options(kind, more)
+            else:
+                parameters.append(parameter.replace(annotation=kind))
+
+        @functools.wraps(function)
+        def command(**values: Any) -> None:
+            for name, kind in taken.items():
+                values[name] = _made(kind, {f.name: values.pop(f.name) for f in fields(kind)})
+            function(**values)
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [parameter.replace(kind=keyword) for parameter in parameters]
+        )
+        command.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command
+
+    return decorate
+
+
+def limit_of(kind: type, **given: Any) -> dict[str, Any]:
+    """The limit of a search by name: what was given, or else nodes, as many as the class has."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return chosen or {"nodes": kind.nodes}  # type: ignore[attr-defined]
+
+
+def _options(kind: type, more: Mapping[str, Mapping[str, Any]]) -> Iterator[inspect.Parameter]:
+    hints = typing.get_type_hints(kind)
+    for field in fields(kind):
+        bounds, implied = field.metadata["bounds"], field.metadata["implied"]
+        default, hint = _default(field), hints[field.name]
+        options = {
+            "help": field.metadata["meaning"],
+            "min": bounds.get("ge", bounds.get("gt")),
+            "max": bounds.get("le", bounds.get("lt")),
+            **({"show_default": f"{default}, {implied}"} if implied else {}),
+            **more.get(field.name, {}),
+        }
+        if typing.get_origin(hint) is dict:
+            options.setdefault("metavar", "NAME=VALUE")
+            hint, default = list[str], []
+        names = options.pop("names", ())
+        yield inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if implied else default,
+            annotation=Annotated[hint | None if implied else hint, typer.Option(*names, **options)],
+        )
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _made(kind: type, values: dict[str, Any]) -> Any:
+    """The settings, checked for what typer doesn't; it ends with status 2."""
+    hints = typing.get_type_hints(kind)
+    for field in fields(kind):
+        value, bounds = values[field.name], field.metadata["bounds"]
+        option = f"--{field.name.replace('_', '-')}"
+        if typing.get_origin(hints[field.name]) is dict:
+            values[field.name] = _mapping(option, value)
+        if value is None:
+            continue
+        if value == bounds.get("gt"):
+            raise typer.BadParameter(f"{option} {value}: it must be greater")
+        if value == bounds.get("lt"):
+            raise typer.BadParameter(f"{option} {value}: it must be less")
+        if (step := bounds.get("multiple_of")) and value % step:
+            raise typer.BadParameter(f"{option} {value}: it must be a multiple of {step}")
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _mapping(option: str, texts: list[str]) -> dict[str, str]:
+    for text in texts:
+        if "=" not in text:
+            raise UserError(f"{option} {text!r}: write NAME=VALUE, as in Hash=16")
+        if not text.isprintable():
+            raise UserError(f"{option} {text!r}: it has to be one line of text")
+    return dict(text.split("=", 1) for text in texts)

@@ -1,0 +1,35 @@
+"""What a user may set of each stage: every setting once, with its default, bounds and meaning.
+
+Classes of settings are plain dataclasses, one module for each stage, and quick to import. A command
+has an option for each setting (`cli.options`), params.yaml a key (`params.models`), and the stage
+reads the values. What stands in params.yaml is the default here; a test compares them. What only a
+command or only the workflow knows, such as files and cores, is declared there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Any
+
+NO_LIMIT = "without another limit"  # of a search
+
+
+def setting(default: Any, meaning: str, *, implied: str | None = None, **bounds: float) -> Any:
+    """A field of a class of settings.
+
+    Parameters
+    ----------
+    default : object
+        Also that of params.yaml.
+    meaning : str
+        For the help of the command and the schema of params.yaml.
+    implied : str, optional
+        On the command line the value is None unless it is given, and this says when the default
+        holds.
+    **bounds
+        As pydantic has them: ge, gt, le, lt and multiple_of.
+    """
+    told = {"meaning": meaning, "implied": implied, "bounds": bounds}
+    if isinstance(default, list | dict):
+        return field(default_factory=default.copy, metadata=told)
+    return field(default=default, metadata=told)

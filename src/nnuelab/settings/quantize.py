@@ -1,0 +1,40 @@
+"""Settings of the stages quantize and verify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from nnuelab.settings import setting
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """How float nets become integers."""
+
+    scheme: Literal["fine", "study"] | None = setting(
+        "fine",
+        "fine: as much resolution as the integers hold, centred; study: that of .nn files.",
+        implied="study with --format nn",
+    )
+    count: int = setting(
+        50_000,
+        "fine: positions of the training set whose mean error is taken out; 0: it stays.",
+        ge=0,
+    )
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The bound on the difference of integer and float nets; a net beyond it plays no game."""
+
+    count: int = setting(
+        50_000, "Positions of the validation set to compare on, evenly spaced.", ge=1
+    )
+    max_abs_mean: float = setting(10.0, "Largest |mean| of the difference, centipawns.", gt=0)
+    min_share_within_50: float = setting(
+        0.97,
+        "Share of the positions that differ by at most 50 centipawns, at least.",
+        ge=0,
+        le=1,
+    )

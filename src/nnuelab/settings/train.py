@@ -1,0 +1,93 @@
+"""Settings of the stage train."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from nnuelab.settings import setting
+
+
+@dataclass(frozen=True)
+class Training:
+    """The network, its loss and its optimizer; the same for every feature set."""
+
+    l1: int = setting(256, "Neurons of an accumulator, one for each perspective.", ge=1, le=16384)
+    l2: int = setting(32, "Neurons of the second layer.", ge=1, le=16384)
+    l3: int = setting(0, "Neurons of a further hidden layer; 0: there is none.", ge=0, le=16384)
+    activation: Literal["clipped", "squared"] = setting(
+        "clipped", "Of hidden layers: clipped ReLU, or its square."
+    )
+    buckets: int = setting(
+        1,
+        "Nets behind the first layer, chosen by the number of pieces on the board.",
+        ge=1,
+        le=32,
+    )
+    # With this rate, this decay and small batches, a few hundred thousand positions gave the lowest
+    # validation loss. The study's, for billions: 16384, 5e-4 and 0.99.
+    epochs: int = setting(6, "Passes over the training data.", ge=1)
+    fake_quantize_epochs: int = setting(
+        0, "The last so many of them see the rounding of the integer net.", ge=0
+    )
+    games_share: float = setting(
+        1.0, "Of the training games, so many are learned from.", gt=0, le=1
+    )
+    batch_size: int = setting(1024, "Positions per step.", ge=1)
+    optimizer: Literal["adam", "rowwise-adam"] = setting(
+        "adam", "Adam; or a variant of it for tables of tens of thousands of rows."
+    )
+    learning_rate: float = setting(2e-3, "Of Adam, the highest rate.", gt=0)
+    schedule: Literal["step", "cosine", "one-cycle"] = setting(
+        "step",
+        "Of the rate: a factor per epoch; to 0 by half a cosine; up and down again.",
+    )
+    lr_decay: float = setting(
+        0.5, "For step: factor of the learning rate from one epoch to the next.", gt=0, le=1
+    )
+    warmup: int = setting(0, "Steps at the beginning in which the rate rises.", ge=0)
+    clip_norm: float = setting(0.0, "Longer gradients are shortened to this; 0: never.", ge=0)
+    patience: int = setting(
+        0,
+        "Ends with the best net after so many epochs without a lower validation loss; 0: never.",
+        ge=0,
+    )
+    method: Literal["scores", "pqr", "triplet"] = setting(
+        "scores",
+        "Learns scores, or what distinguishes the move played (P to Q) from another one (P to R).",
+    )
+    exponent: float = setting(
+        2.6,
+        "For scores: the loss is mean |sigmoid(out / output_scale) - target|^exponent.",
+        ge=1,
+    )
+    output_scale: float = setting(
+        361.0, "Centipawns of the net that are an expected score of 73 %.", ge=1
+    )
+    target_scale: float = setting(
+        410.0, "For scores: centipawns of the labels that are an expected score of 73 %.", ge=1
+    )
+    score_share: float = setting(
+        1.0, "For scores: 1 learns the scores, 0 the results of the games.", ge=0, le=1
+    )
+    kappa: float = setting(1.0, "For pqr: weight of f(P) = -f(Q).", ge=0)
+    margin: float = setting(
+        0.1, "For triplet: by how much Q is nearer to P than R, in values of -1..1.", ge=0
+    )
+    moves_quantile: float = setting(
+        0.0,
+        "For pqr and triplet: leaves out positions with fewer legal moves than this quantile, for "
+        "their colour and move number.",
+        ge=0,
+        le=1,
+    )
+    device: Literal["auto", "cpu", "cuda"] = setting(
+        "cpu",
+        "Where a net is trained; auto: on a GPU where there is one. Equal bits only on the CPU.",
+    )
+
+    def __post_init__(self) -> None:
+        if self.patience and self.fake_quantize_epochs:
+            raise ValueError(
+                "patience may end a run before its fake_quantize_epochs: set one of them to 0"
+            )
