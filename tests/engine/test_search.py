@@ -379,7 +379,7 @@ def test_lazy_accumulators_are_those_from_scratch(
     feature_sets.pair_file(tmp_path)
     monkeypatch.chdir(tmp_path)
     engine = Engine(NetEvaluator(random_net(feature_set, l1=64)), hash_mb=1)
-    record, line = engine._record, engine._memory.line
+    record, line = engine.record, engine._memory.line
     net = engine._memory.evaluator.data["net"]
     choose = random.Random(1)
     for fen in (KIWIPETE, "rnbqkb1r/1p1p1ppp/p7/1PpPpP2/8/6n1/P1P1P1PP/RNBQKBNR w KQkq c6 0 9"):

@@ -10,7 +10,6 @@ import torch
 
 from nnuelab.errors import UserError
 from nnuelab.features import add_files, fingerprint, parse
-from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.netfile import read_net, write_net
 from nnuelab.nnue.network import Network
@@ -182,9 +181,18 @@ def test_a_checkpoint_is_refused_likewise_and_hands_its_fingerprints_on(tmp_path
     blocks = fingerprint.of_blocks(features)
     state = dict(network.state_dict())
     path = tmp_path / "checkpoint.pt"
-    Checkpoint("BOTH", {}, 1, state, {}, torch.rand(16), torch.zeros(1), blocks=blocks).write(path)
-    assert quantize(checkpoints.read(path)).blocks == blocks
+    Checkpoint(
+        feature_set="BOTH",
+        settings={},
+        epoch=1,
+        model=state,
+        optimizer={},
+        activations=torch.rand(16),
+        generator=torch.zeros(1),
+        blocks=blocks,
+    ).write(path)
+    assert quantize(Checkpoint.read(path)).blocks == blocks
     prints(tmp_path, monkeypatch, MINE.replace("LEAST = 2", "LEAST = 3"))
     with pytest.raises(UserError, match=r"checkpoint\.pt: the block PAIR of .*defined otherwise"):
-        checkpoints.read(path)
-    assert checkpoints.load(path).blocks == blocks
+        Checkpoint.read(path)
+    assert Checkpoint.load(path).blocks == blocks

@@ -16,7 +16,6 @@ from nnuelab.errors import UserError
 from nnuelab.learning.checkpoint import Running
 from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.parallel import Threads
-from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.network import Network, quantized
@@ -70,9 +69,9 @@ def trained(kind: dict[str, Any], rounding: bool) -> Checkpoint:
     if rounding:
         trainer.fake_quantize()
     return Checkpoint(
-        "H+V",
-        trainer.settings.described(),
-        1,
+        feature_set="H+V",
+        settings=trainer.settings.described(),
+        epoch=1,
         model=dict(trainer.network.state_dict()),
         optimizer={},
         activations=torch.zeros(64),
@@ -140,7 +139,7 @@ def test_gradients_pass_as_if_nothing_were_rounded() -> None:
 
 def integer_loss(path: Path, validation: Path) -> float:
     """Validation loss of the integer net."""
-    checkpoint = checkpoints.read(path)
+    checkpoint = Checkpoint.read(path)
     loader = Loader(validation, checkpoint.features, SETTINGS.objective, 1 << 20)
     (labelled,) = loader.in_order()
     values = verify.integer_outputs(quantize(checkpoint), labelled.records)

@@ -25,8 +25,8 @@ from nnuelab.data.records import NO_SCORE, RECORD, from_fen, to_fen
 from nnuelab.errors import UserError
 from nnuelab.features.tables import compiled
 from nnuelab.learning.loader import extract
-from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import netfile, pqr
+from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.losses import PQR
 from nnuelab.nnue.quantize import quantize
@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pqr")
     data = write_datasets(path, greedy=True)
     train(SETTINGS, *data, path / "checkpoint.pt", path / "history.csv", 1)
-    netfile.write_net(path / "net.nnue", quantize(checkpoints.read(path / "checkpoint.pt"), "fine"))
+    netfile.write_net(path / "net.nnue", quantize(Checkpoint.read(path / "checkpoint.pt"), "fine"))
     return path
 
 
@@ -90,7 +90,7 @@ def test_fewer_triplets_are_evenly_spaced_ones(folder: Path) -> None:
 
 def test_a_checkpoint_says_what_torch_says_by_its_own_operators(folder: Path) -> None:
     asked = pqr.held_out(folder / "validation.npy", 200)
-    trained = checkpoints.read(folder / "checkpoint.pt")
+    trained = Checkpoint.read(folder / "checkpoint.pt")
     features, network = trained.features, trained.network().double()
     batch = extract(compiled(features), asked.records, features.max_active)
     with torch.no_grad():
@@ -137,7 +137,7 @@ def test_the_untrained_net_is_the_one_that_training_begins_with(
     )
     data = folder / "train.npy", folder / "validation.npy"
     train(settings, *data, tmp_path / "start.pt", tmp_path / "history.csv", 1)
-    start = checkpoints.read(tmp_path / "start.pt")
+    start = Checkpoint.read(tmp_path / "start.pt")
     netfile.write_net(tmp_path / "net.nnue", quantize(start, "fine"))
     asked = pqr.held_out(data[1], 100)
     said = pqr.values({"start": tmp_path / "start.pt", "net": tmp_path / "net.nnue"}, asked)
@@ -281,7 +281,7 @@ def test_bad_input_is_told_in_one_line(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_net_that_says_no_number_is_refused(folder: Path, tmp_path: Path) -> None:
-    broken = checkpoints.read(folder / "checkpoint.pt")
+    broken = Checkpoint.read(folder / "checkpoint.pt")
     broken.model["b3"][:] = math.nan
     broken.write(tmp_path / "nan.pt")
     asked = pqr.held_out(folder / "validation.npy", 5)

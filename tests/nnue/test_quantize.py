@@ -38,9 +38,9 @@ def a_checkpoint(feature_set: str = "ALL", l1: int = 64, l2: int = 16, seed: int
         network.w2 *= 3
         network.w3 *= 3
     return Checkpoint(
-        feature_set,
-        {"seed": seed},
-        1,
+        feature_set=feature_set,
+        settings={"seed": seed},
+        epoch=1,
         model=dict(network.state_dict()),
         optimizer={},
         activations=torch.zeros(2 * l1),

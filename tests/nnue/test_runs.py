@@ -21,7 +21,7 @@ from nnuelab import data
 from nnuelab.errors import UserError
 from nnuelab.learning import first_layer
 from nnuelab.learning.loader import Objective
-from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.losses import PQR, Scores, Triplet
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.trainer import Settings
@@ -112,20 +112,20 @@ def test_a_run_continues_within_an_epoch(
     settings = replace(SETTINGS, **more)  # type: ignore[arg-type]
     expected = run(settings, datasets, tmp_path / "whole")
     folder, written = tmp_path / "stopped", 0
-    write = checkpoints.Checkpoint.write
+    write = Checkpoint.write
 
-    def write_and_stop(self: checkpoints.Checkpoint, path: Path) -> None:
+    def write_and_stop(self: Checkpoint, path: Path) -> None:
         write(self, path)
         raise KeyboardInterrupt
 
     within = 0
     while not (folder / "checkpoint.pt").exists():
-        monkeypatch.setattr(checkpoints.Checkpoint, "write", write_and_stop)
+        monkeypatch.setattr(Checkpoint, "write", write_and_stop)
         try:
             assert run(settings, datasets, folder, save_seconds=0.0) == expected
         except KeyboardInterrupt:
             written += 1
-            within += checkpoints.read(folder / "checkpoint.pt.partial").running.batches > 0
+            within += Checkpoint.read(folder / "checkpoint.pt.partial").running.batches > 0
     assert within == 3 * 6  # of 7 batches, the last one ends the epoch
     assert written == within + 3
 
@@ -180,8 +180,8 @@ def test_fine_tuning_begins_with_the_net_of_a_checkpoint(datasets: Data, tmp_pat
     start = tmp_path / "checkpoint.pt"
     tiny = replace(SETTINGS, epochs=1, learning_rate=1e-12, objective=PQR(), seed=9)
     run(tiny, datasets, tmp_path / "tuned", start=start)
-    before = checkpoints.read(start)
-    after = checkpoints.read(tmp_path / "tuned" / "checkpoint.pt")
+    before = Checkpoint.read(start)
+    after = Checkpoint.read(tmp_path / "tuned" / "checkpoint.pt")
     for name, tensor in before.model.items():
         torch.testing.assert_close(after.model[name], tensor, rtol=0, atol=1e-9)
     assert len(after.history) == 1
@@ -206,7 +206,7 @@ def test_an_early_stop_keeps_the_best_net(datasets: Data, tmp_path: Path) -> Non
     losses = history(tmp_path)["validation_loss"]
     best = int(losses.idxmin())
     assert len(losses) == best + 1 + 3 < 30
-    kept = checkpoints.read(tmp_path / "checkpoint.pt")
+    kept = Checkpoint.read(tmp_path / "checkpoint.pt")
     assert kept.epoch == best + 1
     digest = run(settings, datasets, tmp_path)  # it is done
     assert digest == kept.digest()
@@ -263,7 +263,7 @@ def test_weights_that_are_no_numbers_are_not_saved(
     monkeypatch.setattr(Network, "clip_weights", spoil)
     with pytest.raises(UserError, match=r"no numbers in epoch 1 .*, the last .*pt\.partial$"):
         run(SETTINGS, datasets, tmp_path, save_seconds=0.0)
-    kept = checkpoints.read(tmp_path / "checkpoint.pt.partial")
+    kept = Checkpoint.read(tmp_path / "checkpoint.pt.partial")
     assert kept.running.batches == 2
     assert kept.model["w1"].isfinite().all()
 
@@ -272,7 +272,7 @@ def test_other_settings_lose_no_run(datasets: Data, tmp_path: Path) -> None:
     """Neither a finished one, nor the unfinished one of more epochs beside it."""
     run(replace(SETTINGS, epochs=1), datasets, tmp_path)
     finished, partial = tmp_path / "checkpoint.pt", tmp_path / "checkpoint.pt.partial"
-    begun = checkpoints.read(finished)
+    begun = Checkpoint.read(finished)
     begun.settings["epochs"], begun.epoch = 9, 2
     begun.write(partial)
     before = finished.read_bytes(), partial.read_bytes()
@@ -307,7 +307,7 @@ def test_a_kill_between_the_last_two_files_changes_nothing(
 
 def test_every_damaged_bit_of_a_checkpoint_is_noticed(datasets: Data, tmp_path: Path) -> None:
     run(replace(SETTINGS, epochs=1, l1=8), datasets, tmp_path)
-    whole = checkpoints.read(tmp_path / "checkpoint.pt")
+    whole = Checkpoint.read(tmp_path / "checkpoint.pt")
     content = (tmp_path / "checkpoint.pt").read_bytes()
     path, rng = tmp_path / "damaged.pt", np.random.default_rng(3)
     pickled = content.index(b"data.pkl")
@@ -316,7 +316,7 @@ def test_every_damaged_bit_of_a_checkpoint_is_noticed(datasets: Data, tmp_path: 
         damaged[place] ^= 1 << rng.integers(8)
         path.write_bytes(damaged)
         try:
-            told = checkpoints.load(path).checksum()
+            told = Checkpoint.load(path).checksum()
         except UserError as error:
             told = str(error)
         # Some bits are padding, or what zip says twice.
@@ -347,8 +347,8 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from nnuelab.errors import UserError
-from nnuelab.nnue import checkpoint
-made = checkpoint.read(sys.argv[1])
+from nnuelab.nnue.checkpoint import Checkpoint
+made = Checkpoint.read(sys.argv[1])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:

@@ -90,7 +90,16 @@ def test_a_net_has_the_sums():
     activations = torch.rand(16)
 
     def net(model: dict[str, torch.Tensor]) -> np.ndarray:
-        return quantize(Checkpoint(SET, {}, 1, model, {}, activations, torch.zeros(1))).w1
+        made = Checkpoint(
+            feature_set=SET,
+            settings={},
+            epoch=1,
+            model=model,
+            optimizer={},
+            activations=activations,
+            generator=torch.zeros(1),
+        )
+        return quantize(made).w1
 
     state = dict(found.state_dict())
     own = {**state, "w1": found.rows().detach(), "shared": torch.zeros_like(found.shared)}

@@ -20,7 +20,7 @@ from nnuelab.learning.first_layer import SMALL, FirstLayers, sums
 from nnuelab.learning.loader import Labelled, Loader, Objective
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch, pad
-from nnuelab.nnue import checkpoint as checkpoints
+from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.losses import PQR, Scores
 from nnuelab.nnue.network import L2_BOUND, Network
 from nnuelab.nnue.trainer import Settings, Trainer
@@ -220,7 +220,7 @@ def test_a_damaged_checkpoint_is_refused(datasets: tuple[Path, Path], tmp_path: 
     for wrong in (b"", content[:100], content[:-200], bytes(flipped), b"PK" + b"x" * 500):
         path.write_bytes(wrong)
         with pytest.raises(UserError, match="delete it") as error:
-            checkpoints.read(path)
+            Checkpoint.read(path)
         assert "\n" not in str(error.value)
 
 
@@ -250,7 +250,7 @@ def test_the_network_learns(datasets: tuple[Path, Path], tmp_path: Path) -> None
     run(settings, datasets, tmp_path)
     losses = pd.read_csv(tmp_path / "history.csv")["train_loss"]
     assert losses.iloc[-1] < 0.1 * losses.iloc[0]
-    assert features.parse("ALL").size == checkpoints.read(tmp_path / "checkpoint.pt").sizes[0]
+    assert features.parse("ALL").size == Checkpoint.read(tmp_path / "checkpoint.pt").sizes[0]
 
 
 def test_too_much_for_the_machine_is_told_before_it_is_taken(

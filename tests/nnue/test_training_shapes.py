@@ -18,8 +18,8 @@ from nnuelab.learning.first_layer import FirstLayers, sums
 from nnuelab.learning.loader import Labelled
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch
-from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import verify
+from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.netfile import write_net
 from nnuelab.nnue.network import CENTIPAWNS, L2_BOUND, Network
 from nnuelab.nnue.quantize import centred, quantize
@@ -190,7 +190,7 @@ def test_a_trained_net_becomes_integers_within_bounds(
     settings = replace(SETTINGS, batch_size=128, learning_rate=5e-3, **kind)
     path = tmp_path / "checkpoint.pt"
     done = train(settings, *datasets, path, tmp_path / "history.csv", 1)
-    network = checkpoints.read(path).network()
+    network = Checkpoint.read(path).network()
     assert (network.l3, network.activation, network.buckets) == (
         settings.l3,
         settings.activation,

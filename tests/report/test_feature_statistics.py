@@ -211,7 +211,7 @@ def test_what_is_timed_is_what_the_search_does(king_blocks: Path, expression: st
     record = inference.Inference(net).record
     for perspective in range(2):
         inference.refresh(record, last, perspective, wanted[perspective])
-    np.testing.assert_array_equal(replayed.accumulators(), wanted)
+    np.testing.assert_array_equal(replayed.bound.memory["accumulators"][1], wanted)
     assert wanted.any()
 
 

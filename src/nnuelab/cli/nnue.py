@@ -117,12 +117,12 @@ def quantize(
         )
     need_torch()
     from nnuelab.data import validation
-    from nnuelab.nnue import checkpoint as checkpoints
     from nnuelab.nnue import netfile
+    from nnuelab.nnue.checkpoint import Checkpoint
     from nnuelab.nnue.quantize import centred
     from nnuelab.nnue.quantize import quantize as to_integers
 
-    trained = checkpoints.read(checkpoint)
+    trained = Checkpoint.read(checkpoint)
     net = to_integers(trained, scheme)
     if positions and settings.count:
         net = centred(net, trained, validation.spaced(positions, settings.count))

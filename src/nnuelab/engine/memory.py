@@ -27,7 +27,6 @@ class Memory:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator: Bound = evaluator.bind()
-        self._records = np.zeros(1, SEARCH)
         self.line = aligned(PLIES, PLY)
         self.frames = np.zeros(PLIES, FRAME)
         self.moves = np.zeros((PLIES, LIST), np.int64)
@@ -37,15 +36,10 @@ class Memory:
         self.captures = np.zeros((DESTINATIONS, 6), np.int16)
         self.continuations = np.zeros((DESTINATIONS + 1, DESTINATIONS), np.int16)
         self.root_moves = np.zeros(MAX_MOVES, np.int64)
-        record = self.record
+        self.record = record = np.zeros(1, SEARCH)[0]
         record["evaluator"], record["iterate"] = self.evaluator.record, compiled_iterate()
         for name in ("line", "frames", "moves", "pv", "keys", "root_moves", *KEPT):
             record[name] = address(vars(self)[name])
-
-    @property
-    def record(self) -> np.void:
-        """The search as one pointer."""
-        return self._records[0]
 
     def forget(self) -> None:
         """Clears what one search leaves for the next."""

@@ -74,6 +74,11 @@ class Engine:
         A net, say: :class:`nnuelab.nnue.evaluator.NetEvaluator`.
     hash_mb : int
         Size of the transposition table. Clearing takes about 0.1 ms a megabyte.
+
+    Attributes
+    ----------
+    record : np.void of SEARCH
+        For compiled code; valid as long as this object and its evaluator.
     """
 
     def __init__(self, evaluator: Evaluator, hash_mb: int = 16) -> None:
@@ -83,8 +88,8 @@ class Engine:
     def set_evaluator(self, evaluator: Evaluator) -> None:
         """Plays with another evaluator from now on, as in a new game."""
         self._memory = Memory(evaluator)
-        self._record = self._memory.record
-        self._table.attach(self._record)
+        self.record = self._memory.record
+        self._table.attach(self.record)
         self._warm_up()
         self.new_game()
 
@@ -92,17 +97,12 @@ class Engine:
         """Calls all that is compiled or loaded at its first call, while no clock runs yet."""
         self.ready()
         self.search(notation.from_fen(notation.STARTING_FEN), nodes=WARM_UP_NODES)
-        deepening.score_when_cut(self._record, NO_MOVE, 0)
-
-    @property
-    def record(self) -> np.void:
-        """The SEARCH record, for compiled code; valid as long as this object and its evaluator."""
-        return self._record
+        deepening.score_when_cut(self.record, NO_MOVE, 0)
 
     def resize(self, hash_mb: int) -> None:
         """Another size of the transposition table, which is empty then."""
         self._table = Table(hash_mb)
-        self._table.attach(self._record)
+        self._table.attach(self.record)
 
     def clear_hash(self) -> None:
         """Empties the transposition table."""
@@ -112,35 +112,35 @@ class Engine:
         """Forgets all earlier searches: hash, histories."""
         self._table.clear()
         self._memory.forget()
-        self._record["generation"] = 0
+        self.record["generation"] = 0
         self.ready()
 
     # Another thread may call these three while a search runs.
 
     def stop(self) -> None:
         """Ends the search that runs, or the next one as soon as it begins."""
-        self._record["stop"] = 1
+        self.record["stop"] = 1
 
     def ready(self) -> None:
         """Takes back a :meth:`stop` or a budget that came when nothing was searching."""
         self._soft = FOREVER
-        self._record["deadline"] = FOREVER
-        self._record["stop"] = 0
+        self.record["deadline"] = FOREVER
+        self.record["stop"] = 0
 
     def set_budget(self, budget: Budget) -> None:
         """Limits the search that runs, or the next one, counted from now (UCI's ponderhit)."""
         now = time.monotonic_ns()
         self._soft = now + int(budget.soft * 1e6)
-        self._record["deadline"] = now + int(budget.hard * 1e6)
+        self.record["deadline"] = now + int(budget.hard * 1e6)
 
     def hashfull(self) -> int:
         """Permille of the transposition table that the last search has written."""
-        return self._table.permille(int(self._record["generation"]))
+        return self._table.permille(int(self.record["generation"]))
 
     def evaluate(self, position: np.void) -> int:
         """The evaluator's value of a position: centipawns for the side to move."""
         self._place_root(position, ())
-        value = int(evaluate(self._record, 0))
+        value = int(evaluate(self.record, 0))
         self.check()
         return value
 
@@ -188,7 +188,7 @@ class Engine:
             Called with every line of every finished iteration, the best first.
         """
         started = time.monotonic_ns()
-        record = self._record
+        record = self.record
         legal = notation.moves_of(position)
         roots = legal if moves is None else list(dict.fromkeys(moves))
         self._place_root(position, history_keys)
@@ -245,16 +245,16 @@ class Engine:
     def _place_root(self, position: np.void, history_keys: Sequence[int]) -> None:
         """Makes ``position`` the root."""
         keys = np.array(history_keys, np.uint64)
-        deepening.place_root(self._record, position, keys, len(keys))
+        deepening.place_root(self.record, position, keys, len(keys))
 
     def _offer(self, roots: list[int], first: int) -> None:
         """Makes these the moves of the root; ``first``, if it is one of them, is tried first."""
         self._memory.root_moves[: len(roots)] = roots
-        self._record["n_root_moves"] = len(roots)
-        self._record["root_best"] = first if first in roots else NO_MOVE
+        self.record["n_root_moves"] = len(roots)
+        self.record["root_best"] = first if first in roots else NO_MOVE
 
     def _line(self) -> list[int]:
-        length = int(self._record["line_length"])
+        length = int(self.record["line_length"])
         return self._memory.pv[BEST_LINE, :length].tolist()
 
     def _is_enough(self, best: Result, n_moves: int, mate: int | None) -> bool:
@@ -263,11 +263,11 @@ class Engine:
             return True
         if self._soft == FOREVER:
             return False
-        spares = self._soft < self._record["deadline"]  # unlike a given time, which is used up
+        spares = self._soft < self.record["deadline"]  # unlike a given time, which is used up
         return (n_moves == 1 and spares) or time.monotonic_ns() >= self._soft
 
     def _result(self, started: int, score: int, depth: int, line: list[int]) -> Result:
-        record = self._record
+        record = self.record
         return Result(
             move=line[0] if line else NO_MOVE,
             score_cp=score,

@@ -1,19 +1,19 @@
-"""The file of a checkpoint: tensors and plain types, whole or not at all, and told when damaged."""
+"""Checkpoints: all that training needs to go on, or to make something of it, in one file."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import torch
 
 from nnuelab import artifacts
 from nnuelab.errors import UserError
+from nnuelab.features import FeatureSet, fingerprint, parse
 
 
 @dataclass
@@ -35,60 +35,124 @@ class Running:
     seconds: float = 0.0
 
 
-def digest(content: Mapping[str, Any]) -> str:
-    """SHA-256 of all tensors: the same for the same net, whatever else is in the file."""
-    found = hashlib.sha256()
-    for name, tensor in sorted(_tensors(content)):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\0".encode())
-        found.update(tensor.contiguous().numpy().tobytes())
-    return found.hexdigest()
+@dataclass(kw_only=True)
+class RunState:
+    """The state of a training run, whatever it trains; a subclass adds what its model needs.
 
-
-def checksum(content: Mapping[str, Any]) -> str:
-    """SHA-256 of all that the file says, tensors or not."""
-    rest = json.dumps(content, sort_keys=True, default=lambda tensor: None)
-    return hashlib.sha256(f"{digest(content)} {rest}".encode()).hexdigest()
-
-
-def write(path: Path, content: Mapping[str, Any], version: int) -> None:
-    """Writes plain types and tensors, atomically; ``version`` is that of the content's layout."""
-    whole = {"format": version, "checksum": checksum(content), **content}
-    with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
-        try:
-            torch.save(whole, file)
-        except RuntimeError as error:  # torch's own, in place of that of a full disk
-            told = error.__context__
-            raise (told if isinstance(told, OSError) else OSError(errno.EIO, str(error))) from None
-
-
-def read(path: Path | str, version: int) -> dict[str, Any]:
-    """The content of a checkpoint.
-
-    Raises
-    ------
-    UserError
-        When there is none, or the file is damaged or something else.
+    Attributes
+    ----------
+    feature_set : str
+        Canonical expression.
+    settings : dict
+        Everything that the result depends on, for comparison; JSON types.
+    epoch : int
+        Whole epochs done.
+    model, optimizer : dict
+        State of the model and of its optimizer.
+    generator : uint8 tensor
+        State of the generator that the initial weights came from.
+    history : list of dict
+        A row of history.csv per epoch.
+    files : dict
+        Content of the files that the feature set names, by name.
+    blocks : dict
+        Fingerprint of each block's definition, by name.
+    running : Running
+        What is done of the next epoch.
     """
-    try:
-        content = torch.load(path, weights_only=True)
-    except FileNotFoundError:
-        raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
-    except Exception as error:  # damaged bytes make torch and pickle raise whatever there is
-        raise damaged(path, str(error).splitlines()[0] if str(error) else "empty") from error
-    if not isinstance(content, dict) or content.pop("format", None) != version:
-        raise damaged(path, "it is no checkpoint of this version")
-    told = content.pop("checksum", None)
-    try:
-        found = checksum(content)
-    except Exception as error:  # a tensor of another kind, or what is no tensor any more
-        raise damaged(path, "its checksum can't be computed") from error
-    if found != told:
-        raise damaged(path, "its checksum doesn't match")
-    return content
+
+    FORMAT: ClassVar[int]  # version of the file
+
+    feature_set: str
+    settings: dict[str, Any]
+    epoch: int
+    model: dict[str, torch.Tensor]
+    optimizer: dict[str, Any]
+    generator: torch.Tensor
+    history: list[dict[str, float]] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    blocks: dict[str, str] = field(default_factory=dict)
+    running: Running = field(default_factory=Running)
+
+    @property
+    def features(self) -> FeatureSet:
+        """The feature set, as it was when training began."""
+        return parse(self.feature_set, self.files)
+
+    def digest(self) -> str:
+        """SHA-256 of all tensors: the same for the same net, whatever else is in the file."""
+        found = hashlib.sha256()
+        for name, tensor in sorted(_tensors(vars(self))):
+            found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\0".encode())
+            found.update(tensor.contiguous().numpy().tobytes())
+        return found.hexdigest()
+
+    def checksum(self) -> str:
+        """SHA-256 of all that the file says, tensors or not."""
+        rest = json.dumps(self._content(), sort_keys=True, default=lambda tensor: None)
+        return hashlib.sha256(f"{self.digest()} {rest}".encode()).hexdigest()
+
+    def _content(self) -> dict[str, Any]:
+        """The attributes as plain types; tensors, which may be large, are not copied."""
+        return {**vars(self), "running": asdict(self.running)}
+
+    def write(self, path: Path) -> None:
+        """Writes the file, atomically."""
+        content = {"format": self.FORMAT, "checksum": self.checksum(), **self._content()}
+        with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
+            try:
+                torch.save(content, file)
+            except RuntimeError as error:  # torch's own, in place of that of a full disk
+                told = error.__context__
+                raise (
+                    told if isinstance(told, OSError) else OSError(errno.EIO, str(error))
+                ) from None
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """Reads a checkpoint of a feature set whose blocks are still what they were.
+
+        Raises
+        ------
+        UserError
+            As `load` does, or when a block is not there or defined otherwise now.
+        """
+        checkpoint = cls.load(path)
+        try:
+            fingerprint.check(checkpoint.features, checkpoint.blocks)
+        except UserError as error:
+            raise type(error)(f"{path}: {error}") from error
+        return checkpoint
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Reads a checkpoint, whatever has become of its blocks.
+
+        Raises
+        ------
+        UserError
+            When there is none, or the file is damaged or something else.
+        """
+        try:
+            content = torch.load(path, weights_only=True)
+        except FileNotFoundError:
+            raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
+        except Exception as error:  # damaged bytes make torch and pickle raise whatever there is
+            raise _damaged(path, str(error).splitlines()[0] if str(error) else "empty") from error
+        if not isinstance(content, dict) or content.pop("format", None) != cls.FORMAT:
+            raise _damaged(path, "it is no checkpoint of this version")
+        checksum = content.pop("checksum", None)
+        try:
+            checkpoint = cls(**{**content, "running": Running(**content["running"])})
+            found = checkpoint.checksum()
+        except Exception as error:
+            raise _damaged(path, "parts are missing") from error
+        if found != checksum:
+            raise _damaged(path, "its checksum doesn't match")
+        return checkpoint
 
 
-def damaged(path: Path | str, reason: str) -> UserError:
-    """What to raise for a file that isn't usable."""
+def _damaged(path: Path | str, reason: str) -> UserError:
     return UserError(f"{path} can't be read as a checkpoint ({reason}); delete it and train again")
 
 

@@ -187,8 +187,11 @@ class Accumulators:
 
     Attributes
     ----------
+    record : np.void of EVALUATOR
     data : np.void of ACCUMULATORS
         What ``record`` points to.
+    memory : dict of ndarray
+        What the addresses in ``data`` point to, by the names of its fields.
     """
 
     def __init__(self, net: Net) -> None:
@@ -196,30 +199,21 @@ class Accumulators:
         of_net = self._inference.record
         width, lists = int(of_net["width"]), (2, int(of_net["max_active"]))
         slots = min(int(of_net["features"]["n_keys"]), CACHE_SLOTS)
-        self._memory = {
+        self.memory = {
             "accumulators": aligned((PLIES, 2, width), np.int16),
             "cached": np.zeros((2, slots), CACHED),
             "cache": aligned((2, slots, width), np.int16),
             "added": np.zeros(lists, np.int32),
             "removed": np.zeros(lists, np.int32),
         }
-        self._memory["cached"]["key"] = NO_KEY
-        self._data, self._records = np.zeros(1, ACCUMULATORS), np.zeros(1, EVALUATOR)
-        self._data["net"], self._data["slots"] = of_net, slots
-        for name, array in self._memory.items():
-            self._data[name] = address(array)
+        self.memory["cached"]["key"] = NO_KEY
+        data = np.zeros(1, ACCUMULATORS)
+        data["net"], data["slots"] = of_net, slots
+        for name, array in self.memory.items():
+            data[name] = address(array)
         arguments = from_dtype(ACCUMULATORS), types.uint64, types.int64
-        self._records["evaluate"] = entry(_evaluate, *arguments)
-        self._records["data"] = address(self._data)
-
-    @property
-    def data(self) -> np.void:
-        return self._data[0]
-
-    @property
-    def record(self) -> np.void:
-        """The evaluator as one pointer."""
-        return self._records[0]
+        self.data, self.record = data[0], np.zeros(1, EVALUATOR)[0]
+        self.record["evaluate"], self.record["data"] = entry(_evaluate, *arguments), address(data)
 
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""

@@ -136,12 +136,7 @@ class Inference:
             **{name: address(array) for name, array in self.memory.items()},
         }.items():
             record[name] = value
-        self._records = record
-
-    @property
-    def record(self) -> np.void:
-        """The net as one pointer."""
-        return self._records[0]
+        self.record = record[0]
 
     def evaluate_fens(self, fens: Iterable[str]) -> list[int]:
         """Centipawns for the side to move of each FEN, from scratch.

@@ -21,8 +21,8 @@ from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.learning.loader import HELD_OUT
-from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import netfile, verify
+from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.network import Network
 
 MATERIAL = "material"
@@ -167,7 +167,7 @@ def values(nets: Mapping[str, Path], asked: Triplets) -> dict[str, np.ndarray]:
     for name, path in nets.items():
         net: Network | netfile.Net
         if _is_checkpoint(path):
-            trained = checkpoints.read(path)
+            trained = Checkpoint.read(path)
             features, net = trained.features, trained.network()
             said = verify.float_outputs(features, net, asked.records)
         else:

@@ -78,11 +78,6 @@ def _evaluate_all(evaluator, a, line, positions, moves, ends, roots, updating):
 
 
 @jit
-def _copy_last(a, out):
-    out[:] = accumulators_of(a)[1]
-
-
-@jit
 def _refresh_roots(net, positions, roots):
     for i in range(len(positions)):
         for perspective in range(2):
@@ -146,13 +141,15 @@ class Replay:
 
     Attributes
     ----------
+    bound : Accumulators
+        Those of ply 1 are of the last move, once it is evaluated.
     rows : int
         Rows that all updates together touch.
     """
 
     def __init__(self, net: Net, moves: Moves) -> None:
-        self._bound = Accumulators(net)
-        self._net = self._bound.data["net"]
+        self.bound = Accumulators(net)
+        self._net = self.bound.data["net"]
         self._line = aligned(PLIES, PLY)
         self._moves = moves
         self._lists = moves.positions, moves.moves, moves.ends
@@ -172,19 +169,13 @@ class Replay:
 
     def evaluate(self, updating: bool = True) -> None:
         """Makes the moves and evaluates, with updates or without."""
-        bound, line = self._bound, address(self._line)
+        bound, line = self.bound, address(self._line)
         _evaluate_all(bound.record, bound.data, line, *self._lists, self._roots, updating)
 
     def combine(self, with_rows: bool = True) -> None:
         """Copies an accumulator for every update, and adds and subtracts its rows, or doesn't."""
         ends = self._moves.ends
         _combine_all(self._net, ends, self._roots, self._rows, self._starts, with_rows)
-
-    def accumulators(self) -> np.ndarray:
-        """int16[2, width]: those behind the last move, as :meth:`evaluate` leaves them."""
-        out = np.empty((2, int(self._net["width"])), np.int16)
-        _copy_last(self._bound.data, out)
-        return out
 
     @property
     def sides(self) -> list[Callable[[], None]]:

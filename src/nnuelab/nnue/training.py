@@ -32,7 +32,6 @@ from nnuelab.learning import memory
 from nnuelab.learning.checkpoint import Running
 from nnuelab.learning.loader import Loader
 from nnuelab.learning.parallel import Group, Threads, device_of
-from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.progress import Progress
@@ -105,7 +104,7 @@ def train(
     finally:
         threads.close()
         group.close()
-    return checkpoints.read(checkpoint_path)
+    return Checkpoint.read(checkpoint_path)
 
 
 class _Run:
@@ -142,7 +141,7 @@ class _Run:
             self.epoch, self.running, self.history = before.epoch, before.running, before.history
         else:
             if start is not None:
-                self.trainer.start_from(checkpoints.read(start), start)
+                self.trainer.start_from(Checkpoint.read(start), start)
             if group.rank == 0:
                 self.best.unlink(missing_ok=True)
         # What begins anew follows from the settings, with the seed.
@@ -249,7 +248,7 @@ class _Run:
     def finish(self, history_path: Path) -> None:
         """Gives the checkpoint its name: the last one, or with patience the best."""
         if self.best.exists():
-            best = checkpoints.load(self.best)
+            best = Checkpoint.load(self.best)
             best.history = self.history
             best.write(self.path)
             # In this order: after a kill between the two the next run finds the best one again.
@@ -308,12 +307,12 @@ def _earlier(
     A finished run of other settings is never overwritten. The third is what an unfinished one has
     otherwise, nothing where there is none.
     """
-    found = checkpoints.load(finished) if finished.exists() else None
+    found = Checkpoint.load(finished) if finished.exists() else None
     if found is not None and (different := _differences(found, described, extendable)):
         raise UserError(f"{finished} is of another run ({different}); delete it to train anew")
     if not partial.exists():
         return found, found is not None, ""
-    begun = checkpoints.load(partial)
+    begun = Checkpoint.load(partial)
     different = _differences(begun, described, extendable)
     if not different:
         return begun, False, ""

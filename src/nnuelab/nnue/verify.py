@@ -20,8 +20,8 @@ from nnuelab.learning import memory
 from nnuelab.learning.loader import extract
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch
-from nnuelab.nnue import checkpoint as checkpoints
 from nnuelab.nnue import inference, netfile
+from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.network import Network
 
 CLOSE = 50  # centipawns; the study asks that most differences be within this
@@ -57,7 +57,7 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
         When the two nets have different feature sets or layers, or positions are missing or
         damaged.
     """
-    net, checkpoint = netfile.read_net(net_path), checkpoints.read(checkpoint_path)
+    net, checkpoint = netfile.read_net(net_path), Checkpoint.read(checkpoint_path)
     theirs = f"{net.feature_set}, {net.layers}"
     ours = f"{checkpoint.feature_set}, {checkpoint.network().layers}"
     if theirs != ours:
