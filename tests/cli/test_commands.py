@@ -167,7 +167,7 @@ def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> No
         ("quantize c.pt --output o.nnue --format nn", ".nn"),
         ("verify n.nnue --checkpoint c --positions p --output v --plot o.svg", ".png"),
         ("tournament A=a B=b --book b --output o.pgn.gz --games-per-pairing 2", ".pgn"),
-        ("sample g.pgn --output s.npy --plot o.html", ".svg, .png"),
+        ("sample g.pgn --output s.npy --plot o.pdf", ".svg, .png, .html"),
         ("inspect t.csv --plot o.pdf", ".svg, .png, .html"),
         ("pqr n.nnue --positions p --plot o.gif", ".svg, .png, .html"),
         ("features stats ALL g.pgn --plot o.pdf", ".svg, .png, .html"),

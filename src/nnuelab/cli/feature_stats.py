@@ -34,6 +34,7 @@ def stats(
     from rich.console import Console
     from rich.table import Table
 
+    from nnuelab import charts
     from nnuelab.features import parse
     from nnuelab.report import feature_statistics as statistics
 
@@ -41,7 +42,7 @@ def stats(
     outputs = [path for path in (csv, plot) if path is not None]
     artifacts.check_apart([positions, *(blocks or [])], outputs)
     if plot is not None:
-        artifacts.check_ending(plot, "a figure", *statistics.FORMATS)
+        artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     if not positions.is_file():
         raise UserError(f"there is no file {positions}; give games or a dataset")
     taken = statistics.load(positions, count)

@@ -96,13 +96,14 @@ def inspect(
     from nnuelab.report import render
 
     if plot is not None:
-        from nnuelab.report import inspect_plots as figures
+        from nnuelab import charts
+        from nnuelab.report import inspect_plots
 
-        artifacts.check_ending(plot, "a figure", *figures.FORMATS)
+        artifacts.check_ending(plot, "a figure", *charts.FORMATS)
         artifacts.check_apart([path], [plot])
     summary = summaries.inspect(path, positions)
     if plot is not None:
-        figures.save(plot, figures.figure(summary))
+        charts.save(plot, inspect_plots.figure(summary))
     if json:
         print(encoder.dumps(summary.to_json(), indent=2, default=str))
     else:

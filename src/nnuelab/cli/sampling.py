@@ -57,7 +57,9 @@ def sample(
     ] = 0.1,
     max_positions: Annotated[int, typer.Option(min=0, help="Stop after so many; 0: never.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Counts and distributions, .json.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="The report as a figure, .svg or .png.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="The report as a figure, .svg, .png or .html.")
+    ] = None,
     seed: Seed = 1,
     workers: Annotated[int, typer.Option(min=0, help="Threads; 0: one per core.")] = 0,
 ) -> None:
@@ -65,12 +67,13 @@ def sample(
 
     Example: nnuelab sample games.pgn.zst --output sampled.npy
     """
+    from nnuelab import charts
     from nnuelab.data import sampling
     from nnuelab.report import sample as sample_report
 
     outputs = [path for path in (output, report, plot) if path is not None]
     if plot is not None:
-        artifacts.check_ending(plot, "a figure", *sample_report.FORMATS)
+        artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     artifacts.check_apart(pgn, outputs)
     if (path := artifacts.first_repeated(pgn)) is not None:
         # Under two numbers its games would train and validate.

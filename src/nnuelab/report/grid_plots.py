@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from nnuelab.report.plots import Figure, figure
+from nnuelab.charts import Figure, figure
 from nnuelab.report.words import Row, number
 
 MEASURED = {

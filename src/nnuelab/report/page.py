@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab import __version__
+from nnuelab.charts import Figure
 from nnuelab.data import validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
@@ -25,10 +26,10 @@ from nnuelab.report import (
     grids,
     inspect,
     plots,
-    position_plots,
     puzzles,
     reading,
     results,
+    sample,
     table,
     weights,
     words,
@@ -36,7 +37,6 @@ from nnuelab.report import (
 from nnuelab.report.grid_plots import grid_plots
 from nnuelab.report.grids import Grid
 from nnuelab.report.neurons import POSITIONS, Activity, activity
-from nnuelab.report.plots import Figure
 from nnuelab.report.results import Experiment, NetFiles, Results
 from nnuelab.report.words import Row
 from nnuelab.tournament.headers import read_results
@@ -294,16 +294,16 @@ class _Builder:
         rows.sort(key=lambda row: (row["feature_set"].count("+"), int(row["features"])))
         section.grids += [grids.statistics(rows, counted), grids.published(rows, counted)]
         section.note = feature_statistics.PUBLISHED_NOTE
-        figure = plots.updates(rows)
-        section.figures = [figure] if figure else []
+        section.figures = [feature_statistics.changes(rows)]
 
     def _data(self) -> Section:
         """What the positions are like, as the sample's report has it."""
         section = Section("data")
         with _told(section.problems, "the sample"):
-            told = position_plots.read(self.found.folder / "data" / "sample_report.json")
-            section.figures = position_plots.figures(told)
-            section.said = [position_plots.words(told)]
+            path = self.found.folder / "data" / "sample_report.json"
+            told = reading.read_json(path, *sample.DRAWN)
+            section.figures = sample.figures(told)
+            section.said = [sample.words(told)]
         return section
 
     def _nets(self) -> Section:
@@ -313,30 +313,30 @@ class _Builder:
             return section
         path = self.found.folder / "data" / "validation.npy"
         try:
-            sample = validation.spaced(path, POSITIONS)
+            records = validation.spaced(path, POSITIONS)
         except UserError as error:
             section.problems.append(str(error))
             return section
         with _told(section.problems, "the neurons"):
-            self._neurons(section, sample)
+            self._neurons(section, records)
         return section
 
-    def _neurons(self, section: Section, sample: np.ndarray) -> None:
-        measured = [(net, activity(net.net, sample)) for net in self.found.nets]
+    def _neurons(self, section: Section, records: np.ndarray) -> None:
+        measured = [(net, activity(net.net, records)) for net in self.found.nets]
         section.grids.append(grids.nets(self.found, measured))
         sets = list(dict.fromkeys(net.entry for net in self.found.nets))
         shares = {net.player: found.active.tolist() for net, found in measured}
         figure = plots.neurons(shares, sets)
         section.figures = [figure] if figure else []
         self.blobs["weights"] = _weights(measured)
-        self.blobs["explorer"] = explorer.Explorer(self.found.nets).look(self._positions(sample))
+        self.blobs["explorer"] = explorer.Explorer(self.found.nets).look(self._positions(records))
 
-    def _positions(self, sample: np.ndarray) -> dict[str, str]:
+    def _positions(self, records: np.ndarray) -> dict[str, str]:
         from nnuelab.data.records import from_fen, to_fen
 
         found = dict(explorer.KNOWN)
-        for place in evenly(len(sample), EXPLORED):
-            record = sample[place]
+        for place in evenly(len(records), EXPLORED):
+            record = records[place]
             found[f"game {record['game']} of the validation set, ply {record['ply']}"] = to_fen(
                 record
             )

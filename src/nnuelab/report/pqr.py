@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
+from nnuelab.charts import Figure
 from nnuelab.data.dataset import evenly
-from nnuelab.report.plots import Figure
 
 if TYPE_CHECKING:  # it brings torch, which no figure needs
     from nnuelab.nnue.pqr import Judgement

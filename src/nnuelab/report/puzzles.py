@@ -13,9 +13,10 @@ from statistics import fmean
 
 import altair as alt
 
+from nnuelab.charts import Figure, figure, zoom
 from nnuelab.errors import UserError
 from nnuelab.report.grids import Grid
-from nnuelab.report.plots import ROW_HEIGHT, Figure, color, figure, zoom
+from nnuelab.report.plots import ROW_HEIGHT, color
 from nnuelab.report.reading import read_csv
 from nnuelab.report.results import Experiment, NetFiles, Results
 
