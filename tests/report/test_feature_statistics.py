@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import nnuelab.cli.feature_stats  # noqa: F401  (registers the command)
+import nnuelab.cli.features  # noqa: F401  (registers the command)
 from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.cli.app import app

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from nnuelab.cli import completion
 from nnuelab.errors import UserError
 
 CONTINUING = {
@@ -150,6 +151,18 @@ Blocks = Annotated[
     ),
 ]
 """The option of every command that reads an expression or a net; the files are read by then."""
+
+ShippedNet = Annotated[
+    Path | None,
+    typer.Option(
+        "--net",
+        help="Net of this engine, .nnue or .nn.",
+        show_default="the shipped one",
+        autocompletion=completion.nets,
+    ),
+]
+Workers = Annotated[int, typer.Option(min=0, help="Processes or threads; 0: one per core.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
 
 def named_files(words: list[str]) -> dict[str, Path]:

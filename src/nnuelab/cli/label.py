@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.app import Blocks, Seed, ShippedNet, Workers, app
 from nnuelab.errors import UserError
-
-
-class LabellerName(StrEnum):
-    """Where scores come from."""
-
-    pgn = "pgn"
-    stockfish = "stockfish"
-    engine = "engine"
-    result = "result"
 
 
 @app.command()
@@ -32,9 +21,9 @@ def label(
         Path | None, typer.Option(help="Dataset for a last test, .npy, with --test-share.")
     ] = None,
     labeller: Annotated[
-        LabellerName,
+        Literal["pgn", "stockfish", "engine", "result"],
         typer.Option(help="Scores: [%eval] comments, any UCI engine, this engine, or results."),
-    ] = LabellerName.pgn,
+    ] = "pgn",
     depth: Annotated[int | None, typer.Option(min=1, help="Depth per search.")] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Or nodes per search.")] = None,
     movetime: Annotated[
@@ -55,14 +44,7 @@ def label(
     patience: Annotated[
         float, typer.Option(min=1, help="stockfish: seconds until an engine counts as hanging.")
     ] = 120.0,
-    net: Annotated[
-        Path | None,
-        typer.Option(
-            help="engine: its net.",
-            show_default="the shipped one",
-            autocompletion=completion.nets,
-        ),
-    ] = None,
+    net: ShippedNet = None,
     cache: Annotated[
         Path | None, typer.Option(help="Folder that keeps what engines have found, for other runs.")
     ] = None,
@@ -87,8 +69,8 @@ def label(
     max_unusable: Annotated[
         int, typer.Option(min=0, help="Positions that an engine may fail on.")
     ] = 10,
-    seed: Annotated[int, typer.Option(help="Seed of the split.")] = 1,
-    workers: Annotated[int, typer.Option(min=0, help="Engines; 0: one per core.")] = 0,
+    seed: Seed = 1,
+    workers: Workers = 0,
     blocks: Blocks = None,
 ) -> None:
     """Give each sample a score and split them by game.
@@ -99,7 +81,7 @@ def label(
 
     outputs = [path for path in (train, validation, test) if path is not None]
     chosen: labels.Labeller | labels.Searching
-    if labeller is LabellerName.stockfish:
+    if labeller == "stockfish":
         path, options = uci.find_engine(engine), _options(option or [])
         artifacts.check_apart([path, *options.values()], outputs)
         limit = _limit(depth, nodes, movetime)
@@ -108,20 +90,20 @@ def label(
                 f"after --patience {patience:g} s an engine counts as hanging; --movetime is longer"
             )
         chosen = labels.stockfish(path, limit, workers, options=options, patience=patience)
-    elif labeller is LabellerName.engine:
+    elif labeller == "engine":
         from nnuelab.selfplay.labels import engine as this_engine
 
         given = [file for file in (net, *(blocks or [])) if file is not None]
         artifacts.check_apart(given, outputs)
         chosen = this_engine(net, _limit(depth, nodes, movetime), workers)
     else:
-        chosen = labels.pgn if labeller is LabellerName.pgn else labels.result
+        chosen = labels.pgn if labeller == "pgn" else labels.result
     counts = labels.label(
         sampled,
         train,
         validation,
         chosen,
-        name=labeller.value,
+        name=labeller,
         test=test,
         skip_captures=skip_captures,
         max_score=max_score,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,58 +11,6 @@ from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
-
-
-class Scheme(StrEnum):
-    """How a float net becomes integers."""
-
-    fine = "fine"
-    study = "study"
-
-
-class Method(StrEnum):
-    """What training minimises."""
-
-    scores = "scores"
-    pqr = "pqr"
-    triplet = "triplet"
-
-
-class Activation(StrEnum):
-    """Of hidden layers."""
-
-    clipped = "clipped"
-    squared = "squared"
-
-
-class Device(StrEnum):
-    """Where training computes."""
-
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-
-
-class Optimizer(StrEnum):
-    """What moves the rows of the first layer."""
-
-    adam = "adam"
-    rowwise = "rowwise-adam"
-
-
-class ScheduleName(StrEnum):
-    """How the learning rate changes."""
-
-    step = "step"
-    cosine = "cosine"
-    one_cycle = "one-cycle"
-
-
-class Format(StrEnum):
-    """Layout of a net file."""
-
-    nnue = "nnue"
-    nn = "nn"
 
 
 def need_torch() -> None:
@@ -93,8 +40,8 @@ def train(
         int, typer.Option(min=0, max=16384, help="Neurons of a further hidden layer; 0: none.")
     ] = 0,
     activation: Annotated[
-        Activation, typer.Option(help="Clipped ReLU, or its square.")
-    ] = Activation.clipped,
+        Literal["clipped", "squared"], typer.Option(help="Clipped ReLU, or its square.")
+    ] = "clipped",
     buckets: Annotated[
         int, typer.Option(min=1, max=32, help="Nets behind the first layer, by number of pieces.")
     ] = 1,
@@ -107,13 +54,14 @@ def train(
     ] = 1,
     batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
     optimizer: Annotated[
-        Optimizer, typer.Option(help="rowwise-adam: another one, faster for king-piece sets.")
-    ] = Optimizer.adam,
+        Literal["adam", "rowwise-adam"],
+        typer.Option(help="rowwise-adam: another one, faster for king-piece sets."),
+    ] = "adam",
     learning_rate: Annotated[float, typer.Option(min=0, help="Of Adam, the highest.")] = 2e-3,
     schedule: Annotated[
-        ScheduleName,
+        Literal["step", "cosine", "one-cycle"],
         typer.Option(help="step: by --lr-decay; cosine: to 0; one-cycle: up and down."),
-    ] = ScheduleName.step,
+    ] = "step",
     lr_decay: Annotated[
         float, typer.Option(min=0, max=1, help="For the schedule step: factor per epoch.")
     ] = 0.5,
@@ -126,9 +74,9 @@ def train(
     ] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Of weights, order and triplets.")] = 1,
     method: Annotated[
-        Method,
+        Literal["scores", "pqr", "triplet"],
         typer.Option(help="scores: labels; pqr, triplet: the move played against another."),
-    ] = Method.scores,
+    ] = "scores",
     exponent: Annotated[float, typer.Option(min=1, help="For scores: of the loss.")] = 2.6,
     output_scale: Annotated[
         float, typer.Option(min=1, help="Centipawns of the net's sigmoid.")
@@ -148,7 +96,9 @@ def train(
     start: Annotated[
         Path | None, typer.Option("--from", help="Checkpoint to begin with (fine-tuning).")
     ] = None,
-    device: Annotated[Device, typer.Option(help="auto: cuda where there is one.")] = Device.auto,
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"], typer.Option(help="auto: cuda where there is one.")
+    ] = "auto",
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
 ) -> None:
@@ -165,24 +115,24 @@ def train(
     from nnuelab.nnue.losses import PQR, Scores, Triplet
 
     objective = {
-        Method.scores: Scores(exponent, output_scale, target_scale, score_share),
-        Method.pqr: PQR(output_scale, kappa, moves_quantile),
-        Method.triplet: Triplet(output_scale, margin, moves_quantile),
+        "scores": Scores(exponent, output_scale, target_scale, score_share),
+        "pqr": PQR(output_scale, kappa, moves_quantile),
+        "triplet": Triplet(output_scale, margin, moves_quantile),
     }[method]
     settings = training.Settings(
         feature_set=parse(features).name,
         l1=l1,
         l2=l2,
         l3=l3,
-        activation=activation.value,
+        activation=activation,
         buckets=buckets,
         epochs=epochs,
         fake_quantize_epochs=fake_quantize_epochs,
         games_share=games_share,
         batch_size=batch_size,
-        optimizer=optimizer.value,
+        optimizer=optimizer,
         learning_rate=learning_rate,
-        schedule=schedule.value,
+        schedule=schedule,
         lr_decay=lr_decay,
         warmup=warmup,
         clip_norm=clip_norm,
@@ -198,7 +148,7 @@ def train(
         history,
         threads,
         start,
-        device_name=device.value,
+        device_name=device,
     )
     row = done.history[done.epoch - 1]
     typer.echo(
@@ -213,10 +163,11 @@ def quantize(
     checkpoint: Annotated[Path, typer.Argument(help="What nnuelab train wrote.")],
     output: Annotated[Path, typer.Option(help="Net to write, .nnue, or .nn for that format.")],
     format: Annotated[
-        Format, typer.Option(help="The project's file, or the study's.")
-    ] = Format.nnue,
+        Literal["nnue", "nn"], typer.Option(help="The project's file, or the study's.")
+    ] = "nnue",
     scheme: Annotated[
-        Scheme | None, typer.Option(help="Integers; by default study for nn, else fine.")
+        Literal["fine", "study"] | None,
+        typer.Option(help="Integers; by default study for nn, else fine."),
     ] = None,
     positions: Annotated[
         Path | None,
@@ -233,9 +184,9 @@ def quantize(
     """
     inputs = {"checkpoint": checkpoint, **({"positions": positions} if positions else {})}
     artifacts.check_apart([*inputs.values(), *(blocks or [])], [output])
-    artifacts.check_ending(output, f"a net of --format {format.value}", f".{format.value}")
-    chosen = scheme or (Scheme.study if format is Format.nn else Scheme.fine)
-    if positions and chosen is Scheme.study:
+    artifacts.check_ending(output, f"a net of --format {format}", f".{format}")
+    chosen = scheme or ("study" if format == "nn" else "fine")
+    if positions and chosen == "study":
         raise UserError(
             "the study's scheme leaves the error where it is: leave out --positions, "
             "or quantize with --scheme fine"
@@ -248,15 +199,15 @@ def quantize(
     from nnuelab.nnue.quantize import quantize as to_integers
 
     trained = checkpoints.read(checkpoint)
-    net = to_integers(trained, chosen.value)
+    net = to_integers(trained, chosen)
     if positions and count:
         net = centred(net, trained, validation.spaced(positions, count))
-    write = netfile.write_nn if format is Format.nn else netfile.write_net
+    write = netfile.write_nn if format == "nn" else netfile.write_net
     write(output, net)
     artifacts.provenance(
         output,
         inputs=inputs,
-        parameters={"scheme": chosen.value, "format": format.value, "count": count},
+        parameters={"scheme": chosen, "format": format, "count": count},
         module="nnue.quantize",
     )
     typer.echo(

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import app
-from nnuelab.cli.data import Seed
+from nnuelab.cli.app import Seed, Workers, app
 from nnuelab.errors import UserError
 
 
@@ -61,7 +60,7 @@ def sample(
         Path | None, typer.Option(help="The report as a figure, .svg, .png or .html.")
     ] = None,
     seed: Seed = 1,
-    workers: Annotated[int, typer.Option(min=0, help="Threads; 0: one per core.")] = 0,
+    workers: Workers = 0,
 ) -> None:
     """Take positions out of games.
 
