@@ -143,6 +143,8 @@ def find(board, role, origins, target, kind):
                 return ILLEGAL
             return _castle(board, np.int64(role == CASTLES_LONG))
         role = _role_on(board, lsb(origins))
+        if kind != NORMAL and role != PAWN:
+            return ILLEGAL
         steps = (target & 7) - (lsb(origins) & 7)
         if role == KING and (steps == 2 or steps == -2):
             return _castle(board, np.int64(steps < 0)) if target >> 3 == 7 * board.turn else ILLEGAL
