@@ -1,6 +1,6 @@
 """Moves as a PGN file writes them: bytes to what a move says of itself, without a board.
 
-`planes.find` looks for the piece. `notation.parse_san` is the slow twin of both.
+`planes.find` looks for the piece.
 """
 
 import numpy as np

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nnuelab.chess.fen import write_square
 from nnuelab.chess.moves import (
     CASTLING,
     MAX_MOVES,
@@ -25,13 +26,6 @@ _LETTERS = np.frombuffer(b"PNBRQK", np.uint8)
 _TAKES, _PROMOTES, _CHECK, _MATE = (np.uint8(ord(letter)) for letter in "x=+#")
 _FILE_A, _RANK_1, _SHORT = np.uint8(ord("a")), np.uint8(ord("1")), np.uint8(ord("O"))
 _DASH = np.uint8(ord("-"))
-
-
-@jit
-def _write_square(square, text, n):
-    text[at(n)] = _FILE_A + np.uint8(square & 7)
-    text[at(n + 1)] = _RANK_1 + np.uint8(square >> 3)
-    return n + 2
 
 
 @jit
@@ -80,7 +74,7 @@ def _write(positions, played, moves, texts):
             if takes:
                 text[at(n)] = _TAKES
                 n += 1
-            n = _write_square(square, text, n)
+            n = write_square(square, text, n)
             if move_kind >= PROMOTION:
                 text[at(n)] = _PROMOTES
                 text[at(n + 1)] = _LETTERS[move_kind - PROMOTION + KNIGHT]
