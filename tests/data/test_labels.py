@@ -243,7 +243,7 @@ def test_a_run_that_stops_loses_nothing_that_was_found(tmp_path: Path) -> None:
 def test_two_runs_do_not_share_what_is_not_finished(tmp_path: Path) -> None:
     distinct(tmp_path / "sampled.npy", 20)
     with (
-        Cache(tmp_path / "train.npy.partial", {}, alone=True),
+        Cache(tmp_path / "train.npy.partial", {}, exclusive=True),
         pytest.raises(UserError, match="is in use"),
     ):
         run(tmp_path, counting([]))
@@ -328,7 +328,7 @@ def found_by(
     labeller: Searching, records: np.ndarray, folder: Path, unusable: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores and moves of a labeller."""
-    with Cache(folder / "found", {}, alone=True) as cache:
+    with Cache(folder / "found", {}, exclusive=True) as cache:
         samples, failed = Dataset(folder, (records,)), Unusable(folder, unusable)
         found = [*labeller.labels(samples, cache, failed)]
         cache.remove()

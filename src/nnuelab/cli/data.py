@@ -27,7 +27,7 @@ def convert(
     ],
     output: Annotated[
         Path,
-        typer.Argument(metavar="OUT", help="Positions to write, likewise; no .shards or .bz2."),
+        typer.Argument(metavar="OUT", help="Positions to write; not .shards, .jsonl or .bz2."),
     ],
     max_unusable: Annotated[
         int, typer.Option(min=0, help="Lines that may be left out because they can't be used.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sqlite3
 import threading
@@ -41,7 +40,7 @@ class Cache:
     identity : mapping
         JSON: all that a label depends on besides the position. Labels of other identities stay in
         the file, and are not seen.
-    alone : bool
+    exclusive : bool
         Refuse a file that another process has.
 
     Attributes
@@ -55,9 +54,9 @@ class Cache:
         When the file can't be used.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], *, alone: bool = False) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, Any], *, exclusive: bool = False) -> None:
         self.path, self.hits = path, 0
-        self._identity, self._alone = json.dumps(identity, sort_keys=True), alone
+        self._identity, self._exclusive = json.dumps(identity, sort_keys=True), exclusive
         self._lock = threading.Lock()
         self._new: dict[bytes, tuple[int, int]] = {}  # not yet written
         self._flushed = time.monotonic()
@@ -66,16 +65,10 @@ class Cache:
         artifacts.make_parent(self.path)
         try:
             self._handle = open(self.path, "ab")
-            if self._alone:
-                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process
-        except BlockingIOError:
-            self._handle.close()
-            raise UserError(
-                f"{self.path} is in use: the same command runs already; wait for it, or choose "
-                "another output"
-            ) from None
         except OSError as error:
             raise UserError(f"can't write {self.path}: {error.strerror}") from error
+        if self._exclusive:
+            artifacts.lock(self._handle, self.path)
         try:
             self._database = sqlite3.connect(
                 self.path, PATIENCE, isolation_level=None, check_same_thread=False

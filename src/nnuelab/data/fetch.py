@@ -6,7 +6,6 @@ confirms (``If-Range``) that its file is still the same.
 
 from __future__ import annotations
 
-import fcntl
 import http.client
 import json
 import random
@@ -111,15 +110,7 @@ def _locked(part: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise UserError(f"can't write {part}: {error.strerror}") from error
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"{part} is in use: the same download runs already; wait for it, or choose another "
-                "output"
-            ) from None
-        except OSError:
-            pass  # a file system without locks
+        artifacts.lock(file, part)
         yield file
 
 

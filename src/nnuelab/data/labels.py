@@ -254,7 +254,7 @@ def label(
     if isinstance(labeller, Searching):
         identity |= labeller.identity
         place = cache / CACHE if cache else train.with_name(train.name + ".partial")
-        kept = Cache(place, identity, alone=cache is None)
+        kept = Cache(place, identity, exclusive=cache is None)
     unusable = Unusable(sampled, max_unusable)
     counts: Counter[str] = Counter(sampled=len(samples))
     with nullcontext() if kept is None else kept:

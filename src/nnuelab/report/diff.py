@@ -84,18 +84,13 @@ def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
 
 def _provenance(a: dict[str, Any], b: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Leaves of the two records that differ, hashes cut short."""
-    one, other = dict(_leaves(a)), dict(_leaves(b))
+    one, other = (
+        {name: value for name, value in summaries.leaves(made) if not isinstance(value, list)}
+        for made in (a, b)
+    )
     for name in dict.fromkeys([*one, *other]):
         if one.get(name) != other.get(name) and name not in ("artifact", "sha256", "command"):
             yield {"what": name, "a": _short(one.get(name)), "b": _short(other.get(name))}
-
-
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, child in value.items():
-            yield from _leaves(child, f"{name}.{key}" if name else str(key))
-    elif not isinstance(value, list):
-        yield name, value
 
 
 def _short(value: Any) -> Any:

@@ -296,7 +296,7 @@ def _checkpoint(path: Path) -> Summary:
         raise UserError(f"{path} is a torch file, but no checkpoint of nnuelab train")
     facts: dict[str, Any] = {}
     tensors: Table = []
-    for name, value in _leaves(content):
+    for name, value in leaves(content):
         if isinstance(value, torch.Tensor) and value.numel() > 1:
             part = value.detach().double()
             tensors.append(
@@ -314,11 +314,11 @@ def _checkpoint(path: Path) -> Summary:
     return Summary(path, "checkpoint", facts, {"tensors": tensors})
 
 
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Values of nested dicts with dotted names."""
     if isinstance(value, dict):
         for key, child in value.items():
-            yield from _leaves(child, f"{name}.{key}" if name else str(key))
+            yield from leaves(child, f"{name}.{key}" if name else str(key))
     else:
         yield name, value
 
@@ -425,9 +425,9 @@ def _json(path: Path) -> Summary:
         return Summary(path, "rating details", facts, tables)
     if isinstance(content, dict) and {"artifact", "sha256", "command"} <= content.keys():
         return Summary(path, "provenance", {"artifact": content["artifact"]}, {}, content)
-    leaves = dict(_leaves(content if isinstance(content, dict) else {"values": content}))
-    many = {name: f"{len(v)} values" for name, v in leaves.items() if isinstance(v, list)}
-    return Summary(path, "values", leaves | many, {})
+    facts = dict(leaves(content if isinstance(content, dict) else {"values": content}))
+    many = {name: f"{len(v)} values" for name, v in facts.items() if isinstance(v, list)}
+    return Summary(path, "values", facts | many, {})
 
 
 def of_puzzles(path: Path, content: dict[str, Any], themes: int | None = None) -> Summary:

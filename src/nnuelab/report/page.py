@@ -97,7 +97,7 @@ def _told(problems: list[str], what: str = "this part") -> Iterator[None]:
         )
 
 
-def _sound(nets: Sequence[NetFiles], needed: str, problems: list[str]) -> list[NetFiles]:
+def _readable(nets: Sequence[NetFiles], needed: str, problems: list[str]) -> list[NetFiles]:
     """The nets whose ``needed`` file can be read; ``problems`` gets a line for each other one."""
     found = []
     for net in nets:
@@ -197,9 +197,9 @@ class _Builder:
         anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
-        trained = _sound(nets, "history", section.problems)
-        drawn += plots.losses(_sound(trained, "objective", section.problems), sets)
-        drawn.append(plots.errors(_sound(nets, "verification", section.problems), sets))
+        trained = _readable(nets, "history", section.problems)
+        drawn += plots.losses(_readable(trained, "objective", section.problems), sets)
+        drawn.append(plots.errors(_readable(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
         if not any(row["nps_ratio"] for row in rows):
             section.problems.append(

@@ -56,7 +56,7 @@ class Format:
 
     whose: str
     read: Read
-    write: Write | None
+    write: Write | None  # None: it is read only
     is_text: bool = True
 
 
@@ -69,7 +69,7 @@ FORMATS = {
     ".csv": Format("columns", texts.read_csv, texts.write_csv),
     ".epd": Format("EPD", texts.read_lines, texts.write_epd),
     ".fen": Format("FEN | score | result", texts.read_lines, texts.write_fen),
-    ".jsonl": Format("Lichess' evaluations", lichess.read, lichess.write),
+    ".jsonl": Format("Lichess' evaluations", lichess.read, None),
 }
 COMPRESSED = (".zst", ".gz", ".bz2")
 
@@ -123,7 +123,10 @@ def convert(
     """
     kind, write = of(source), of(output).write
     if write is None:
-        raise UserError(f"{output}: an index is made of datasets, by `nnuelab data index`")
+        writable = ", ".join(suffix for suffix, kind in FORMATS.items() if kind.write)
+        raise UserError(
+            f"{output} can't be written, only {writable} (an index: `nnuelab data index`)"
+        )
     if not source.is_file():
         raise UserError(f"there is no file {source}; check its name")
     artifacts.check_apart([source], [output])
