@@ -1,4 +1,4 @@
-"""A position as one flat record, and the questions asked of it.
+"""A position as one flat record, and the queries on it.
 
 Colours: WHITE 0, BLACK 1. Roles: P N B R Q K = 0..5. Piece code: role * 2 + colour, EMPTY = 12.
 """

@@ -34,7 +34,7 @@ def datagen(
 ) -> None:
     """Play games of the engine against itself, with evaluations, as training data.
 
-    Killed and started again, it continues; the file is the same for any number of workers.
+    Interrupted runs resume. The file is the same for any number of workers.
 
     Example: nnuelab datagen --net results/nets/ALL/1/net.nnue --output games.pgn.zst --games 100
     """

@@ -36,10 +36,10 @@ def download(
         str, typer.Option(help="Checksum, where the server lists none.", metavar="HEX")
     ] = "",
     max_rate: Annotated[
-        float, typer.Option(min=0, help="MB/s; 0: all there is.", envvar="NNUELAB_MAX_RATE")
+        float, typer.Option(min=0, help="MB/s; 0: no limit.", envvar="NNUELAB_MAX_RATE")
     ] = 0,
 ) -> None:
-    """Fetch games, puzzles or an opening book; continues where it was stopped.
+    """Fetch games, puzzles or an opening book; interrupted downloads resume.
 
     Example: nnuelab download --source lichess --part 2013-01 --output 2013-01.pgn.zst
     """

@@ -41,7 +41,7 @@ def evaluate(
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Print what the net says: centipawns for the side to move, one integer a line.
+    """Evaluate positions: centipawns for the side to move, one integer a line.
 
     Example: nnuelab eval --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
     """

@@ -38,7 +38,7 @@ def list_blocks(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
     blocks: Blocks = None,
 ) -> None:
-    """Every block with its size and definition.
+    """List every block with its size and definition.
 
     Example: nnuelab features list --blocks my_blocks.py
     """
@@ -75,7 +75,7 @@ def topk(
     output: Annotated[Path, typer.Option(help="CSV with the pairs.")],
     k: Annotated[int, typer.Option("-k", min=1, max=100_000, help="Pairs.")] = 512,
 ) -> None:
-    """The most frequent pairs of pieces on squares in a dataset: the list of the block TOPK.
+    """Find the most frequent pairs of pieces in a dataset: the list of the block TOPK.
 
     Example: nnuelab features topk results/data/train.npy -k 512 --output pairs.csv
     """
@@ -96,10 +96,10 @@ def topk(
 def active(
     expression: Expression,
     fen: Annotated[str, typer.Option(help="The position.")],
-    names: Annotated[bool, typer.Option("--names", help="Also what each feature says.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Also the name of each feature.")] = False,
     blocks: Blocks = None,
 ) -> None:
-    """Indices of the active features: of the side to move, then of the other.
+    """Print the indices of the active features: of the side to move, then of the other.
 
     Example: nnuelab features active ALL+H --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
     """
@@ -121,10 +121,10 @@ def active(
 def check_features(
     expression: Expression,
     games: Annotated[int, typer.Option(min=1, help="Random games to play.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of the random games.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random games.")] = 1,
     blocks: Blocks = None,
 ) -> None:
-    """Try the properties that every feature set must have; exit status 1 when one fails.
+    """Check the properties that every feature set must have; exit status 1 when one fails.
 
     Example: nnuelab features check ALL+H+V --games 100
     """
@@ -194,8 +194,8 @@ def stats(
     )
     if taken.games is None:
         typer.echo(
-            "refreshes are counted by legal move only: by game needs games, or a dataset with all "
-            "their positions",
+            "refreshes are counted by legal move only; refreshes per game need games, or a dataset "
+            "with all their positions",
             err=True,
         )
     console = Console()

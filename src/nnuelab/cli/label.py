@@ -46,7 +46,7 @@ def label(
     ] = 120.0,
     net: ShippedNet = None,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder that keeps what engines have found, for other runs.")
+        Path | None, typer.Option(help="Folder that keeps labels for other runs.")
     ] = None,
     skip_captures: Annotated[
         bool,
@@ -73,7 +73,7 @@ def label(
     workers: Workers = 0,
     blocks: Blocks = None,
 ) -> None:
-    """Give each sample a score and split them by game.
+    """Score each sample, and split them by game.
 
     Example: nnuelab label sampled.npy --train train.npy --validation validation.npy
     """

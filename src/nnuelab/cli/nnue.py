@@ -50,14 +50,14 @@ def train(
         int, typer.Option(min=0, help="Last epochs that see the integer net's rounding.")
     ] = 0,
     games_share: Annotated[
-        float, typer.Option(min=0, max=1, help="Learns from so large a share of the games.")
+        float, typer.Option(min=0, max=1, help="Share of the games to learn from.")
     ] = 1,
     batch_size: Annotated[int, typer.Option(min=1, help="Positions per step.")] = 1024,
     optimizer: Annotated[
         Literal["adam", "rowwise-adam"],
-        typer.Option(help="rowwise-adam: another one, faster for king-piece sets."),
+        typer.Option(help="rowwise-adam: faster for king-piece sets."),
     ] = "adam",
-    learning_rate: Annotated[float, typer.Option(min=0, help="Of Adam, the highest.")] = 2e-3,
+    learning_rate: Annotated[float, typer.Option(min=0, help="Adam's peak learning rate.")] = 2e-3,
     schedule: Annotated[
         Literal["step", "cosine", "one-cycle"],
         typer.Option(help="step: by --lr-decay; cosine: to 0; one-cycle: up and down."),
@@ -65,19 +65,19 @@ def train(
     lr_decay: Annotated[
         float, typer.Option(min=0, max=1, help="For the schedule step: factor per epoch.")
     ] = 0.5,
-    warmup: Annotated[int, typer.Option(min=0, help="Steps in which the rate rises.")] = 0,
+    warmup: Annotated[int, typer.Option(min=0, help="Steps in which the learning rate rises.")] = 0,
     clip_norm: Annotated[
-        float, typer.Option(min=0, help="Longest gradient (L2 of all); 0: any.")
+        float, typer.Option(min=0, help="Clip gradients to this L2 norm; 0: off.")
     ] = 0,
     patience: Annotated[
-        int, typer.Option(min=0, help="Stop after so many epochs without progress; 0: never.")
+        int, typer.Option(min=0, help="Stop after this many epochs without progress; 0: never.")
     ] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Of weights, order and triplets.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of weights, order and triplets.")] = 1,
     method: Annotated[
         Literal["scores", "pqr", "triplet"],
         typer.Option(help="scores: labels; pqr, triplet: the move played against another."),
     ] = "scores",
-    exponent: Annotated[float, typer.Option(min=1, help="For scores: of the loss.")] = 2.6,
+    exponent: Annotated[float, typer.Option(min=1, help="For scores: exponent of the loss.")] = 2.6,
     output_scale: Annotated[
         float, typer.Option(min=1, help="Centipawns of the net's sigmoid.")
     ] = 361,
@@ -91,7 +91,11 @@ def train(
     margin: Annotated[float, typer.Option(min=0, help="For triplet, in values of -1..1.")] = 0.1,
     moves_quantile: Annotated[
         float,
-        typer.Option(min=0, max=1, help="For pqr, triplet: leaves out so many, by legal moves."),
+        typer.Option(
+            min=0,
+            max=1,
+            help="For pqr, triplet: leave out this share, those with the fewest legal moves.",
+        ),
     ] = 0,
     start: Annotated[
         Path | None, typer.Option("--from", help="Checkpoint to begin with (fine-tuning).")
@@ -102,7 +106,7 @@ def train(
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
 ) -> None:
-    """Train a net; a run that was stopped continues.
+    """Train a net; interrupted runs resume.
 
     Example: nnuelab train --features ALL --train train.npy --validation validation.npy
     --checkpoint checkpoint.pt --history history.csv --epochs 5
@@ -171,7 +175,7 @@ def quantize(
     ] = None,
     positions: Annotated[
         Path | None,
-        typer.Option(help="Dataset, .npy: the mean error on it is taken out of the net."),
+        typer.Option(help="Dataset, .npy: the mean error on it is removed from the net."),
     ] = None,
     count: Annotated[
         int, typer.Option(min=0, help="Of its positions, evenly spaced; 0: none.")
@@ -229,7 +233,7 @@ def verify(
     count: Annotated[int, typer.Option(min=1, help="Positions, evenly spaced.")] = 50_000,
     max_abs_mean: Annotated[float, typer.Option(min=0, help="Bound of |mean|, cp.")] = 10,
     min_share_within_50: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of differences within 50 cp, at least.")
+        float, typer.Option(min=0, max=1, help="Least share of differences within 50 cp.")
     ] = 0.97,
     blocks: Blocks = None,
 ) -> None:

@@ -39,16 +39,16 @@ def puzzles(
         Path | None, typer.Option(help="JSON: the whole, all groups, wrong answers.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="The groups as CSV.")] = None,
-    count: Annotated[int, typer.Option(help="Only so many, the first ones; 0: all.", min=0)] = 0,
+    count: Annotated[int, typer.Option(help="Only the first so many; 0: all.", min=0)] = 0,
     workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
     hash: Annotated[int, typer.Option(help="Hash table, MB.", min=1, max=65536)] = 4,
     blocks: Blocks = None,
 ) -> None:
-    """Let a net solve puzzles; accuracy by rating and theme, with 95 % Wilson intervals.
+    """Solve puzzles with a net; accuracy by rating and theme, with 95 % Wilson intervals.
 
     A move is right when it is the expected one, or mates where that mates. Accuracy is right moves
-    / moves. With --output, a run that was killed continues; under nodes or depth the result is the
-    same for any number of workers.
+    / moves. With --output, interrupted runs resume. Under nodes or depth the result is the same for
+    any number of workers.
 
     Example: nnuelab puzzles puzzles.csv --net results/nets/ALL/1/net.nnue --nodes 1000
     --output results/puzzles.json

@@ -21,8 +21,8 @@ def table(
     nets: Annotated[
         list[str],
         typer.Argument(
-            help="Nets, each with history.csv and verify.json beside it, and puzzles.json, if any; "
-            "with the names that they play under, where these aren't of their feature sets.",
+            help="Nets with history.csv, verify.json and, if any, puzzles.json beside them; with "
+            "their names where they play under others than their feature sets.",
             metavar="NET|NAME=NET...",
             autocompletion=completion.nets,
         ),
@@ -83,7 +83,7 @@ def inspect(
         Path | None, typer.Option(help="For a net: a dataset to try its neurons on.")
     ] = None,
 ) -> None:
-    """Tell what a file is, where it came from, and what is in it.
+    """Show what a file is, where it came from, and what is in it.
 
     Example: nnuelab inspect results/axis_table.csv --plot axis.svg
     """
@@ -120,7 +120,7 @@ def diff(
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Tell what differs between two files, and by how much.
+    """Show what differs between two files, and by how much.
 
     Example: nnuelab diff results/nets/ALL/1/net.nnue results/nets/ALL/2/net.nnue
     """
@@ -145,7 +145,7 @@ def check(
         list[Path], typer.Option(help="Laid over them, as snakemake --configfile does.")
     ] = [],  # noqa: B006 (typer's way to say: none)
 ) -> None:
-    """Check the settings; every mistake is told, with its path.
+    """Check the settings; every error is reported with its path.
 
     Example: nnuelab params check --overlay config/tiny.yaml
     """

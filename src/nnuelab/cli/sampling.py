@@ -1,4 +1,4 @@
-"""Command sample: positions out of games."""
+"""Command sample: positions from games."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nnuelab.errors import UserError
 def sample(
     pgn: Annotated[list[Path], typer.Argument(help="Games: .pgn, .pgn.zst, .gz, .bz2.")],
     output: Annotated[Path, typer.Option(help="Samples, .npy.")],
-    min_ply: Annotated[int, typer.Option(min=0, help="Half-moves played before, at least.")] = 16,
+    min_ply: Annotated[int, typer.Option(min=0, help="Plies played before, at least.")] = 16,
     per_game: Annotated[int, typer.Option(min=0, help="Drawn from each game; 0: all.")] = 0,
     skip_check: Annotated[bool, typer.Option(help="Leave out positions in check.")] = True,
     skip_captures: Annotated[
@@ -26,7 +26,7 @@ def sample(
         bool, typer.Option(help="Leave out positions before a promotion.")
     ] = True,
     skip_duplicates: Annotated[
-        bool, typer.Option(help="Leave out positions that stood in a game before.")
+        bool, typer.Option(help="Leave out positions that were seen before.")
     ] = False,
     min_pieces: Annotated[int, typer.Option(min=2, max=32, help="On the board, at least.")] = 2,
     max_pieces: Annotated[int, typer.Option(min=2, max=32, help="On the board, at most.")] = 32,
@@ -52,7 +52,7 @@ def sample(
         bool, typer.Option(help="Leave out positions that a capture or a promotion improves.")
     ] = False,
     max_unreadable: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of games with mistakes that is put up with.")
+        float, typer.Option(min=0, max=1, help="Share of unreadable games that is accepted.")
     ] = 0.1,
     max_positions: Annotated[int, typer.Option(min=0, help="Stop after so many; 0: never.")] = 0,
     report: Annotated[Path | None, typer.Option(help="Counts and distributions, .json.")] = None,
@@ -62,7 +62,7 @@ def sample(
     seed: Seed = 1,
     workers: Workers = 0,
 ) -> None:
-    """Take positions out of games.
+    """Sample positions from games.
 
     Example: nnuelab sample games.pgn.zst --output sampled.npy
     """
@@ -75,8 +75,8 @@ def sample(
         artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     artifacts.check_apart(pgn, outputs)
     if (path := artifacts.first_repeated(pgn)) is not None:
-        # Under two numbers its games would train and validate.
-        raise UserError(f"{path} stands there twice; name it once")
+        # Its games would be split twice, and train and validate.
+        raise UserError(f"{path} is given twice; name it once")
     options = sampling.Sampling(
         min_ply=min_ply,
         per_game=per_game,

@@ -18,7 +18,7 @@ from nnuelab.errors import UserError
 
 POSITION_BYTES = 27  # of a record: board, side, rights, en passant and half-move clock
 FLUSHED = 0.2  # seconds of work that a kill may cost
-PATIENCE = 60.0  # seconds that another process may keep the file from us
+PATIENCE = 60.0  # seconds to wait for another process
 
 _TABLES = """
 create table if not exists labellers (id integer primary key, identity text unique);
@@ -39,7 +39,7 @@ class Cache:
     path : Path
     identity : mapping
         JSON: all that a label depends on besides the position. Labels of other identities stay in
-        the file, and are not seen.
+        the file and are ignored.
     exclusive : bool
         Refuse a file that another process has.
 
@@ -92,13 +92,13 @@ class Cache:
 
     @staticmethod
     def keys(records: np.ndarray) -> list[bytes]:
-        """What tells the positions of records apart: boards and clocks, without games and plies."""
+        """What identifies the positions of records: board and clock, not game and ply."""
         size = records.dtype.itemsize
         content = np.ascontiguousarray(records).view(np.uint8).reshape(-1, size)
         return [row.tobytes() for row in content[:, :POSITION_BYTES]]
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
-        """Score and move of those positions that are there."""
+        """Score and move of the positions that are known."""
         query = "select score, move from labels where labeller = ? and position = ?"
         found = {}
         with self._lock, _one_line(self.path):
@@ -111,7 +111,7 @@ class Cache:
         return found
 
     def put(self, key: bytes, found: tuple[int, int]) -> None:
-        """Keeps a label: FLUSHED seconds later no kill undoes it."""
+        """Stores a label; a kill loses at most those of the last FLUSHED seconds."""
         with self._lock:
             self._new[key] = int(found[0]), int(found[1])
             due = time.monotonic() - self._flushed >= FLUSHED

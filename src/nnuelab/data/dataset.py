@@ -132,8 +132,8 @@ def open(path: Path | str) -> Dataset:
     for (place, positions), records in zip(shards, mapped, strict=True):
         if len(records) != positions:
             raise UserError(
-                f"{place} has {len(records):,} positions, {path} says {positions:,}: it was made "
-                "anew; make the index again"
+                f"{place} has {len(records):,} positions, {path} says {positions:,}: make the "
+                "index again"
             )
     return Dataset(path, tuple(mapped))
 
@@ -171,7 +171,7 @@ def write_index(path: Path, shards: Sequence[Path]) -> Dataset:
         raise UserError(f"{path}: the name of an index ends in {INDEX}")
     artifacts.check_apart(shards, [path])
     if (twice := artifacts.first_repeated(shards)) is not None:
-        raise UserError(f"{twice} stands there twice; name it once")
+        raise UserError(f"{twice} is given twice; name it once")
     opened = Dataset(path, tuple(_mapped(shard) for shard in shards))
     found = [
         {

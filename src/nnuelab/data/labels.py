@@ -3,7 +3,7 @@
 A labeller is a callable that turns each batch of records into int16 scores (centipawns for the side
 to move, NO_SCORE where it has none) and uint16 moves (the best ones in the layout of
 ``chess.moves``; those played, where it searches for none); or a `Searching`, which makes something
-that does so for single positions, so that engines and nets of higher rooms can be handed in.
+that does so for single positions, so that higher rooms can hand in engines and nets.
 
 Guarantees: a label depends on its position and the labeller alone, neither on other positions nor
 on the number of workers; interrupted runs resume and end with the same files.
@@ -166,7 +166,7 @@ def mixed(scores: np.ndarray, results: np.ndarray, share: float) -> np.ndarray:
 
 
 def part_of(games: np.ndarray, shares: tuple[float, float], seed: int) -> np.ndarray:
-    """Which set games belong to, by a hash of seed and number alone.
+    """The set that each game belongs to: a hash of the seed and its number.
 
     Parameters
     ----------
@@ -217,8 +217,8 @@ def label(
         Drop positions where the best move is a capture or a promotion: their static evaluation
         says little.
     max_score : int
-        Positions whose score is larger, mates included, are dropped: they teach a net nothing
-        but its own saturation.
+        Positions whose score is larger, mates included, are dropped: a net learns only
+        saturation from them.
     score_share : float
         1: labels are scores; less: mixes with the results of the games, see `mixed`.
     validation_share, test_share : float

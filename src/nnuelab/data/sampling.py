@@ -60,7 +60,7 @@ class Sampling:
 
 @dataclass
 class Sample:
-    """What was seen: the report of a sample.
+    """Counts of a sample.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Worker:
 
 
 class _Tally:
-    """Adds up what the pieces of all files held, in their order."""
+    """Adds up the counts of all pieces, in their order."""
 
     def __init__(self, options: Sampling) -> None:
         self.sample = Sample(Counter(), np.zeros(RATINGS, np.int64), {})

@@ -1,4 +1,4 @@
-"""The client of UCI engines: a process of its own, commands, and what it answers.
+"""A client of UCI engines: it starts a process, sends commands and parses answers.
 
 What python-chess does for a search (an asyncio loop, a board, the parsing of every line) takes as
 long as Stockfish needs for some hundred nodes; it waits for ever under a limit of nodes or depth,
@@ -60,11 +60,11 @@ def find_engine(engine: str | Path) -> str:
 
 
 class UciError(Exception):
-    """What an engine does wrong, as the end of a sentence: "it died"."""
+    """An engine's failure, worded as the end of a sentence: "it died"."""
 
 
 class NoAnswer(UciError):
-    """It is silent for longer than it may."""
+    """Its answer takes too long."""
 
 
 class Died(UciError):

@@ -28,7 +28,7 @@ _SAME_POSITION = ["occupied", "pieces_low", "pieces_high", "flags", "ep"]
 
 @dataclass
 class Difference:
-    """What is told about two files of one kind.
+    """The differences between two files of one kind.
 
     Attributes
     ----------
@@ -72,7 +72,9 @@ def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
         "ratings": _ratings,
     }
     if first.kind not in makers:
-        raise UserError(f"{a} is of the kind {first.kind}; compared are {', '.join(makers)}")
+        raise UserError(
+            f"{a} is of the kind {first.kind}; only these are compared: {', '.join(makers)}"
+        )
     found = Difference(first.kind)
     with summaries.damaged(b):
         makers[first.kind](found, first, second)
@@ -100,7 +102,7 @@ def _short(value: Any) -> Any:
 def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> None:
     one, other = read_net(a.path), read_net(b.path)
     compared = ["feature_set", "n_features", "l1", "l2"]
-    # What only some nets have is worth a line where one of the two has it.
+    # What only some nets have is compared where one of the two has it.
     compared += [name for name in ("l3", "activation", "buckets") if _unusual(one, other, name)]
     for name in compared:
         values = getattr(one, name), getattr(other, name)

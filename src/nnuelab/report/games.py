@@ -1,4 +1,4 @@
-"""Games of a tournament to look at: who beat whom, and some games move by move."""
+"""Games of a tournament: the cross table, and some games move by move."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CrossTable:
 
 
 def cross_table(results: Results, order: Sequence[str], *, by_set: bool = False) -> CrossTable:
-    """Who scored what against whom.
+    """The points of each player against each other.
 
     Parameters
     ----------

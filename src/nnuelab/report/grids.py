@@ -1,4 +1,4 @@
-"""The report's sortable tables: what stands in their cells, and where each number comes from."""
+"""The report's sortable tables: their cells, and the source of each number."""
 
 from __future__ import annotations
 

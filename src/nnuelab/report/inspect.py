@@ -40,7 +40,7 @@ CROSS, BOARDS = "cross table (percent)", "sample positions"
 
 @dataclass(frozen=True)
 class Summary:
-    """What is told about a file.
+    """What is known about a file.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Summary:
 
 @contextmanager
 def damaged(path: Path) -> Iterator[None]:
-    """Takes what a file of a known kind with unknown content leads to for a damaged file."""
+    """Reports the errors that unexpected content leads to as a damaged file."""
     try:
         yield
     except UserError:
@@ -353,7 +353,7 @@ def _net(path: Path) -> Summary:
 
 
 def _try_neurons(summary: Summary, positions: Path | None) -> None:
-    """Adds what the neurons do on positions, where there are some."""
+    """Adds the activity of the neurons on positions, where there are some."""
     from nnuelab.nnue.netfile import read_net
 
     path = summary.path.absolute()
@@ -431,7 +431,7 @@ def _json(path: Path) -> Summary:
 
 
 def of_puzzles(path: Path, content: dict[str, Any], themes: int | None = None) -> Summary:
-    """Answers to puzzles, as `nnuelab puzzles` writes them, with so many of the themes."""
+    """Puzzle scores, as `nnuelab puzzles` writes them, with the first ``themes`` themes."""
     facts = {
         **{name: content[name] for name in ("solved_rating", "solved_rating_error")},
         **content["player"],

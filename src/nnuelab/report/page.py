@@ -1,4 +1,4 @@
-"""report.html: one file with everything in it, that asks nothing of a network."""
+"""report.html: one self-contained file that needs no network."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ EXPLORED = 6  # positions of the validation set
 
 @dataclass
 class Section:
-    """What the page says of an experiment.
+    """A section of the page, of an experiment for example.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Section:
     games : bool
         Whether there are games to look at.
     note : str
-        What has to be known to read the table.
+        What one must know to read the table.
     """
 
     name: str
@@ -82,9 +82,9 @@ class Section:
 
 @contextmanager
 def _told(problems: list[str], what: str = "this part") -> Iterator[None]:
-    """What is missing or damaged costs its own place of the page, and is said there.
+    """A missing or damaged file costs only its own part of the page, which names the problem.
 
-    Files that can be read may hold anything: ``what`` can't be shown then.
+    Files that can be read may hold anything: then ``what`` can't be shown.
     """
     try:
         yield
@@ -127,7 +127,7 @@ class _Builder:
         self.problems = list(found.problems)
 
     def page(self) -> Page:
-        """The page; the parts that others rely on come first."""
+        """The page; parts that others need come first."""
         import jinja2
 
         sections = [self._section(experiment) for experiment in self.found.experiments]
@@ -297,7 +297,7 @@ class _Builder:
         section.figures = [feature_statistics.changes(rows)]
 
     def _data(self) -> Section:
-        """What the positions are like, as the sample's report has it."""
+        """The positions, as the sample's report describes them."""
         section = Section("data")
         with _told(section.problems, "the sample"):
             path = self.found.folder / "data" / "sample_report.json"
@@ -366,7 +366,7 @@ def _sources(found: Sequence[Grid]) -> dict[str, list[dict[str, list[str]]]]:
 
 
 def _packed(value: Any) -> str:
-    """JSON that the page unpacks when it is looked at; the same value gives the same text."""
+    """JSON that the page unpacks on demand; the same value gives the same text."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode()
 

@@ -198,7 +198,7 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
 
 
 def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
-    """Elo against validation loss: whether the one tells the other."""
+    """Elo against validation loss: how well the one predicts the other."""
     values = [
         {"set": entry(row), "loss": loss, "elo": elo}
         for row in rows
@@ -341,7 +341,7 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
 
 
 def triplets(drawn: Mapping[str, Sequence[Sequence[int]]]) -> list[Figure]:
-    """What nets, by name, say of held-out triplets: f(P) against f(Q), and f(R) - f(Q).
+    """Nets on held-out triplets, by name: f(P) against f(Q), and f(R) - f(Q).
 
     Parameters
     ----------

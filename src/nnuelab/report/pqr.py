@@ -1,4 +1,4 @@
-"""What nets say of held-out triplets, as CSV, JSON, and the figure of the study's analysis."""
+"""Nets on held-out triplets, as CSV, JSON, and the figure of the study's analysis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment's nets make of puzzles, by rating and by theme: figures and a table.
+"""Puzzle scores of an experiment's nets, by rating and by theme: figures and a table.
 
 A feature set's numbers are means over its seeds, of the ends of the intervals, too: the nets were
 asked the same puzzles, so that more seeds don't make an interval narrower.

@@ -1,4 +1,4 @@
-"""The tables and records that the stages leave, read with a check: no NaN, nothing cut off."""
+"""Checked reading of the stages' tables and records: no NaN, nothing cut off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Input(pydantic.BaseModel):
 
 
 class _Record(pydantic.BaseModel):
-    """What the page relies on in a record of provenance, see `artifacts.provenance`."""
+    """What the page needs of a record of provenance, see `artifacts.provenance`."""
 
     sha256: str
     command: str = ""

@@ -22,7 +22,7 @@ PANEL_WIDTH, PANEL_HEIGHT = 300, 220  # pixels
 
 
 def report(sampled: Path, sample: Sample) -> dict[str, Any]:
-    """What is to tell of a sample that was written: counts, examples, ratings, distributions."""
+    """The report of a written sample: counts, examples, ratings, distributions."""
     positions = data.open(sampled)
     ratings = np.trim_zeros(sample.ratings, "b").tolist()
     return {

@@ -1,7 +1,7 @@
-"""`nnuelab serve`: the page on loopback, and positions of one's own for the real engine.
+"""`nnuelab serve`: the page on loopback, and the engine's analysis of given positions.
 
 Two paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
-what the nets say of a position. Nothing that a request holds becomes part of a path.
+the evaluation of a position. Nothing of a request becomes part of a path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TIMEOUT = 20  # seconds that a connection may be silent
 
 
 class Answers:
-    """What the server knows; one request at a time looks at a position.
+    """The page and the nets; positions are analysed one at a time.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Answers:
         return Explorer(list(self._nets.values()))
 
     def explore(self, fen: str, net: str) -> dict[str, Any]:
-        """What all nets say of a position, and what the engine finds with one of them.
+        """All nets' evaluations of a position, and the engine's line with one of them.
 
         Raises
         ------
@@ -155,4 +155,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: what is asked is nobody's business but the user's."""
+        """Nothing is logged."""

@@ -1,8 +1,8 @@
 """Position files of the field: read and written in batches of records, chosen by suffix.
 
-A format has two functions. ``read(path, unusable)`` yields arrays of RECORD and counts what it
-can't use; ``write(file, batches, left_out)`` writes such arrays to an open binary file and counts
-what the format can't hold. Neither holds more than a batch or two in memory.
+A format has two functions. ``read(path, unusable)`` yields arrays of RECORD and counts unusable
+entries; ``write(file, batches, left_out)`` writes such arrays to an open binary file and counts the
+positions that the format can't hold. Neither holds more than a batch or two in memory.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str])
 class GameNumbers:
     """Numbers the games of positions in a row, also those of ``.binpack``.
 
-    A game begins where the ply doesn't grow or the result for White changes. Two games may be taken
-    for one, which no split minds; a game is never torn apart.
+    A game begins where the ply doesn't grow or the result for White changes. Two games may count
+    as one, which does a split no harm; no game is split in two.
     """
 
     def __init__(self) -> None:
