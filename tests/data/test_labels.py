@@ -252,25 +252,6 @@ def test_two_runs_do_not_share_what_is_not_finished(tmp_path: Path) -> None:
         run(tmp_path, counting([]))
 
 
-def test_scores_and_results_are_mixed(tmp_path: Path) -> None:
-    scores = np.array([-300, 0, 35, 700, 1990, 32_000])
-    for result in (1, 0, -1):
-        results = np.full(len(scores), result)
-        for share in (0.25, 0.5, 0.9):
-            expected = share / (1 + np.exp(-scores / 410)) + (1 - share) * (result + 1) / 2
-            found = labels.mixed(scores, results, share).astype(float)
-            inside = np.abs(found) < labels.WIN_SCORE
-            assert np.abs(1 / (1 + np.exp(-found / 410)) - expected)[inside].max() < 0.001
-            assert (np.abs(found) <= labels.WIN_SCORE).all()
-        assert (labels.mixed(scores, results, 0.0) == result * labels.WIN_SCORE).all()
-    records = samples(tmp_path / "sampled.npy", 300)
-    train, validation = run(tmp_path, labels.pgn, score_share=0.5)
-    assert len(train) + len(validation) == (records["result"] != UNKNOWN_RESULT).sum()
-    both = np.concatenate([train, validation])
-    won = both[both["result"] == 1]
-    assert (won["score"] > 0).all()
-
-
 def test_a_third_set_tests(tmp_path: Path) -> None:
     samples(tmp_path / "sampled.npy", 600)
     test = tmp_path / "test.npy"

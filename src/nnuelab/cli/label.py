@@ -56,10 +56,6 @@ def label(
         ),
     ] = False,
     max_score: Annotated[int, typer.Option(min=1, help="Drop larger |score|, centipawns.")] = 5000,
-    score_share: Annotated[
-        float,
-        typer.Option(min=0.0, max=1.0, help="1: scores; less: mixed with results of the games."),
-    ] = 1.0,
     validation_share: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Share of games to validate with.")
     ] = 0.1,
@@ -107,7 +103,6 @@ def label(
         test=test,
         skip_captures=skip_captures,
         max_score=max_score,
-        score_share=score_share,
         validation_share=validation_share,
         test_share=test_share,
         seed=seed,

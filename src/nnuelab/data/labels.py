@@ -37,8 +37,7 @@ Labels = tuple[np.ndarray, np.ndarray]
 Labeller = Callable[[Iterable[np.ndarray]], Iterable[Labels]]
 
 BATCH = 4096  # records
-SCALE = 410.0  # centipawns: the study's sigmoid(score / 410) is the expected result
-WIN_SCORE = 2000  # centipawns of a won game: 0.992 under that sigmoid
+WIN_SCORE = 2000  # centipawns of a won game: 0.992 under the study's sigmoid(score / 410)
 CACHE = "labels.sqlite"  # in the folder of a cache
 
 
@@ -141,30 +140,6 @@ class _Analyst:
         self._engine.close()
 
 
-def mixed(scores: np.ndarray, results: np.ndarray, share: float) -> np.ndarray:
-    """Scores whose expected result is a mean of the score's and the game's.
-
-    With E(x) = 1 / (1 + exp(-x / SCALE)) the mixed score x' has
-    E(x') = share E(score) + (1 - share) (result + 1) / 2, and is at most WIN_SCORE: with a share of
-    0 these are the labels of `result`.
-
-    Parameters
-    ----------
-    scores, results : ndarray of int [n]
-        Both for the side to move; results are 1, 0 or -1.
-    share : float
-        Of the score, 0 to 1.
-
-    Returns
-    -------
-    ndarray of int16 [n]
-    """
-    expected = share / (1 + np.exp(-scores / SCALE)) + (1 - share) * (results + 1) / 2
-    with np.errstate(divide="ignore"):
-        points = SCALE * (np.log(expected) - np.log1p(-expected))
-    return np.rint(np.clip(points, -WIN_SCORE, WIN_SCORE)).astype(np.int16)
-
-
 def part_of(games: np.ndarray, shares: tuple[float, float], seed: int) -> np.ndarray:
     """The set that each game belongs to: a hash of the seed and its number.
 
@@ -181,8 +156,8 @@ def part_of(games: np.ndarray, shares: tuple[float, float], seed: int) -> np.nda
         0 train, 1 validation, 2 test.
     """
     start = np.uint64((seed * int(STEP) + 1) % 2**64)
-    mixed = splitmix64.py_func((games.astype(np.uint64) + start) * STEP)
-    place = (mixed >> np.uint64(11)) * 2.0**-53
+    drawn = splitmix64.py_func((games.astype(np.uint64) + start) * STEP)
+    place = (drawn >> np.uint64(11)) * 2.0**-53
     return np.where(place < shares[0], 1, np.where(place < sum(shares), 2, 0))
 
 
@@ -196,7 +171,6 @@ def label(
     test: Path | None = None,
     skip_captures: bool = False,
     max_score: int = 5000,
-    score_share: float = 1.0,
     validation_share: float = 0.1,
     test_share: float = 0.0,
     seed: int = 1,
@@ -219,8 +193,6 @@ def label(
     max_score : int
         Positions whose score is larger, mates included, are dropped: a net learns only
         saturation from them.
-    score_share : float
-        1: labels are scores; less: mixes with the results of the games, see `mixed`.
     validation_share, test_share : float
         Shares of games in these sets.
     cache : Path, optional
@@ -263,14 +235,8 @@ def label(
             writers = [stack.enter_context(dataset.writing(path)) for path in outputs.values()]
             for records, scores, moves in _labelled(samples, labeller, kept, unusable, progress):
                 fit = _fit(records, scores, moves, skip_captures, max_score, counts)
-                if score_share < 1:
-                    known = records["result"] != UNKNOWN_RESULT
-                    counts["dropped: no result"] += int((fit & ~known).sum())
-                    fit &= known
                 chosen = np.array(records[fit], RECORD)
                 chosen["score"] = scores[fit]
-                if score_share < 1:
-                    chosen["score"] = mixed(chosen["score"], chosen["result"], score_share)
                 part = part_of(chosen["game"], (validation_share, test_share), seed)
                 for i, writer in enumerate(writers):
                     writer.append(chosen[part == i])
@@ -283,8 +249,6 @@ def label(
         shares = {"validation_share": validation_share}
         if test_share:
             shares["test_share"] = test_share
-        if score_share < 1:
-            shares["score_share"] = score_share
         for path in outputs.values():
             artifacts.provenance(
                 path,

@@ -213,8 +213,6 @@ class Label(Section):
     capture or a promotion."""
     max_score: Annotated[int, Field(ge=1, le=32000)]
     """Larger |score| is left out, centipawns."""
-    score_share: Annotated[float, Field(ge=0, le=1)]
-    """1: labels are scores; less: scores mixed with the results of the games."""
     validation_share: Share
     """Share of the games that validate instead of train."""
     test_share: Annotated[float, Field(ge=0, lt=1)]
