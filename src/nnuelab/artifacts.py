@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from nnuelab import __version__
 from nnuelab.errors import UserError
@@ -67,6 +67,29 @@ def _remove_abandoned(path: Path) -> None:
         with suppress(OSError), open(left, "rb+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             left.unlink()
+
+
+def lock(file: IO[Any], path: Path) -> None:
+    """Takes an open file for this process, until it is closed; two writers would mix it up.
+
+    Raises
+    ------
+    UserError
+        When another process has it, or has just removed it; the file is closed then.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        free = os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except (BlockingIOError, FileNotFoundError):
+        free = False
+    except OSError:
+        free = True  # a file system without locks
+    if not free:
+        file.close()
+        raise UserError(
+            f"{path} is in use: the same command runs already; wait for it, or choose another "
+            "output"
+        )
 
 
 def make_parent(path: Path | str) -> None:

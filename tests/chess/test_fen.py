@@ -63,6 +63,7 @@ def test_positions_of_games_and_their_moves(seed: int, plies: int) -> None:
         for name in POSITION.names:
             assert np.array_equal(found[name], expected[name]), name
         assert written(found) == notation.to_fen(expected)
+        assert written(found).rsplit(" ", 2)[0] == board.epd()
     out = np.zeros(5, np.uint8)
     for move in notation.moves_of(found):
         uci = notation.move_to_uci(move)

@@ -11,6 +11,7 @@ import zstandard
 
 from nnuelab.chess import notation
 from nnuelab.chess.checks import gives_check
+from nnuelab.chess.san import replay, sans
 from tests.conftest import ROOT
 
 REAL = ROOT.parent / "shared" / "data" / "games" / "lichess_carlsen_evals.pgn.zst"
@@ -32,7 +33,7 @@ class Follower(chess.pgn.BaseVisitor[int]):
 
     def visit_move(self, board: chess.Board, move: chess.Move) -> None:
         ours = self._legal[move.uci()]
-        assert notation.move_to_san(self._position, ours) == board.san(move)
+        assert sans(replay(self._position, [ours]), [ours]) == [board.san(move)]
         assert gives_check(self._position, ours) == board.gives_check(move)
         self._position = notation.after(self._position, ours)
         self._plies += 1

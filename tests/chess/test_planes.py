@@ -7,7 +7,7 @@ import random
 import chess
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nnuelab.chess import movetext, notation, planes
@@ -68,6 +68,7 @@ def test_every_legal_move_is_found_under_all_its_names(board: chess.Board) -> No
             assert read(name, ours) == move.uci(), (board.fen(), name)
 
 
+@example(chess.Board(TRICKY[1]), "c3b1=B")  # a knight does not promote
 @given(boards(), st.from_regex(r"[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8](=[NBRQ])?", fullmatch=True))
 def test_any_word_means_what_it_means_to_python_chess(board: chess.Board, word: str) -> None:
     try:

@@ -154,7 +154,7 @@ def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> No
     arguments = command.replace("FILE", "input").split()
     done = subprocess.run([*COMMAND, *arguments], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
-    assert re.search("would overwrite input|stands there twice", told(done))
+    assert re.search("would overwrite input|is given twice", told(done))
     assert [path.name for path in tmp_path.iterdir()] == ["input"]
     assert (tmp_path / "input").read_text() == "precious"
 
@@ -167,7 +167,7 @@ def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> No
         ("quantize c.pt --output o.nnue --format nn", ".nn"),
         ("verify n.nnue --checkpoint c --positions p --output v --plot o.svg", ".png"),
         ("tournament A=a B=b --book b --output o.pgn.gz --games-per-pairing 2", ".pgn"),
-        ("sample g.pgn --output s.npy --plot o.html", ".svg, .png"),
+        ("sample g.pgn --output s.npy --plot o.pdf", ".svg, .png, .html"),
         ("inspect t.csv --plot o.pdf", ".svg, .png, .html"),
         ("pqr n.nnue --positions p --plot o.gif", ".svg, .png, .html"),
         ("features stats ALL g.pgn --plot o.pdf", ".svg, .png, .html"),
@@ -183,7 +183,7 @@ def test_a_name_that_belies_the_file_is_refused_before_any_work(command: str, en
 def test_another_program_that_has_gone_is_a_failure() -> None:
     done = fails("raise BrokenPipeError(32, 'Broken pipe')")
     assert done.returncode == 1
-    assert told(done).startswith("nnuelab: error: a program that this one talked to")
+    assert told(done).startswith("nnuelab: error: a child process")
 
 
 def test_too_little_memory_is_one_line_with_the_remedy() -> None:

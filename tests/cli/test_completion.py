@@ -102,7 +102,7 @@ def test_nothing_slow_is_loaded(folder: Path) -> None:
         try:
             run()
         finally:
-            slow = {"numba", "numpy", "torch", "pandas", "matplotlib", "altair"}
+            slow = {"numba", "numpy", "torch", "pandas", "altair"}
             print(slow & set(sys.modules), file=sys.stderr)
     """
     for line in ("nnuelab features check A", "nnuelab uci --net ", "nnuelab report "):

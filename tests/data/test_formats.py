@@ -38,7 +38,7 @@ KEPT = {  # by format: what it holds of a record
     ".plain.gz": ALL - {"game"},
     ".epd": ALL - {"game", "move"},
     ".fen": ALL - {"game", "move"},
-    ".jsonl.zst": ALL - {"game", "ply", "halfmove", "result"},
+    ".csv.zst": ALL,
     ".bf": {"score", "result"},
 }
 
@@ -173,7 +173,6 @@ def test_unknown_scores_and_results_are_kept_or_counted(tmp_path: Path) -> None:
         ".binpack": known,
         ".plain": known,
         ".epd": scored | True,
-        ".jsonl": scored,
         ".fen": scored & known,
         ".bf": scored & known,
     }.items():
@@ -336,8 +335,9 @@ def test_an_index_is_read_and_a_damaged_dataset_refused(tmp_path: Path) -> None:
     index = tmp_path / "all.shards"
     write_index(index, shards)
     assert np.array_equal(read(index), records)
-    with pytest.raises(UserError, match="nnuelab data index"):
-        formats.convert(index, tmp_path / "other.shards")
+    for name in "other.shards", "other.jsonl":
+        with pytest.raises(UserError, match="can't be written"):
+            formats.convert(index, tmp_path / name)
     records["occupied"][50] = 0
     with pytest.raises(UserError, match="is damaged"):
         formats.convert(saved(tmp_path / "a.npy", records), tmp_path / "a.csv")
@@ -348,7 +348,7 @@ def test_the_command_tells_what_it_did(tmp_path: Path) -> None:
     path.write_text(f"fen,score\n{START},7\nbroken,1\n")
     command = [sys.executable, "-m", "nnuelab.cli", "data", "convert", str(path)]
     done = subprocess.run(
-        [*command, str(tmp_path / "out.jsonl")], check=True, capture_output=True, text=True
+        [*command, str(tmp_path / "out.epd")], check=True, capture_output=True, text=True
     )
-    assert "out.jsonl: 1 positions" in done.stderr
+    assert "out.epd: 1 positions" in done.stderr
     assert "1 unusable (line 3: broken FEN" in done.stderr

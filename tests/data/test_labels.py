@@ -243,32 +243,13 @@ def test_a_run_that_stops_loses_nothing_that_was_found(tmp_path: Path) -> None:
 def test_two_runs_do_not_share_what_is_not_finished(tmp_path: Path) -> None:
     distinct(tmp_path / "sampled.npy", 20)
     with (
-        Cache(tmp_path / "train.npy.partial", {}, alone=True),
+        Cache(tmp_path / "train.npy.partial", {}, exclusive=True),
         pytest.raises(UserError, match="is in use"),
     ):
         run(tmp_path, counting([]))
     (tmp_path / "train.npy.partial").write_bytes(b"no database" * 1000)
     with pytest.raises(UserError, match="delete it"):
         run(tmp_path, counting([]))
-
-
-def test_scores_and_results_are_mixed(tmp_path: Path) -> None:
-    scores = np.array([-300, 0, 35, 700, 1990, 32_000])
-    for result in (1, 0, -1):
-        results = np.full(len(scores), result)
-        for share in (0.25, 0.5, 0.9):
-            expected = share / (1 + np.exp(-scores / 410)) + (1 - share) * (result + 1) / 2
-            found = labels.mixed(scores, results, share).astype(float)
-            inside = np.abs(found) < labels.WIN_SCORE
-            assert np.abs(1 / (1 + np.exp(-found / 410)) - expected)[inside].max() < 0.001
-            assert (np.abs(found) <= labels.WIN_SCORE).all()
-        assert (labels.mixed(scores, results, 0.0) == result * labels.WIN_SCORE).all()
-    records = samples(tmp_path / "sampled.npy", 300)
-    train, validation = run(tmp_path, labels.pgn, score_share=0.5)
-    assert len(train) + len(validation) == (records["result"] != UNKNOWN_RESULT).sum()
-    both = np.concatenate([train, validation])
-    won = both[both["result"] == 1]
-    assert (won["score"] > 0).all()
 
 
 def test_a_third_set_tests(tmp_path: Path) -> None:
@@ -328,7 +309,7 @@ def found_by(
     labeller: Searching, records: np.ndarray, folder: Path, unusable: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores and moves of a labeller."""
-    with Cache(folder / "found", {}, alone=True) as cache:
+    with Cache(folder / "found", {}, exclusive=True) as cache:
         samples, failed = Dataset(folder, (records,)), Unusable(folder, unusable)
         found = [*labeller.labels(samples, cache, failed)]
         cache.remove()

@@ -358,7 +358,7 @@ def test_exchanges_of_the_suite(shared: Path) -> None:
         fen, san, value = (part.strip() for part in line.split(";")[:3])
         position = notation.from_fen(fen)
         try:
-            move = notation.parse_san(position, san)
+            move = notation.parse_uci(position, chess.Board(fen).parse_san(san).uci())
         except ValueError:
             continue  # ambiguous SAN
         n += 1

@@ -269,7 +269,7 @@ def test_bad_input_is_told_in_one_line(folder: Path, tmp_path: Path) -> None:
         ([tmp_path / "text.pt", "--positions", positions], "text.pt"),
         ([net, "--positions", tmp_path / "none.npy"], "none.npy"),
         ([net, "--positions", tmp_path / "unmoved.npy"], "no position with its move"),
-        ([net, net, "--positions", positions], "stands there twice"),
+        ([net, net, "--positions", positions], "is given twice"),
         (["x=", "--positions", positions], "give a path, or NAME=PATH"),
         ([net, "--positions", positions, "--csv", positions], "would overwrite"),
     ]:

@@ -66,7 +66,10 @@ def cell(path: Path, column: str, text: str) -> None:
             "solved no puzzles yet",
         ),
         (lambda f: (f / "data/sample_report.json").unlink(), "sample_report.json"),
-        (lambda f: (f / "data/sample_report.json").write_text('{"mobility": {}}'), "sample again"),
+        (
+            lambda f: (f / "data/sample_report.json").write_text('{"mobility": {}}'),
+            "has no legal_moves",
+        ),
         (lambda f: (f / "tournament/time/axis_ratings.csv").unlink(), "time/axis_ratings.csv"),
         # What can be read and holds something else than it should.
         (lambda f: edit(f / "axis_table.csv.json", inputs=None), "axis_table.csv.json is damaged"),

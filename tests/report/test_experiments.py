@@ -74,7 +74,7 @@ def test_the_command_takes_the_players_of_the_tournament(methods, tmp_path):
     inputs = json.loads((tmp_path / "t.csv.json").read_text())["inputs"]
     assert inputs["ALL,pqr#1"]["path"].endswith("nets/ALL,pqr/1/net.nnue")
     twice = [*call, nets[0]]
-    assert "two nets have one name" in CliRunner().invoke(app, twice).stderr
+    assert "is given twice" in CliRunner().invoke(app, twice).stderr
 
 
 def test_heat_maps_hold_the_numbers_of_the_table(grid):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from nnuelab import data, features
+from nnuelab import charts, data, features
 from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
@@ -300,7 +300,7 @@ def test_names_of_rows_are_whole_on_a_narrow_terminal(folder):
         "pqr/axis.json",
     ],
 )
-@pytest.mark.parametrize("suffix", inspect_plots.FORMATS)
+@pytest.mark.parametrize("suffix", charts.FORMATS)
 def test_inspect_plots(folder, tmp_path, name, suffix):
     plot = tmp_path / f"plot{suffix}"
     assert call("inspect", folder / name, "--plot", plot).exit_code == 0

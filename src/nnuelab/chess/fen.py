@@ -1,7 +1,7 @@
 """FEN and UCI moves by kernels: the texts of a whole file, each in a fraction of a microsecond.
 
-What these kernels take, :mod:`notation` takes and reads the same. What they refuse may still be
-spelled oddly: ask `notation.from_fen`, which also says what is wrong.
+What these kernels refuse may still be spelled oddly: ask `notation.from_fen`, which reads the same,
+and says what is wrong.
 """
 
 import numpy as np
@@ -13,11 +13,13 @@ from nnuelab.chess.position import (
     BLACK,
     EMPTY,
     KING,
+    KING_HOMES,
     KNIGHT,
     NO_SQUARE,
     PAWN,
     QUEEN,
     ROOK,
+    ROOK_HOMES,
     WHITE,
     attackers,
     capturable_en_passant,
@@ -29,13 +31,10 @@ from nnuelab.jit import inline, jit, popcount, table
 
 MAX_FEN = 100  # bytes of the longest FEN that is written: 71 + 2 + 5 + 3 + 2 numbers of 5 digits
 _HIGHEST = np.int64(60_000)  # of a counter, as in notation
-_MAX_PIECES = 32
+MAX_PIECES = 32  # a packed record holds no more
 _LAST_RANKS = np.uint64(0xFF000000000000FF)
 _LETTERS = np.frombuffer(b"PpNnBbRrQqKk", np.uint8)  # by piece code
 _RIGHTS = np.frombuffer(b"KQkq", np.uint8)  # by bit
-# King's and rook's home squares, by bit of the castling right
-_KING_HOMES = np.array([4, 4, 60, 60])
-_ROOK_HOMES = np.array([7, 0, 63, 56])
 _SPACE, _SLASH, _DASH, _ZERO, _NINE = np.frombuffer(b" /-09", np.uint8).astype(np.int64)
 _SMALL_A, _SMALL_H, _ONE, _EIGHT = np.frombuffer(b"ah18", np.uint8).astype(np.int64)
 _SMALL_B, _SMALL_W = np.frombuffer(b"bw", np.uint8).astype(np.int64)
@@ -62,7 +61,7 @@ _promotion_of = table("fen_promotions", _promotions())
 
 @jit
 def complete(position, scratch):
-    """Derives what follows from pieces, turn, rights and a candidate en-passant square.
+    """Derives all other fields from pieces, turn, rights and a candidate en-passant square.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ def complete(position, scratch):
     Returns
     -------
     bool
-        Whether it can be played from, by the rules of `notation.from_fen`.
+        Whether it can be played from, that is, whether `notation.from_fen` takes it.
     """
     position.roles[:] = np.uint64(0)
     position.colors[:] = np.uint64(0)
@@ -87,14 +86,14 @@ def complete(position, scratch):
     kings = position.roles[KING]
     if popcount(kings & position.colors[0]) != 1 or popcount(kings & position.colors[1]) != 1:
         return False
-    if position.roles[PAWN] & _LAST_RANKS or popcount(occupied) > _MAX_PIECES:
+    if position.roles[PAWN] & _LAST_RANKS or popcount(occupied) > MAX_PIECES:
         return False
     for right in range(4):
         if position.castling & (1 << right):
             color = right >> 1
-            if position.board[_KING_HOMES[right]] != 2 * KING + color:
+            if position.board[KING_HOMES[right]] != 2 * KING + color:
                 return False
-            if position.board[_ROOK_HOMES[right]] != 2 * ROOK + color:
+            if position.board[ROOK_HOMES[right]] != 2 * ROOK + color:
                 return False
     us = np.int64(position.turn)
     set_checkers(position)
@@ -243,7 +242,7 @@ def _write_number(out, at, value):
 
 @jit
 def write_fen(position, out, at):
-    """Writes the FEN of a position to ``out[at:]``, as `notation.to_fen` does.
+    """Writes the FEN of a position to ``out[at:]``.
 
     Parameters
     ----------

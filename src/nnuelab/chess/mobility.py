@@ -1,4 +1,4 @@
-"""What the pieces attack and where they can move, as a set of squares for each role and colour.
+"""Attacks and mobility: a set of squares for each role and colour.
 
 Sets are uint64[12] by piece code (role * 2 + colour), of those pieces that stand on the squares
 ``movers``. They are computed whole: with fills instead of tables (:mod:`nnuelab.chess.fills`) that
@@ -87,7 +87,7 @@ def _attacked_by(position, movers, us, sets):
 
 @inline
 def attacked(position, movers, sets):
-    """Squares that the pieces of each role and colour attack, whatever stands there, pins aside."""
+    """Squares that the pieces of each role and colour attack, whatever is there, ignoring pins."""
     _attacked_by(position, movers, _WHITE, sets)
     _attacked_by(position, movers, _BLACK, sets)
 

@@ -267,6 +267,21 @@ def count_moves(position, scratch):
 
 
 @inline
+def piece_attacks(role, square, occupied):
+    """Squares that a piece of a role, but for pawns, attacks when ``occupied`` squares block."""
+    targets = attacks.king(square)
+    if role == KNIGHT:
+        targets = attacks.knight(square)
+    elif role == BISHOP:
+        targets = attacks.bishop(square, occupied)
+    elif role == ROOK:
+        targets = attacks.rook(square, occupied)
+    elif role == QUEEN:
+        targets = attacks.queen(square, occupied)
+    return targets
+
+
+@inline
 def _reaches(position, start, square, move_kind, us):
     """Whether the piece on ``start`` moves to ``square`` like that, its king aside."""
     role = np.int64(position.board[start]) >> 1
@@ -285,16 +300,7 @@ def _reaches(position, start, square, move_kind, us):
         return attacks.pawn(us, start) & enemy & bit(square) != 0
     if move_kind != NORMAL:
         return False
-    targets = attacks.king(start)
-    if role == KNIGHT:
-        targets = attacks.knight(start)
-    elif role == BISHOP:
-        targets = attacks.bishop(start, occupied)
-    elif role == ROOK:
-        targets = attacks.rook(start, occupied)
-    elif role == QUEEN:
-        targets = attacks.queen(start, occupied)
-    return targets & ~own & bit(square) != 0
+    return piece_attacks(role, start, occupied) & ~own & bit(square) != 0
 
 
 @jit

@@ -1,4 +1,4 @@
-"""A position as one flat record, and the questions asked of it.
+"""A position as one flat record, and the queries on it.
 
 Colours: WHITE 0, BLACK 1. Roles: P N B R Q K = 0..5. Piece code: role * 2 + colour, EMPTY = 12.
 """
@@ -13,7 +13,8 @@ WHITE, BLACK = 0, 1
 PAWN, KNIGHT, BISHOP, ROOK, QUEEN, KING = range(6)
 EMPTY = 12
 NO_SQUARE = 64
-CASTLE_WHITE_KING, CASTLE_WHITE_QUEEN, CASTLE_BLACK_KING, CASTLE_BLACK_QUEEN = 1, 2, 4, 8
+# Home squares of king and rook, by bit of the castling right: K, Q, k, q
+KING_HOMES, ROOK_HOMES = np.array([4, 4, 60, 60]), np.array([7, 0, 63, 56])
 
 POSITION = np.dtype(
     [
@@ -24,7 +25,7 @@ POSITION = np.dtype(
         ("pinned", "u8"),  # pieces of the side to move that are pinned to its king
         ("board", "u1", 64),  # piece code on each square
         ("turn", "u1"),
-        ("castling", "u1"),  # CASTLE_* rights
+        ("castling", "u1"),  # rights: bits 0-3 K, Q, k, q
         ("ep", "u1"),  # target square of a legal en-passant capture, else NO_SQUARE
         ("halfmove", "u2"),  # plies since the last capture or pawn move
         ("fullmove", "u2"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from nnuelab.chess.fen import write_square
 from nnuelab.chess.moves import (
     CASTLING,
     MAX_MOVES,
@@ -28,15 +29,8 @@ _DASH = np.uint8(ord("-"))
 
 
 @jit
-def _write_square(square, text, n):
-    text[at(n)] = _FILE_A + np.uint8(square & 7)
-    text[at(n + 1)] = _RANK_1 + np.uint8(square >> 3)
-    return n + 2
-
-
-@jit
 def _write_origin(position, move, moves, text, n):
-    """Of the square that a piece comes from as much as tells it from others of its role."""
+    """Writes the file or rank of a piece where others of its role could move there, too."""
     start, square = origin(move), target(move)
     piece = position.board[at(start)]
     rivals, on_file, on_rank = False, False, False
@@ -80,7 +74,7 @@ def _write(positions, played, moves, texts):
             if takes:
                 text[at(n)] = _TAKES
                 n += 1
-            n = _write_square(square, text, n)
+            n = write_square(square, text, n)
             if move_kind >= PROMOTION:
                 text[at(n)] = _PROMOTES
                 text[at(n + 1)] = _LETTERS[move_kind - PROMOTION + KNIGHT]

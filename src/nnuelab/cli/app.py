@@ -15,6 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from nnuelab.cli import completion
 from nnuelab.errors import UserError
 
 CONTINUING = {
@@ -24,7 +25,7 @@ CONTINUING = {
     "puzzles",
     "train",
     "tournament",
-}  # where they were stopped, if something was kept
+}  # commands that resume an interrupted run
 # Beside a file: downloads, journals and checkpoints; in a folder: months, and labels in a cache.
 KEPT = (".part", ".partial", "/*.part", "/*.sqlite")
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -49,7 +50,7 @@ class Application(Commands):
             if sys.stderr is None:
                 sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for all that follows)
             if sys.stdout is None:
-                raise UserError("stdout is closed; give it a place, such as > /dev/null")
+                raise UserError("stdout is closed; redirect it, as in > /dev/null")
             return super().make_context(*arguments, **more)
 
     def invoke(self, ctx: Any) -> Any:
@@ -64,7 +65,7 @@ class Application(Commands):
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Ends the program with one line for what is no mistake of the program's own."""
+    """Ends the program with one line for errors that are no bugs."""
     try:
         yield
         sys.stdout.flush()
@@ -78,7 +79,7 @@ def _told() -> Iterator[None]:
         )
     except BrokenPipeError:
         if not _reader_left():
-            _end("error: a program that this one talked to has ended; run again")
+            _end("error: a child process has ended; run again")
         # Python would complain once more while it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0) from None
@@ -96,7 +97,7 @@ def _told() -> Iterator[None]:
 
 
 def _kept(words: list[str]) -> bool:
-    """Whether a part of the work lies with one of the files that a command names."""
+    """Whether unfinished work lies beside one of the files that a command names."""
     names = [glob.escape(name) for word in words if (name := word.rpartition("=")[2])]
     return any(glob.glob(name + end) for name in names for end in KEPT)
 
@@ -151,6 +152,18 @@ Blocks = Annotated[
 ]
 """The option of every command that reads an expression or a net; the files are read by then."""
 
+ShippedNet = Annotated[
+    Path | None,
+    typer.Option(
+        "--net",
+        help="Net of this engine, .nnue or .nn.",
+        show_default="the shipped one",
+        autocompletion=completion.nets,
+    ),
+]
+Workers = Annotated[int, typer.Option(min=0, help="Processes or threads; 0: one per core.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+
 
 def named_files(words: list[str]) -> dict[str, Path]:
     """Files by their names: NAME=FILE, or a path, which is its own name.
@@ -166,8 +179,7 @@ def named_files(words: list[str]) -> dict[str, Path]:
             raise UserError(f"{word!r} is no file; give a path, or NAME=PATH")
         if name in found:
             raise UserError(
-                f"{name} stands there twice: two nets have one name; "
-                "give the second a name of its own: NAME=PATH"
+                f"{name} is given twice; give the second net a name of its own: NAME=PATH"
             )
         found[name] = Path(path)
     return found

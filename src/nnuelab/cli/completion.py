@@ -1,4 +1,4 @@
-"""What a shell completes: names that are read off files, by nothing that is slow to load."""
+"""Shell completion: names read from files, without slow imports."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def feature_sets(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def nets(incomplete: str) -> list[str]:
-    """The nets that were made here; where none fits, shells complete any file."""
+    """Nets in results/; where none fits, shells complete any file."""
     found = sorted(str(path) for path in Path("results").rglob("*.nnue"))
     return [path for path in found if path.startswith(incomplete)]
 
 
 def players(incomplete: str) -> list[str]:
-    """The same, and the net of the package."""
+    """Nets, and the shipped one."""
     return [name for name in ("default", *nets("")) if name.startswith(incomplete)]
 
 

@@ -1,82 +1,62 @@
-"""Command datagen: generated games."""
+"""``nnuelab data``: position files of this project and of others."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from nnuelab import artifacts
-from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, app
-from nnuelab.cli.options import limit_of, with_settings
-from nnuelab.settings.games import Generating
+from nnuelab.cli.app import Commands, app
 
-Workers = Annotated[int, typer.Option(min=0, help="Processes; 0: one per core.")]
-Net = Annotated[
-    Path | None,
-    typer.Option(
-        help="Net of this engine.",
-        show_default="the shipped one",
-        autocompletion=completion.nets,
-    ),
-]
-Player = Annotated[
-    str | None,
-    typer.Option(help="UCI engine that plays instead: a path, or a name on PATH."),
-]
-Depth = Annotated[int | None, typer.Option(min=1, help="Depth per search, instead of nodes.")]
+data_app = typer.Typer(
+    cls=Commands, no_args_is_help=True, help="Position files: convert and join them."
+)
+app.add_typer(data_app, name="data")
 
 
-@app.command()
-@with_settings()
-def datagen(
-    *,
-    output: Annotated[Path, typer.Option(help="Games, .pgn.zst.")],
-    settings: Generating,
-    depth: Depth = None,
-    net: Net = None,
-    engine: Player = None,
-    compression: Annotated[
-        int, typer.Option(min=1, max=22, help="zstd's level; 22 is 15 % smaller, and slow.")
-    ] = 12,
-    workers: Workers = 0,
-    blocks: Blocks = None,
+@data_app.command()
+def convert(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN",
+            help="Positions: .npy, .shards, .binpack, .bf, or text, also .zst, .gz, .bz2: "
+            ".plain, .csv, .epd, .fen, .jsonl.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", help="Positions to write; not .shards, .jsonl or .bz2."),
+    ],
+    max_unusable: Annotated[
+        int, typer.Option(min=0, help="Lines that may be left out because they can't be used.")
+    ] = 100,
 ) -> None:
-    """Play games of the engine against itself, with evaluations, as training data.
+    """Convert positions between this project's dataset and files of the field.
 
-    Killed and started again, it continues; the file is the same for any number of workers.
-
-    Example: nnuelab datagen --net results/nets/ALL/1/net.nnue --output games.pgn.zst --games 100
+    Example: nnuelab data convert training.binpack positions.npy
     """
-    from nnuelab.selfplay.datagen import Parameters
-    from nnuelab.selfplay.datagen import datagen as play_games
-    from nnuelab.tournament.limits import Limit
+    from nnuelab.data import formats
 
-    source = _source(net, engine, blocks, output)
-    artifacts.check_ending(output, "generated games", ".pgn.zst")
-    if settings.nodes is not None and depth is not None:
-        raise typer.BadParameter("give --nodes or --depth, not both")
-    limit = Limit(**limit_of(Generating, nodes=settings.nodes, depth=depth))
-    parameters = Parameters(limit, settings.random_plies, settings.max_opening_score, settings.seed)
-    results, speed = play_games(
-        output, source, settings.games, parameters, compression=compression, workers=workers
-    )
-    typer.echo(f"{output}: {settings.games:,} games", err=True)
-    for result, count in sorted(results.items()):
-        typer.echo(f"{result} {count}", err=True)
-    if speed.searched:
-        typer.echo(str(speed), err=True)
+    written, unusable, left_out = formats.convert(source, output, max_unusable)
+    typer.echo(f"{output}: {written:,} positions", err=True)
+    if unusable.count:
+        typer.echo(unusable.summary(), err=True)
+    for reason, count in left_out.items():
+        typer.echo(f"left out: {reason}: {count:,}", err=True)
 
 
-def _source(net: Path | None, engine: str | None, blocks: list[Path] | None, output: Path) -> Any:
-    """Who plays, and not into one of its own files."""
-    from nnuelab.nnue.evaluator import NetEvaluator
-    from nnuelab.selfplay.datagen import Source
+@data_app.command()
+def index(
+    shards: Annotated[list[Path], typer.Argument(help="Datasets, .npy.")],
+    output: Annotated[Path, typer.Option(help="Index to write, .shards.")],
+) -> None:
+    """Join datasets: an index of several files is a dataset itself, and nothing is copied.
 
-    if net is not None and engine is not None:
-        raise typer.BadParameter("give --net or --engine, not both: a net is for this engine")
-    given = [file for file in (net, engine, *(blocks or [])) if file is not None]
-    artifacts.check_apart(given, [output])
-    return Source(engine or NetEvaluator(net))
+    Example: nnuelab data index 2024-01.npy 2024-02.npy --output train.shards
+    """
+    from nnuelab.data import dataset
+
+    joined = dataset.write_index(output, shards)
+    typer.echo(f"{output}: {len(joined):,} positions in {len(shards)} shards", err=True)

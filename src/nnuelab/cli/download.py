@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import re
 import urllib.parse
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import app
-
-
-class Source(StrEnum):
-    """Where files come from."""
-
-    embedded = "embedded"
-    lichess = "lichess"
-    puzzles = "puzzles"
-    book = "book"
 
 
 @app.command()
@@ -29,8 +19,9 @@ def download(
         Path, typer.Option(help="The file (games: .pgn.zst); of a range of months, a folder.")
     ],
     source: Annotated[
-        Source, typer.Option(help="Generated games, the Lichess database, a folder of books.")
-    ] = Source.embedded,
+        Literal["embedded", "lichess", "puzzles", "book"],
+        typer.Option(help="Generated games, the Lichess database, a folder of books."),
+    ] = "embedded",
     part: Annotated[
         str, typer.Option(help="Month YYYY-MM or range YYYY-MM..YYYY-MM; name of a book.")
     ] = "",
@@ -45,10 +36,10 @@ def download(
         str, typer.Option(help="Checksum, where the server lists none.", metavar="HEX")
     ] = "",
     max_rate: Annotated[
-        float, typer.Option(min=0, help="MB/s; 0: all there is.", envvar="NNUELAB_MAX_RATE")
+        float, typer.Option(min=0, help="MB/s; 0: no limit.", envvar="NNUELAB_MAX_RATE")
     ] = 0,
 ) -> None:
-    """Fetch games, puzzles or an opening book; continues where it was stopped.
+    """Fetch games, puzzles or an opening book; interrupted downloads resume.
 
     Example: nnuelab download --source lichess --part 2013-01 --output 2013-01.pgn.zst
     """
@@ -62,12 +53,12 @@ def download(
         _check_address(mirror)
     lichess = mirror or downloads.LICHESS
     outputs = [output]
-    if source is Source.embedded:
+    if source == "embedded":
         artifacts.check_apart([downloads.EMBEDDED], [output])
         downloads.embedded(output)
-    elif source is Source.puzzles:
+    elif source == "puzzles":
         downloads.puzzles(output, lichess, checksum, max_rate)
-    elif source is Source.book:
+    elif source == "book":
         if not mirror:
             raise typer.BadParameter("an opening book needs --mirror, the address of its folder")
         downloads.book(part, output, mirror, checksum, max_rate)

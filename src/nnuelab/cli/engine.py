@@ -1,34 +1,23 @@
-"""Commands of the engine: uci, eval."""
+"""Commands of positions: uci, eval, perft."""
 
 from __future__ import annotations
 
 import io
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.app import Blocks, ShippedNet, app
 from nnuelab.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
 
-NetFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--net",
-        help="Net file (.nnue or .nn); default: the shipped one.",
-        autocompletion=completion.nets,
-    ),
-]
-
 
 @app.command()
-def uci(net: NetFile = None, blocks: Blocks = None) -> None:
+def uci(net: ShippedNet = None, blocks: Blocks = None) -> None:
     """Play: speak UCI on stdin and stdout, for a GUI or a bridge.
 
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
@@ -50,13 +39,13 @@ def uci(net: NetFile = None, blocks: Blocks = None) -> None:
 
 @app.command(name="eval")
 def evaluate(
-    net: NetFile = None,
+    net: ShippedNet = None,
     fen: Annotated[
         str | None, typer.Option(help="Position; without it, FENs from stdin, one a line.")
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Print what the net says: centipawns for the side to move, one integer a line.
+    """Evaluate positions: centipawns for the side to move, one integer a line.
 
     Example: nnuelab eval --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
     """
@@ -78,3 +67,28 @@ def evaluate(
 
     for value in values(NetEvaluator(net).bind(), positions()):
         print(value)
+
+
+@app.command()
+def perft(
+    fen: Annotated[str, typer.Argument(help="Position as FEN, or 'startpos'.")],
+    depth: Annotated[int, typer.Argument(min=0, max=32, help="Plies.")],
+    divide: Annotated[
+        bool, typer.Option("--divide", help="Also the count below each move.")
+    ] = False,
+) -> None:
+    """Count the leaf nodes of the legal move tree.
+
+    Example: nnuelab perft startpos 5 --divide
+    """
+    from nnuelab.chess import notation
+    from nnuelab.chess import perft as perft_module
+
+    position = notation.from_fen(notation.STARTING_FEN if fen == "startpos" else fen)
+    if divide and depth:
+        counts = perft_module.divide(position, depth)
+        for uci, count in sorted((notation.move_to_uci(m), n) for m, n in counts.items()):
+            print(f"{uci}: {count}")
+        print(sum(counts.values()))
+    else:
+        print(perft_module.perft(position, depth))

@@ -1,4 +1,4 @@
-"""``nnuelab features``: list blocks, show active features, check a feature set."""
+"""``nnuelab features``: list blocks, show active features, check and measure a feature set."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
+from nnuelab.errors import UserError
+from nnuelab.settings.train import Training
 
 if TYPE_CHECKING:
     from nnuelab.features import Block, Family
@@ -36,7 +39,7 @@ def list_blocks(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False,
     blocks: Blocks = None,
 ) -> None:
-    """Every block with its size and definition.
+    """List every block with its size and definition.
 
     Example: nnuelab features list --blocks my_blocks.py
     """
@@ -55,7 +58,7 @@ def list_blocks(
 
 
 def _row(known: Block | Family) -> dict[str, Any]:
-    """What the list says of a block, or of a family, whose size depends on its parameters."""
+    """A row of the list: a block, or a family, whose size depends on its parameters."""
     from nnuelab.features import Block
 
     row: dict[str, Any] = {"name": "", "aliases": list(known.aliases)}
@@ -73,11 +76,10 @@ def topk(
     output: Annotated[Path, typer.Option(help="CSV with the pairs.")],
     k: Annotated[int, typer.Option("-k", min=1, max=100_000, help="Pairs.")] = 512,
 ) -> None:
-    """The most frequent pairs of pieces on squares in a dataset: the list of the block TOPK.
+    """Find the most frequent pairs of pieces in a dataset: the list of the block TOPK.
 
     Example: nnuelab features topk results/data/train.npy -k 512 --output pairs.csv
     """
-    from nnuelab import artifacts
     from nnuelab import data as datasets
     from nnuelab.features import pair_list
 
@@ -95,10 +97,10 @@ def topk(
 def active(
     expression: Expression,
     fen: Annotated[str, typer.Option(help="The position.")],
-    names: Annotated[bool, typer.Option("--names", help="Also what each feature says.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Also the name of each feature.")] = False,
     blocks: Blocks = None,
 ) -> None:
-    """Indices of the active features: of the side to move, then of the other.
+    """Print the indices of the active features: of the side to move, then of the other.
 
     Example: nnuelab features active ALL+H --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
     """
@@ -120,10 +122,10 @@ def active(
 def check_features(
     expression: Expression,
     games: Annotated[int, typer.Option(min=1, help="Random games to play.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of the random games.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the random games.")] = 1,
     blocks: Blocks = None,
 ) -> None:
-    """Try the properties that every feature set must have; exit status 1 when one fails.
+    """Check the properties that every feature set must have; exit status 1 when one fails.
 
     Example: nnuelab features check ALL+H+V --games 100
     """
@@ -151,3 +153,73 @@ def check_features(
             typer.echo(f"FAILED  {name}: {failure}")
     if failed:
         raise typer.Exit(1)
+
+
+@features_app.command()
+def stats(
+    expression: Expression,
+    positions: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Games (.pgn, .zst, .gz, .bz2) or a dataset.")
+    ],
+    l1: Annotated[
+        int, typer.Option(min=1, max=16384, help="Neurons per perspective.")
+    ] = Training.l1,
+    count: Annotated[
+        int, typer.Option("--positions", min=1, help="Positions whose legal moves are counted.")
+    ] = 100_000,
+    csv: Annotated[Path | None, typer.Option(help="All figures, .csv.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Figure, .svg, .png or .html.")] = None,
+    blocks: Blocks = None,
+) -> None:
+    """Count the feature changes of legal moves in real positions, and measure their cost.
+
+    Example: nnuelab features stats ALL+H+V games.pgn.zst --csv stats.csv --plot stats.svg
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from nnuelab import charts
+    from nnuelab.features import parse
+    from nnuelab.report import feature_statistics as statistics
+
+    features = parse(expression)
+    outputs = [path for path in (csv, plot) if path is not None]
+    artifacts.check_apart([positions, *(blocks or [])], outputs)
+    if plot is not None:
+        artifacts.check_ending(plot, "a figure", *charts.FORMATS)
+    if not positions.is_file():
+        raise UserError(f"there is no file {positions}; give games or a dataset")
+    taken = statistics.load(positions, count)
+    found = statistics.rows(features, taken, l1)
+    typer.echo(
+        f"{positions}: {len(taken.records):,} positions, {found[0]['moves']:,} legal moves"
+        + ("" if taken.games is None else f", {taken.games:,} whole games"),
+        err=True,
+    )
+    if taken.games is None:
+        typer.echo(
+            "refreshes are counted by legal move only; refreshes per game need games, or a dataset "
+            "with all their positions",
+            err=True,
+        )
+    console = Console()
+    for title, (head, lines) in statistics.tables(found).items():
+        console.print(f"[bold]{title}[/bold]", highlight=False)
+        table = Table(box=None, pad_edge=False, header_style="italic")
+        table.add_column(head[0], overflow="fold")
+        for name in head[1:]:
+            table.add_column(name, justify="right", no_wrap=True)
+        for line in lines:
+            table.add_row(*line)
+        console.print(table, "")
+    if csv is not None:
+        statistics.write_csv(csv, found)
+    if plot is not None:
+        statistics.plot(plot, found)
+    for path in outputs:
+        artifacts.provenance(
+            path,
+            inputs={"positions": positions},
+            parameters={"feature_set": features.name, "l1": l1, "positions": count},
+            module="report.feature_statistics",
+        )

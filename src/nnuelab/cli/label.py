@@ -30,7 +30,7 @@ def label(
     workers: Annotated[int, typer.Option(min=0, help="Engines; 0: one per core.")] = 0,
     blocks: Blocks = None,
 ) -> None:
-    """Give each sample a score and split them by game.
+    """Score each sample, and split them by game.
 
     Example: nnuelab label sampled.npy --train train.npy --validation validation.npy
     """
@@ -61,7 +61,6 @@ def label(
         test=test,
         skip_captures=settings.skip_captures,
         max_score=settings.max_score,
-        score_share=settings.score_share,
         validation_share=settings.validation_share,
         test_share=settings.test_share,
         seed=settings.seed,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,13 +15,6 @@ from nnuelab.cli.options import with_settings
 from nnuelab.errors import UserError
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.train import Training
-
-
-class Format(StrEnum):
-    """Layout of a net file."""
-
-    nnue = "nnue"
-    nn = "nn"
 
 
 def need_torch() -> None:
@@ -56,7 +48,7 @@ def train(
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
 ) -> None:
-    """Train a net; a run that was stopped continues.
+    """Train a net; interrupted runs resume.
 
     Example: nnuelab train --features ALL --train train.npy --validation validation.npy
     --checkpoint checkpoint.pt --history history.csv --epochs 5
@@ -93,12 +85,12 @@ def quantize(
     checkpoint: Annotated[Path, typer.Argument(help="What nnuelab train wrote.")],
     output: Annotated[Path, typer.Option(help="Net to write, .nnue, or .nn for that format.")],
     format: Annotated[
-        Format, typer.Option(help="The project's file, or the study's.")
-    ] = Format.nnue,
+        Literal["nnue", "nn"], typer.Option(help="The project's file, or the study's.")
+    ] = "nnue",
     settings: Quantization,
     positions: Annotated[
         Path | None,
-        typer.Option(help="Dataset, .npy: the mean error on it is taken out of the net."),
+        typer.Option(help="Dataset, .npy: the mean error on it is removed from the net."),
     ] = None,
     blocks: Blocks = None,
 ) -> None:
@@ -108,8 +100,8 @@ def quantize(
     """
     inputs = {"checkpoint": checkpoint, **({"positions": positions} if positions else {})}
     artifacts.check_apart([*inputs.values(), *(blocks or [])], [output])
-    artifacts.check_ending(output, f"a net of --format {format.value}", f".{format.value}")
-    scheme = settings.scheme or ("study" if format is Format.nn else str(Quantization.scheme))
+    artifacts.check_ending(output, f"a net of --format {format}", f".{format}")
+    scheme = settings.scheme or ("study" if format == "nn" else str(Quantization.scheme))
     if positions and scheme == "study":
         raise UserError(
             "the study's scheme leaves the error where it is: leave out --positions, "
@@ -126,12 +118,12 @@ def quantize(
     net = to_integers(trained, scheme)
     if positions and settings.count:
         net = centred(net, trained, validation.spaced(positions, settings.count))
-    write = netfile.write_nn if format is Format.nn else netfile.write_net
+    write = netfile.write_nn if format == "nn" else netfile.write_net
     write(output, net)
     artifacts.provenance(
         output,
         inputs=inputs,
-        parameters={"scheme": scheme, "format": format.value, "count": settings.count},
+        parameters={"scheme": scheme, "format": format, "count": settings.count},
         module="nnue.quantize",
     )
     typer.echo(

@@ -21,7 +21,7 @@ def report(
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to show, in order; default: every experiment with a table.",
+            help="Experiments, in order; default: all that have a table.",
             autocompletion=completion.experiments,
         ),
     ] = None,
@@ -36,7 +36,7 @@ def report(
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Make one HTML file of all results; what is missing is said in its place.
+    """Make one HTML page of all results; missing parts are named in their places.
 
     Example: nnuelab report axis pairwise --output results/report.html
     """
@@ -74,7 +74,7 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
     blocks: Blocks = None,
 ) -> None:
-    """Show the page in a browser of this machine, and ask the engine about positions of your own.
+    """Serve the page on this machine, and let the engine analyse positions of your own.
 
     Example: nnuelab serve --port 8001
     """

@@ -45,15 +45,16 @@ def pqr(
     from rich.console import Console
 
     need_torch()
+    from nnuelab import charts
     from nnuelab.nnue import pqr as triplets
-    from nnuelab.report import inspect, inspect_plots, render
+    from nnuelab.report import inspect, render
     from nnuelab.report import pqr as figures
 
     files = named_files(nets)
     outputs = [path for path in (output, csv, plot) if path is not None]
     artifacts.check_apart([*files.values(), positions, *(blocks or [])], outputs)
     if plot is not None:
-        artifacts.check_ending(plot, "a figure", *inspect_plots.FORMATS)
+        artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     asked = triplets.held_out(positions, count)
     said = triplets.values(files, asked)
     found = [triplets.judge(name, values, asked.games) for name, values in said.items()]
@@ -64,7 +65,7 @@ def pqr(
         with artifacts.atomic(csv) as temporary:
             temporary.write_text(figures.to_csv(found))
     if plot is not None:
-        inspect_plots.save(plot, figures.figure(told["pqr_centipawns"]))
+        charts.save(plot, figures.figure(told["pqr_centipawns"]))
     for path in outputs:
         artifacts.provenance(
             path,

@@ -47,11 +47,11 @@ def puzzles(
     hash: Annotated[int, typer.Option(help="Hash table, MB.", min=1, max=65536)] = Games.hash,
     blocks: Blocks = None,
 ) -> None:
-    """Let a net solve puzzles; accuracy by rating and theme, with 95 % Wilson intervals.
+    """Solve puzzles with a net; accuracy by rating and theme, with 95 % Wilson intervals.
 
     A move is right when it is the expected one, or mates where that mates. Accuracy is right moves
-    / moves. With --output, a run that was killed continues; under nodes or depth the result is the
-    same for any number of workers.
+    / moves. With --output, interrupted runs resume. Under nodes or depth the result is the same for
+    any number of workers.
 
     Example: nnuelab puzzles puzzles.csv --net results/nets/ALL/1/net.nnue --nodes 1000
     --output results/puzzles.json

@@ -21,8 +21,8 @@ def table(
     nets: Annotated[
         list[str],
         typer.Argument(
-            help="Nets, each with history.csv and verify.json beside it, and puzzles.json, if any; "
-            "with the names that they play under, where these aren't of their feature sets.",
+            help="Nets with history.csv, verify.json and, if any, puzzles.json beside them; with "
+            "their names where they play under others than their feature sets.",
             metavar="NET|NAME=NET...",
             autocompletion=completion.nets,
         ),
@@ -83,7 +83,7 @@ def inspect(
         Path | None, typer.Option(help="For a net: a dataset to try its neurons on.")
     ] = None,
 ) -> None:
-    """Tell what a file is, where it came from, and what is in it.
+    """Show what a file is, where it came from, and what is in it.
 
     Example: nnuelab inspect results/axis_table.csv --plot axis.svg
     """
@@ -96,13 +96,14 @@ def inspect(
     from nnuelab.report import render
 
     if plot is not None:
-        from nnuelab.report import inspect_plots as figures
+        from nnuelab import charts
+        from nnuelab.report import inspect_plots
 
-        artifacts.check_ending(plot, "a figure", *figures.FORMATS)
+        artifacts.check_ending(plot, "a figure", *charts.FORMATS)
         artifacts.check_apart([path], [plot])
     summary = summaries.inspect(path, positions)
     if plot is not None:
-        figures.save(plot, figures.figure(summary))
+        charts.save(plot, inspect_plots.figure(summary))
     if json:
         print(encoder.dumps(summary.to_json(), indent=2, default=str))
     else:
@@ -119,7 +120,7 @@ def diff(
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Tell what differs between two files, and by how much.
+    """Show what differs between two files, and by how much.
 
     Example: nnuelab diff results/nets/ALL/1/net.nnue results/nets/ALL/2/net.nnue
     """
@@ -144,7 +145,7 @@ def check(
         list[Path], typer.Option(help="Laid over them, as snakemake --configfile does.")
     ] = [],  # noqa: B006 (typer's way to say: none)
 ) -> None:
-    """Check the settings; every mistake is told, with its path.
+    """Check the settings; every error is reported with its path.
 
     Example: nnuelab params check --overlay config/tiny.yaml
     """

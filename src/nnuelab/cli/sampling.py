@@ -1,4 +1,4 @@
-"""Command sample: positions out of games."""
+"""Command sample: positions from games."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ def sample(
     plot: Annotated[Path | None, typer.Option(help="The report as a figure, .svg or .png.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Threads; 0: one per core.")] = 0,
 ) -> None:
-    """Take positions out of games.
+    """Sample positions from games.
 
     Example: nnuelab sample games.pgn.zst --output sampled.npy
     """
+    from nnuelab import charts
     from nnuelab.data import sampling
     from nnuelab.report import sample as sample_report
 
     outputs = [path for path in (output, report, plot) if path is not None]
     if plot is not None:
-        artifacts.check_ending(plot, "a figure", *sample_report.FORMATS)
+        artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     artifacts.check_apart(pgn, outputs)
     if (path := artifacts.first_repeated(pgn)) is not None:
-        # Under two numbers its games would train and validate.
-        raise UserError(f"{path} stands there twice; name it once")
+        # Its games would be split twice, and train and validate.
+        raise UserError(f"{path} is given twice; name it once")
     quiet: sampling.QuietFilter | None = None
     if settings.quiet_only:
         from nnuelab.nnue.evaluator import NetEvaluator

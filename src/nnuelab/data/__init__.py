@@ -1,9 +1,9 @@
 """From games to datasets: PGN, sampling, labels, packed records.
 
-Streams of text (`streams`), games out of PGN (one by one: `pgn`, millions: `reader`), which
-positions are taken (`sampling`), what they are worth (`labels`), the record of one position
-(`records`), files of them (`dataset`), where games come from (`download`), worker processes
-(`parallel`), what moves change in the features of positions (`feature_counts`).
+Text streams (`streams`), PGN game by game (`pgn`) or by the million (`reader`), the choice of
+positions (`sampling`), their scores (`labels`), the record of a position (`records`), files of
+records (`dataset`, `formats`), downloads (`download`), UCI engines (`uci`), workers (`parallel`),
+the features that moves change (`feature_counts`).
 
 May import features, chess and the ground floor. A labeller is handed in as a callable, so that
 nothing here knows of nets or searches.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import sqlite3
 import threading
@@ -19,7 +18,7 @@ from nnuelab.errors import UserError
 
 POSITION_BYTES = 27  # of a record: board, side, rights, en passant and half-move clock
 FLUSHED = 0.2  # seconds of work that a kill may cost
-PATIENCE = 60.0  # seconds that another process may keep the file from us
+PATIENCE = 60.0  # seconds to wait for another process
 
 _TABLES = """
 create table if not exists labellers (id integer primary key, identity text unique);
@@ -40,8 +39,8 @@ class Cache:
     path : Path
     identity : mapping
         JSON: all that a label depends on besides the position. Labels of other identities stay in
-        the file, and are not seen.
-    alone : bool
+        the file and are ignored.
+    exclusive : bool
         Refuse a file that another process has.
 
     Attributes
@@ -55,9 +54,9 @@ class Cache:
         When the file can't be used.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], *, alone: bool = False) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, Any], *, exclusive: bool = False) -> None:
         self.path, self.hits = path, 0
-        self._identity, self._alone = json.dumps(identity, sort_keys=True), alone
+        self._identity, self._exclusive = json.dumps(identity, sort_keys=True), exclusive
         self._lock = threading.Lock()
         self._new: dict[bytes, tuple[int, int]] = {}  # not yet written
         self._flushed = time.monotonic()
@@ -66,16 +65,10 @@ class Cache:
         artifacts.make_parent(self.path)
         try:
             self._handle = open(self.path, "ab")
-            if self._alone:
-                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process
-        except BlockingIOError:
-            self._handle.close()
-            raise UserError(
-                f"{self.path} is in use: the same command runs already; wait for it, or choose "
-                "another output"
-            ) from None
         except OSError as error:
             raise UserError(f"can't write {self.path}: {error.strerror}") from error
+        if self._exclusive:
+            artifacts.lock(self._handle, self.path)
         try:
             self._database = sqlite3.connect(
                 self.path, PATIENCE, isolation_level=None, check_same_thread=False
@@ -99,13 +92,13 @@ class Cache:
 
     @staticmethod
     def keys(records: np.ndarray) -> list[bytes]:
-        """What tells the positions of records apart: boards and clocks, without games and plies."""
+        """What identifies the positions of records: board and clock, not game and ply."""
         size = records.dtype.itemsize
         content = np.ascontiguousarray(records).view(np.uint8).reshape(-1, size)
         return [row.tobytes() for row in content[:, :POSITION_BYTES]]
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
-        """Score and move of those positions that are there."""
+        """Score and move of the positions that are known."""
         query = "select score, move from labels where labeller = ? and position = ?"
         found = {}
         with self._lock, _one_line(self.path):
@@ -118,7 +111,7 @@ class Cache:
         return found
 
     def put(self, key: bytes, found: tuple[int, int]) -> None:
-        """Keeps a label: FLUSHED seconds later no kill undoes it."""
+        """Stores a label; a kill loses at most those of the last FLUSHED seconds."""
         with self._lock:
             self._new[key] = int(found[0]), int(found[1])
             due = time.monotonic() - self._flushed >= FLUSHED
@@ -126,7 +119,7 @@ class Cache:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what was put."""
+        """Writes the stored labels to disk."""
         with self._lock, _one_line(self.path):
             rows = [(self._labeller, key, *found) for key, found in self._new.items()]
             if rows:

@@ -30,7 +30,7 @@ HASHED = 1 << 16  # records at once
 
 
 def evenly(n: int, most: int) -> np.ndarray:
-    """int64: at most so many places of n, evenly spaced from the first to the last."""
+    """int64: up to ``most`` indices below n, evenly spaced from the first to the last."""
     count = min(n, most)
     return np.arange(count) * (n - 1) // max(count - 1, 1)
 
@@ -65,7 +65,7 @@ class Dataset:
             start, stop = start - len(shard), stop - len(shard)
 
     def spaced(self, most: int) -> np.ndarray:
-        """RECORD: copies of at most so many positions, evenly spaced.
+        """RECORD: copies of up to ``most`` positions, evenly spaced.
 
         They are read one by one: all pages of a mapped file that are touched count as memory of
         this process, and of a large file that would be most of it.
@@ -132,8 +132,8 @@ def open(path: Path | str) -> Dataset:
     for (place, positions), records in zip(shards, mapped, strict=True):
         if len(records) != positions:
             raise UserError(
-                f"{place} has {len(records):,} positions, {path} says {positions:,}: it was made "
-                "anew; make the index again"
+                f"{place} has {len(records):,} positions, {path} says {positions:,}: make the "
+                "index again"
             )
     return Dataset(path, tuple(mapped))
 
@@ -171,7 +171,7 @@ def write_index(path: Path, shards: Sequence[Path]) -> Dataset:
         raise UserError(f"{path}: the name of an index ends in {INDEX}")
     artifacts.check_apart(shards, [path])
     if (twice := artifacts.first_repeated(shards)) is not None:
-        raise UserError(f"{twice} stands there twice; name it once")
+        raise UserError(f"{twice} is given twice; name it once")
     opened = Dataset(path, tuple(_mapped(shard) for shard in shards))
     found = [
         {
@@ -214,7 +214,7 @@ class Writer:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
-    """A `Writer` whose file appears at ``path`` when the block ends well, not at all otherwise."""
+    """A `Writer` whose file appears at ``path`` only when the block succeeds."""
     with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
         writer = Writer(file)
         yield writer

@@ -1,4 +1,4 @@
-"""What positions are like: distributions of ply, material, score, result, mobility, legal moves."""
+"""Distributions of positions: ply, material, score, result, mobility, legal moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws that depend on names, numbers and a seed alone: hashes, since no generator has a state."""
+"""Random draws by hashes: functions of names, numbers and a seed, without a generator."""
 
 import numpy as np
 

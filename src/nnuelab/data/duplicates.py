@@ -1,4 +1,4 @@
-"""Positions that stood in a game before: found by their Zobrist keys, in bounded memory."""
+"""Positions seen before, found by their Zobrist keys in bounded memory."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ WAYS = 8  # keys of one cache line, the latest first
 class Duplicates:
     """Remembers the keys of the positions seen.
 
-    A table of ``2^bits`` keys, in rows of WAYS: a new key takes the place of its row's oldest one.
-    Up to about half as many positions hardly one is missed; of more, the latest are known. None is
-    taken for another unless their 64-bit keys are the same.
+    A table of ``2^bits`` keys, in rows of WAYS: a new key replaces its row's oldest one. Hardly a
+    duplicate is missed among half as many positions; of more, the latest are known.
+    Different positions count as one only if their 64-bit keys are equal.
     """
 
     def __init__(self, bits: int = BITS) -> None:
         self._rows = np.zeros((1 << bits - 3, WAYS), np.uint64)
 
     def unseen(self, records: np.ndarray) -> np.ndarray:
-        """Which of some records (RECORD [n]) are new, as bool [n]; they are known afterwards.
+        """Which records (RECORD [n]) are new, as bool [n]; they are known afterwards.
 
         Pieces, side to move, castling rights and a legal en-passant capture make a position.
         """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sys
@@ -19,7 +18,7 @@ SYNC_INTERVAL = 1.0  # seconds of work that a power cut may cost; a kill costs n
 
 
 class Journal:
-    """An append-only file whose first line says which run it belongs to; a context manager.
+    """An append-only file whose first line identifies its run; a context manager.
 
     Entries of the same run are kept, but for a last line that is cut off. The journal of another
     run is replaced, with a message. Memory holds the places of lines, not the entries. One process
@@ -47,30 +46,14 @@ class Journal:
         artifacts.make_parent(self.path)
         try:
             self._file = open(self.path, "a+b")
-            self._lock()
         except OSError as error:
             raise UserError(f"can't write {self.path}: {error.strerror}") from error
+        artifacts.lock(self._file, self.path)
         self._end = self._scan()
         self._file.truncate(self._end)
         if self._end == 0:
             self._append(self._head)
         return self
-
-    def _lock(self) -> None:
-        """Two that write one journal would mix their entries up."""
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process
-            free = os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
-        except (BlockingIOError, FileNotFoundError):
-            free = False  # another process has it, or has just removed it
-        except OSError:
-            free = True  # a file system without locks
-        if not free:
-            self._file.close()
-            raise UserError(
-                f"{self.path} is in use: the same command runs already; wait for it, or choose "
-                "another output"
-            )
 
     def _scan(self) -> int:
         """Finds the entries; returns the length of the journal up to the first damaged line."""

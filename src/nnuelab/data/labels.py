@@ -3,7 +3,7 @@
 A labeller is a callable that turns each batch of records into int16 scores (centipawns for the side
 to move, NO_SCORE where it has none) and uint16 moves (the best ones in the layout of
 ``chess.moves``; those played, where it searches for none); or a `Searching`, which makes something
-that does so for single positions, so that engines and nets of higher rooms can be handed in.
+that does so for single positions, so that higher rooms can hand in engines and nets.
 
 Guarantees: a label depends on its position and the labeller alone, neither on other positions nor
 on the number of workers; interrupted runs resume and end with the same files.
@@ -38,8 +38,7 @@ Labels = tuple[np.ndarray, np.ndarray]
 Labeller = Callable[[Iterable[np.ndarray]], Iterable[Labels]]
 
 BATCH = 4096  # records
-SCALE = 410.0  # centipawns: the study's sigmoid(score / 410) is the expected result
-WIN_SCORE = 2000  # centipawns of a won game: 0.992 under that sigmoid
+WIN_SCORE = 2000  # centipawns of a won game: 0.992 under the study's sigmoid(score / 410)
 CACHE = "labels.sqlite"  # in the folder of a cache
 
 
@@ -142,32 +141,8 @@ class _Analyst:
         self._engine.close()
 
 
-def mixed(scores: np.ndarray, results: np.ndarray, share: float) -> np.ndarray:
-    """Scores whose expected result is a mean of the score's and the game's.
-
-    With E(x) = 1 / (1 + exp(-x / SCALE)) the mixed score x' has
-    E(x') = share E(score) + (1 - share) (result + 1) / 2, and is at most WIN_SCORE: with a share of
-    0 these are the labels of `result`.
-
-    Parameters
-    ----------
-    scores, results : ndarray of int [n]
-        Both for the side to move; results are 1, 0 or -1.
-    share : float
-        Of the score, 0 to 1.
-
-    Returns
-    -------
-    ndarray of int16 [n]
-    """
-    expected = share / (1 + np.exp(-scores / SCALE)) + (1 - share) * (results + 1) / 2
-    with np.errstate(divide="ignore"):
-        points = SCALE * (np.log(expected) - np.log1p(-expected))
-    return np.rint(np.clip(points, -WIN_SCORE, WIN_SCORE)).astype(np.int16)
-
-
 def part_of(games: np.ndarray, shares: tuple[float, float], seed: int) -> np.ndarray:
-    """Which set games belong to, by a hash of seed and number alone.
+    """The set that each game belongs to: a hash of the seed and its number.
 
     Parameters
     ----------
@@ -182,8 +157,8 @@ def part_of(games: np.ndarray, shares: tuple[float, float], seed: int) -> np.nda
         0 train, 1 validation, 2 test.
     """
     start = np.uint64((seed * int(STEP) + 1) % 2**64)
-    mixed = splitmix64.py_func((games.astype(np.uint64) + start) * STEP)
-    place = (mixed >> np.uint64(11)) * 2.0**-53
+    drawn = splitmix64.py_func((games.astype(np.uint64) + start) * STEP)
+    place = (drawn >> np.uint64(11)) * 2.0**-53
     return np.where(place < shares[0], 1, np.where(place < sum(shares), 2, 0))
 
 
@@ -197,7 +172,6 @@ def label(
     test: Path | None = None,
     skip_captures: bool = Labelling.skip_captures,
     max_score: int = Labelling.max_score,
-    score_share: float = Labelling.score_share,
     validation_share: float = Labelling.validation_share,
     test_share: float = Labelling.test_share,
     seed: int = Labelling.seed,
@@ -218,10 +192,8 @@ def label(
         Drop positions where the best move is a capture or a promotion: their static evaluation
         says little.
     max_score : int
-        Positions whose score is larger, mates included, are dropped: they teach a net nothing
-        but its own saturation.
-    score_share : float
-        1: labels are scores; less: mixes with the results of the games, see `mixed`.
+        Positions whose score is larger, mates included, are dropped: a net learns only
+        saturation from them.
     validation_share, test_share : float
         Shares of games in these sets.
     cache : Path, optional
@@ -255,7 +227,7 @@ def label(
     if isinstance(labeller, Searching):
         identity |= labeller.identity
         place = cache / CACHE if cache else train.with_name(train.name + ".partial")
-        kept = Cache(place, identity, alone=cache is None)
+        kept = Cache(place, identity, exclusive=cache is None)
     unusable = Unusable(sampled, max_unusable)
     counts: Counter[str] = Counter(sampled=len(samples))
     with nullcontext() if kept is None else kept:
@@ -264,14 +236,8 @@ def label(
             writers = [stack.enter_context(dataset.writing(path)) for path in outputs.values()]
             for records, scores, moves in _labelled(samples, labeller, kept, unusable, progress):
                 fit = _fit(records, scores, moves, skip_captures, max_score, counts)
-                if score_share < 1:
-                    known = records["result"] != UNKNOWN_RESULT
-                    counts["dropped: no result"] += int((fit & ~known).sum())
-                    fit &= known
                 chosen = np.array(records[fit], RECORD)
                 chosen["score"] = scores[fit]
-                if score_share < 1:
-                    chosen["score"] = mixed(chosen["score"], chosen["result"], score_share)
                 part = part_of(chosen["game"], (validation_share, test_share), seed)
                 for i, writer in enumerate(writers):
                     writer.append(chosen[part == i])
@@ -284,8 +250,6 @@ def label(
         shares = {"validation_share": validation_share}
         if test_share:
             shares["test_share"] = test_share
-        if score_share < 1:
-            shares["score_share"] = score_share
         for path in outputs.values():
             artifacts.provenance(
                 path,

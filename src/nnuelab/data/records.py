@@ -1,4 +1,4 @@
-"""A labelled position in 40 bytes: what a dataset file is made of, and how a position gets in.
+"""A labelled position in 40 bytes, the unit of dataset files, and its conversion.
 
 The board is the set of occupied squares and one nibble per piece, as in Stockfish's binpack and in
 bulletformat: a batch of 16,384 positions fits into a core's cache, and numpy, pandas and jitted
@@ -109,7 +109,7 @@ def pack(position, record):
 
 @jit
 def unpack_board(record, position):
-    """What a record says of its position, without what follows from it: for any bytes at all.
+    """The position of a record without derived fields: for any bytes at all.
 
     Parameters
     ----------

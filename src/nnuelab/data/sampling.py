@@ -36,7 +36,7 @@ UNREADABLE = {pgn_state.REASONS[i] for i in pgn_state.UNREADABLE}
 
 @dataclass
 class Sample:
-    """What was seen: the report of a sample.
+    """Counts of a sample.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A chunk of a file, with what was made of it; ``reader`` has the memory."""
+    """A chunk of a file with its samples, in the memory of ``reader``."""
 
     path: Path
     text: bytes
@@ -104,7 +104,7 @@ class Worker:
 
 
 class _Tally:
-    """Adds up what the pieces of all files held, in their order."""
+    """Adds up the counts of all pieces, in their order."""
 
     def __init__(self, options: Sampling) -> None:
         self.sample = Sample(Counter(), np.zeros(RATINGS, np.int64), {})

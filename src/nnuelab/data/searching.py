@@ -1,4 +1,4 @@
-"""Labels by search: threads that each have an engine, and a cache of all that was ever found.
+"""Labels by search: threads with an engine each, and a cache of earlier labels.
 
 A search takes milliseconds, in another process or in a kernel that releases the GIL, so threads are
 enough for any number of cores.
@@ -22,15 +22,13 @@ from nnuelab.data.records import NO_SCORE
 from nnuelab.data.unusable import Unusable
 from nnuelab.data.validation import check
 
-AHEAD = (
-    64  # positions handed out beyond those that are searched: a slow one doesn't hold up the others
-)
+AHEAD = 64  # positions queued beyond those in search, so that a slow one holds up no other
 BATCH = 16  # records
 Found = tuple[int, int]  # score and best move
 
 
 class Unlabelled(Exception):
-    """Why a position gets no score; the work goes on."""
+    """Why a position gets no score; the run continues."""
 
 
 class Searcher(Protocol):
@@ -40,7 +38,7 @@ class Searcher(Protocol):
         """Score (centipawns for the side to move) and best move; raises Unlabelled."""
 
     def close(self) -> None:
-        """Ends what it has started."""
+        """Ends its engine."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class Searching:
         ----------
         samples : Dataset
         cache : Cache
-            What is there isn't searched; what is found goes there at once.
+            Known labels aren't searched again; new ones are stored at once.
         unusable : Unusable
             Counts positions without a score because engines fail on them.
         """

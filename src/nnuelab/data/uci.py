@@ -1,4 +1,4 @@
-"""The client of UCI engines: a process of its own, commands, and what it answers.
+"""A client of UCI engines: it starts a process, sends commands and parses answers.
 
 What python-chess does for a search (an asyncio loop, a board, the parsing of every line) takes as
 long as Stockfish needs for some hundred nodes; it waits for ever under a limit of nodes or depth,
@@ -60,11 +60,11 @@ def find_engine(engine: str | Path) -> str:
 
 
 class UciError(Exception):
-    """What an engine does wrong, as the end of a sentence: "it died"."""
+    """An engine's failure, worded as the end of a sentence: "it died"."""
 
 
 class NoAnswer(UciError):
-    """It is silent for longer than it may."""
+    """Its answer takes too long."""
 
 
 class Died(UciError):
@@ -324,7 +324,7 @@ class UciEngine:
         raise Died(self.kill())
 
     def kill(self) -> int | None:
-        """Ends the engine and what it has started; its exit status."""
+        """Kills the engine with its children; returns its exit status."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -348,7 +348,7 @@ def _range(option: re.Match[str]) -> tuple[float, float]:
 
 
 def _mistake(option: re.Match[str], value: str) -> str | None:
-    """What is wrong with a value of an option, None when it is right."""
+    """The mistake in a value of an option, None when it is valid."""
     if "\n" in value:
         return "is no single line"
     if option[2] == "check" and value not in ("true", "false"):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from nnuelab.chess.position import KING_HOMES, ROOK_HOMES
 from nnuelab.data import dataset
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
 from nnuelab.errors import UserError
@@ -15,9 +16,6 @@ _MOST = 32  # pieces
 _CHUNK = 1 << 20  # records that are looked at together
 _HIGHEST = 32_700  # centipawns that sampling cuts scores off at
 _KING, _ROOK, _NONE = 10, 6, -1  # codes of White's; of an empty square
-# Squares of king and rook, by bit of the castling right
-_KING_HOMES = np.array([4, 4, 60, 60])
-_ROOK_HOMES = np.array([7, 0, 63, 56])
 _ONE, _ALL = np.uint64(1), np.uint64(2**64 - 1)
 _LOWEST_BITS = np.uint64(0x1111111111111111)  # of each nibble
 _FIRST_RANK, _LAST_RANK = np.uint64(0xFF), np.uint64(0xFF << 56)
@@ -90,8 +88,8 @@ def first_fault(records):
             for right in range(4):
                 if flags >> (right + 1) & 1:
                     color = right >> 1
-                    wrong |= _code_at(record, _KING_HOMES[right]) != _KING + color
-                    wrong |= _code_at(record, _ROOK_HOMES[right]) != _ROOK + color
+                    wrong |= _code_at(record, KING_HOMES[right]) != _KING + color
+                    wrong |= _code_at(record, ROOK_HOMES[right]) != _ROOK + color
         # Behind a pawn that the other side moved two squares
         wrong |= ep != 64 and (ep > 63 or ep >> 3 != (2 if flags & 1 else 5))
         if not wrong and ep != 64:
@@ -106,7 +104,7 @@ def first_fault(records):
 
 
 def spaced(path: Path, most: int) -> np.ndarray:
-    """RECORD: at most so many positions of a dataset, evenly spaced, all of them checked.
+    """RECORD: up to ``most`` positions of a dataset, evenly spaced and checked.
 
     Raises
     ------
@@ -121,7 +119,7 @@ def spaced(path: Path, most: int) -> np.ndarray:
 
 
 def check(records: np.ndarray, path: Path) -> None:
-    """Stops on a record that is no position, or whose labels are out of range.
+    """Raises on a record that is no position, or whose labels are out of range.
 
     Parameters
     ----------

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from nnuelab import artifacts
 from nnuelab.chess.position import POSITION
 from nnuelab.data import records, validation
 from nnuelab.errors import UserError
@@ -178,20 +177,18 @@ def check(figures: dict[str, Any], max_abs_mean: float, min_share: float) -> Non
 
 
 def plot(path: Path, figures: dict[str, Any]) -> None:
-    """Writes the histogram of integer - float as PNG."""
-    from matplotlib.figure import Figure
+    """Draws the histogram of integer - float."""
+    import altair as alt
 
-    edges = np.array(figures["histogram"]["edges_cp"])
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot()
-    axes.stairs(figures["histogram"]["counts"], edges, fill=True, alpha=0.8)
-    axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_xlabel("integer - float (centipawns)")
-    axes.set_ylabel("positions")
-    axes.set_title(
+    from nnuelab import charts
+
+    histogram = figures["histogram"]
+    bars = charts.histogram(
+        "integer - float (centipawns)", histogram["edges_cp"], histogram["counts"]
+    )
+    zero = alt.Chart(alt.Data(values=[{}])).mark_rule().encode(x=alt.datum(0))
+    title = (
         f"Quantization error: mean {figures['mean_cp']:+.2f}, rms {figures['rms_cp']:.2f}, "
         f"max {figures['max_cp']:.0f} cp (n = {figures['n']:,})"
     )
-    with artifacts.atomic(path) as temporary:
-        # Without the version of matplotlib inside, the same figures give the same bytes.
-        figure.savefig(temporary, format="png", dpi=120, metadata={"Software": None})
+    charts.save(path, charts.figure("error", title, "", bars + zero))

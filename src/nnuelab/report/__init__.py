@@ -1,4 +1,1 @@
-"""What people read: tables of experiments, and summaries of every artifact.
-
-The room gathers what the rooms below have measured; it measures nothing itself.
-"""
+"""Results for people: tables of experiments, the HTML report, summaries of every artifact."""

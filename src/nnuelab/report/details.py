@@ -1,4 +1,4 @@
-"""What `inspect` looks closer at: a dataset's boards, a net's neurons, a tournament's results."""
+"""Details of `inspect`: a dataset's boards, a net's neurons, a tournament's cross table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_PLAYERS = 30  # of a cross table for a terminal
 
 
 def boards(records: np.ndarray) -> Table:
-    """Some positions to look at: FEN, and the board as lines of letters."""
+    """Sample positions: FEN, and the board as lines of letters."""
     from nnuelab.chess import notation
     from nnuelab.data.records import NO_SCORE, to_fen
 

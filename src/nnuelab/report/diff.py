@@ -1,4 +1,4 @@
-"""What differs between two nets, datasets, tournaments or tables, and by how much."""
+"""Differences between two nets, datasets, tournaments or tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SAME_POSITION = ["occupied", "pieces_low", "pieces_high", "flags", "ep"]
 
 @dataclass
 class Difference:
-    """What is told about two files of one kind.
+    """The differences between two files of one kind.
 
     Attributes
     ----------
@@ -72,7 +72,9 @@ def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
         "ratings": _ratings,
     }
     if first.kind not in makers:
-        raise UserError(f"{a} is of the kind {first.kind}; compared are {', '.join(makers)}")
+        raise UserError(
+            f"{a} is of the kind {first.kind}; only these are compared: {', '.join(makers)}"
+        )
     found = Difference(first.kind)
     with summaries.damaged(b):
         makers[first.kind](found, first, second)
@@ -84,18 +86,13 @@ def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
 
 def _provenance(a: dict[str, Any], b: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Leaves of the two records that differ, hashes cut short."""
-    one, other = dict(_leaves(a)), dict(_leaves(b))
+    one, other = (
+        {name: value for name, value in summaries.leaves(made) if not isinstance(value, list)}
+        for made in (a, b)
+    )
     for name in dict.fromkeys([*one, *other]):
         if one.get(name) != other.get(name) and name not in ("artifact", "sha256", "command"):
             yield {"what": name, "a": _short(one.get(name)), "b": _short(other.get(name))}
-
-
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, child in value.items():
-            yield from _leaves(child, f"{name}.{key}" if name else str(key))
-    elif not isinstance(value, list):
-        yield name, value
 
 
 def _short(value: Any) -> Any:
@@ -105,7 +102,7 @@ def _short(value: Any) -> Any:
 def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> None:
     one, other = read_net(a.path), read_net(b.path)
     compared = ["feature_set", "n_features", "l1", "l2"]
-    # What only some nets have is worth a line where one of the two has it.
+    # What only some nets have is compared where one of the two has it.
     compared += [name for name in ("l3", "activation", "buckets") if _unusual(one, other, name)]
     for name in compared:
         values = getattr(one, name), getattr(other, name)
@@ -166,7 +163,7 @@ def _unusual(one: Net, other: Net, name: str) -> bool:
 
 
 def _scale(net: Net, name: str) -> float:
-    """What 1.0 is as an integer of an array."""
+    """The integer of an array that stands for 1.0."""
     scales = net.scales
     return {
         "b1": scales["w1"],
@@ -199,7 +196,7 @@ def _datasets(found: Difference, a: Summary, b: Summary) -> None:
 
 
 def _bytes(records: np.ndarray) -> np.ndarray:
-    """What makes a position of each record, as one value that can be sorted."""
+    """The position of each record as one sortable value."""
     import numpy.lib.recfunctions as fields
 
     packed = np.array(fields.repack_fields(records[_SAME_POSITION]))

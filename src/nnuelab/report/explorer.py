@@ -1,4 +1,4 @@
-"""Positions with their active features by name and what every net says of them."""
+"""Positions with their active features by name, and every net's evaluation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KNOWN = {
 
 
 class Explorer:
-    """Nets that are ready to look at positions; for one thread at a time."""
+    """Nets that evaluate positions, one thread at a time."""
 
     def __init__(self, nets: Sequence[NetFiles]) -> None:
         self.sets = {net.net.feature_set: net.net.features for net in nets}

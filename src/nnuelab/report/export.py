@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from nnuelab import artifacts
-from nnuelab.report import inspect_plots, table
-from nnuelab.report.plots import Figure
+from nnuelab.charts import Figure, save
+from nnuelab.report import table
 from nnuelab.report.results import Experiment
 
 # Names and sizes aren't results, and the study's numbers aren't ours.
@@ -29,7 +29,7 @@ def figures(drawn: Mapping[str, Figure], folder: Path) -> dict[str, str]:
     found = {}
     for name, figure in drawn.items():
         path = folder / f"{name}.svg"
-        inspect_plots.save(path, figure)
+        save(path, figure)
         found[path.as_posix()] = artifacts.sha256(path)
     return found
 

@@ -1,4 +1,4 @@
-"""Games of a tournament to look at: who beat whom, and some games move by move."""
+"""Games of a tournament: the cross table, and some games move by move."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CrossTable:
 
 
 def cross_table(results: Results, order: Sequence[str], *, by_set: bool = False) -> CrossTable:
-    """Who scored what against whom.
+    """The points of each player against each other.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ def cross_table(results: Results, order: Sequence[str], *, by_set: bool = False)
     place = np.array([names.index(name) for name in called])
     white, black = place[results.white], place[results.black]
     points, games = np.zeros((len(names),) * 2), np.zeros((len(names),) * 2, np.int64)
-    apart = white != black
+    different = white != black
     for first, second, score in (
         (white, black, results.points),
         (black, white, 1 - results.points),
     ):
-        np.add.at(points, (first[apart], second[apart]), score[apart])
-        np.add.at(games, (first[apart], second[apart]), 1)
+        np.add.at(points, (first[different], second[different]), score[different])
+        np.add.at(games, (first[different], second[different]), 1)
     return CrossTable(names, points, games)
 
 

@@ -1,4 +1,4 @@
-"""What was measured over the settings of a grid: over one as lines, over two as heat maps."""
+"""Measurements over the settings of a grid: over one as lines, over two as heat maps."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import altair as alt
 
+from nnuelab.charts import Figure, figure
 from nnuelab.names import changes_of
-from nnuelab.report.plots import Figure, figure
 from nnuelab.report.words import Row, number
 
 MEASURED = {
@@ -20,7 +20,7 @@ MEASURED = {
 
 
 def grid_plots(rows: Sequence[Row]) -> list[Figure]:
-    """What was measured over one or two settings of a grid, for each feature set; else none."""
+    """Measurements over one or two settings of a grid, for each feature set; else none."""
     found = []
     sets = list(dict.fromkeys(row["feature_set"] for row in rows))
     for place, name in enumerate(sets):

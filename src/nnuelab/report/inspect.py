@@ -41,7 +41,7 @@ CROSS, BOARDS = "cross table (percent)", "sample positions"
 
 @dataclass(frozen=True)
 class Summary:
-    """What is told about a file.
+    """What is known about a file.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Summary:
 
 @contextmanager
 def damaged(path: Path) -> Iterator[None]:
-    """Takes what a file of a known kind with unknown content leads to for a damaged file."""
+    """Reports the errors that unexpected content leads to as a damaged file."""
     try:
         yield
     except UserError:
@@ -118,7 +118,7 @@ def inspect(path: Path, positions: Path | None = None) -> Summary:
 
 
 def _reader(path: Path) -> Callable[[Path], Summary]:
-    """The function for a file: by its first bytes where they tell, otherwise by its name."""
+    """The reader of a file, by its first bytes or its name."""
     from nnuelab.nnue.netfile import MAGIC
 
     with open(path, "rb") as file:
@@ -297,7 +297,7 @@ def _checkpoint(path: Path) -> Summary:
         raise UserError(f"{path} is a torch file, but no checkpoint of nnuelab train")
     facts: dict[str, Any] = {}
     tensors: Table = []
-    for name, value in _leaves(content):
+    for name, value in leaves(content):
         if isinstance(value, torch.Tensor) and value.numel() > 1:
             part = value.detach().double()
             tensors.append(
@@ -315,11 +315,11 @@ def _checkpoint(path: Path) -> Summary:
     return Summary(path, "checkpoint", facts, {"tensors": tensors})
 
 
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     """Values of nested dicts with dotted names."""
     if isinstance(value, dict):
         for key, child in value.items():
-            yield from _leaves(child, f"{name}.{key}" if name else str(key))
+            yield from leaves(child, f"{name}.{key}" if name else str(key))
     else:
         yield name, value
 
@@ -354,7 +354,7 @@ def _net(path: Path) -> Summary:
 
 
 def _try_neurons(summary: Summary, positions: Path | None) -> None:
-    """Adds what the neurons do on positions, where there are some."""
+    """Adds the activity of the neurons on positions, where there are some."""
     from nnuelab.nnue.netfile import read_net
 
     path = summary.path.absolute()
@@ -426,13 +426,13 @@ def _json(path: Path) -> Summary:
         return Summary(path, "rating details", facts, tables)
     if isinstance(content, dict) and {"artifact", "sha256", "command"} <= content.keys():
         return Summary(path, "provenance", {"artifact": content["artifact"]}, {}, content)
-    leaves = dict(_leaves(content if isinstance(content, dict) else {"values": content}))
-    many = {name: f"{len(v)} values" for name, v in leaves.items() if isinstance(v, list)}
-    return Summary(path, "values", leaves | many, {})
+    facts = dict(leaves(content if isinstance(content, dict) else {"values": content}))
+    many = {name: f"{len(v)} values" for name, v in facts.items() if isinstance(v, list)}
+    return Summary(path, "values", facts | many, {})
 
 
 def of_puzzles(path: Path, content: dict[str, Any], themes: int | None = None) -> Summary:
-    """Answers to puzzles, as `nnuelab puzzles` writes them, with so many of the themes."""
+    """Puzzle scores, as `nnuelab puzzles` writes them, with the first ``themes`` themes."""
     facts = {
         **{name: content[name] for name in ("solved_rating", "solved_rating_error")},
         **content["player"],
@@ -445,7 +445,7 @@ def of_puzzles(path: Path, content: dict[str, Any], themes: int | None = None) -
 
 
 def of_triplets(path: Path, content: dict[str, Any]) -> Summary:
-    """What nets say of held-out triplets, as `nnuelab pqr` writes it."""
+    """Nets on held-out triplets, as `nnuelab pqr` writes them."""
     rows = []
     for net in content["nets"]:
         row = {"net": net["net"]}

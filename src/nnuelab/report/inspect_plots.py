@@ -1,25 +1,20 @@
-"""`inspect --plot`: a figure of an artifact as SVG, PNG or HTML."""
+"""`inspect --plot`: a figure of an artifact ."""
 
 from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
 
 import altair as alt
 import numpy as np
 
-from nnuelab import artifacts, data
+from nnuelab import charts, data
+from nnuelab.charts import WIDTH, Figure
+from nnuelab.data.records import NO_SCORE
 from nnuelab.errors import UserError
 from nnuelab.report import plots, pqr, reading, table
 from nnuelab.report.inspect import CROSS, Summary, damaged
-from nnuelab.report.plots import Figure
-
-FORMATS = (".svg", ".png", ".html")
-WIDTH = 640
 
 
 def figure(summary: Summary) -> Figure:
-    """What there is to see of an artifact.
+    """The figure of an artifact.
 
     Raises
     ------
@@ -48,24 +43,6 @@ def figure(summary: Summary) -> Figure:
     return found
 
 
-def save(path: Path, drawn: Figure) -> None:
-    """Writes a figure by the end of its name."""
-    import vl_convert
-
-    artifacts.check_ending(path, "a figure", *FORMATS)
-    spec = {**drawn.spec, "title": drawn.title, "background": "white"}
-    if spec.get("width") == "container":
-        spec["width"] = WIDTH
-    if path.suffix == ".svg":
-        content = vl_convert.vegalite_to_svg(spec).encode()
-    elif path.suffix == ".png":
-        content = vl_convert.vegalite_to_png(spec, scale=2)
-    else:
-        content = vl_convert.vegalite_to_html(spec, bundle=True).encode()
-    with artifacts.atomic(path) as temporary:
-        temporary.write_bytes(content)
-
-
 def _table(summary: Summary) -> Figure | None:
     rows = reading.read_table(summary.path)
     anchor = next((table.entry(row) for row in rows if row["elo"] == "0.0"), "the anchor")
@@ -87,7 +64,7 @@ def _ratings(summary: Summary) -> Figure:
     )
     rules = base.mark_rule().encode(alt.X("low:Q").title("rating"), alt.X2("high:Q"))
     points = base.mark_point(filled=True, size=60).encode(x="elo:Q")
-    return plots.figure("ratings", "Ratings", "Bars: 95 %.", rules + points, 24 * len(values))
+    return charts.figure("ratings", "Ratings", "Bars: 95 %.", rules + points, 24 * len(values))
 
 
 def _history(summary: Summary) -> Figure:
@@ -106,48 +83,26 @@ def _history(summary: Summary) -> Figure:
             color=alt.Color("of:N").title("positions"),
         )
     )
-    return plots.figure("history", "Loss over epochs", "Of training and validation.", chart)
+    return charts.figure("history", "Loss over epochs", "Of training and validation.", chart)
 
 
-def _verification(summary: Summary) -> Figure | None:
-    histogram = reading.read_json(summary.path, "rms_cp").get("histogram")
-    if not histogram:
-        return None
-    edges, counts = histogram["edges_cp"], histogram["counts"]
-    values = _bins(edges, counts)
-    return _bars("integer less float evaluation (centipawns)", "Error of the integer net", values)
+def _verification(summary: Summary) -> Figure:
+    histogram = reading.read_json(summary.path, "histogram")["histogram"]
+    chart = charts.histogram(
+        "integer less float evaluation (centipawns)", histogram["edges_cp"], histogram["counts"]
+    )
+    return charts.figure("histogram", "Error of the integer net", "", chart)
 
 
 def _dataset(summary: Summary) -> Figure | None:
-    from nnuelab.data.records import NO_SCORE
-
     scores = data.open(summary.path).records["score"]
     scores = scores[scores != NO_SCORE]
     if not len(scores):
         return None
     counts, edges = np.histogram(scores.clip(-1000, 1000), bins=np.arange(-1000, 1001, 50))
     title = "Scores for the side to move, beyond 1000 in the last bars"
-    return _bars("score (centipawns)", title, _bins(edges.tolist(), counts.tolist()))
-
-
-def _bins(edges: list[float], counts: list[int]) -> list[dict[str, Any]]:
-    return [
-        {"low": low, "high": high, "count": count}
-        for low, high, count in zip(edges, edges[1:], counts, strict=False)
-    ]
-
-
-def _bars(axis: str, title: str, values: list[dict[str, Any]]) -> Figure:
-    chart = (
-        alt.Chart(alt.Data(values=values))
-        .mark_bar()
-        .encode(
-            x=alt.X("low:Q").bin("binned").title(axis),
-            x2="high:Q",
-            y=alt.Y("count:Q").title("positions"),
-        )
-    )
-    return plots.figure("histogram", title, "", chart)
+    chart = charts.histogram("score (centipawns)", edges.tolist(), counts.tolist())
+    return charts.figure("histogram", title, "", chart)
 
 
 def _net(summary: Summary) -> Figure:
@@ -209,7 +164,7 @@ def _tournament(summary: Summary) -> Figure:
         )
     )
     caption = "Percent of the points, row against column."
-    return plots.figure("cross", "Cross table", caption, chart, 28 * len(order))
+    return charts.figure("cross", "Cross table", caption, chart, 28 * len(order))
 
 
 def _triplets(summary: Summary) -> Figure:

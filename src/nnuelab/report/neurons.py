@@ -1,4 +1,4 @@
-"""What the neurons of the first layer do on real positions: how often, and how much it counts."""
+"""Activity and influence of the first layer's neurons on real positions."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class Activity:
 
 
 def inputs(net: Net, records: np.ndarray) -> np.ndarray:
-    """int64[P, 2M]: what the second layer gets, 0..127, side to move first."""
+    """int64[P, 2M]: the inputs of the second layer, 0..127, side to move first."""
     feature_set = net.features
     shape = (len(records), feature_set.max_active)
     rows, counts = np.empty((2, *shape), np.int32), np.empty((2, len(records)), np.int64)
     features.batch(compiled(feature_set), records, rows[0], rows[1], counts[0], counts[1])
     found = np.empty((len(records), 2, net.l1), np.int64)
-    # Behind the active features stands anything; a row of zeros, index -1, stands for none.
+    # Behind the active features is garbage; index -1, a row of zeros, stands for none.
     rows[np.arange(shape[1]) >= counts[:, :, None]] = -1
     weights = np.concatenate([net.w1, np.zeros((1, net.l1), net.w1.dtype)])
     for side in range(2):
@@ -67,7 +67,7 @@ def inputs(net: Net, records: np.ndarray) -> np.ndarray:
 
 
 def evaluations(net: Net, x: np.ndarray, records: np.ndarray) -> np.ndarray:
-    """Centipawns for the side to move, int64[P], of what `inputs` gave: int64[P, 2M]."""
+    """Centipawns for the side to move, int64[P], from `inputs`, int64[P, 2M]."""
     sums = x @ net.w2.T.astype(np.int64) + net.b2
     return _output(net, sums, _buckets(net, records)) >> net.out_shift
 

@@ -1,4 +1,4 @@
-"""report.html: one file with everything in it, that asks nothing of a network."""
+"""report.html: one self-contained file that needs no network."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab import __version__
+from nnuelab.charts import Figure
 from nnuelab.data import validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
@@ -26,10 +27,10 @@ from nnuelab.report import (
     grids,
     inspect,
     plots,
-    position_plots,
     puzzles,
     reading,
     results,
+    sample,
     table,
     weights,
     words,
@@ -37,7 +38,6 @@ from nnuelab.report import (
 from nnuelab.report.grid_plots import grid_plots
 from nnuelab.report.grids import Grid
 from nnuelab.report.neurons import POSITIONS, Activity, activity
-from nnuelab.report.plots import Figure
 from nnuelab.report.results import Experiment, NetFiles, Results
 from nnuelab.report.words import Row
 from nnuelab.tournament.headers import read_results
@@ -49,7 +49,7 @@ EXPLORED = 6  # positions of the validation set
 
 @dataclass
 class Section:
-    """What the page says of an experiment.
+    """A section of the page, of an experiment for example.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Section:
     games : bool
         Whether there are games to look at.
     note : str
-        What has to be known to read the table.
+        What one must know to read the table.
     """
 
     name: str
@@ -82,9 +82,9 @@ class Section:
 
 @contextmanager
 def _told(problems: list[str], what: str = "this part") -> Iterator[None]:
-    """What is missing or damaged costs its own place of the page, and is said there.
+    """A missing or damaged file costs only its own part of the page, which names the problem.
 
-    Files that can be read may hold anything: ``what`` can't be shown then.
+    Files that can be read may hold anything: then ``what`` can't be shown.
     """
     try:
         yield
@@ -97,7 +97,7 @@ def _told(problems: list[str], what: str = "this part") -> Iterator[None]:
         )
 
 
-def _sound(nets: Sequence[NetFiles], needed: str, problems: list[str]) -> list[NetFiles]:
+def _readable(nets: Sequence[NetFiles], needed: str, problems: list[str]) -> list[NetFiles]:
     """The nets whose ``needed`` file can be read; ``problems`` gets a line for each other one."""
     found = []
     for net in nets:
@@ -127,7 +127,7 @@ class _Builder:
         self.problems = list(found.problems)
 
     def page(self) -> Page:
-        """The page; the parts that others rely on come first."""
+        """The page; parts that others need come first."""
         import jinja2
 
         sections = [self._section(experiment) for experiment in self.found.experiments]
@@ -197,9 +197,9 @@ class _Builder:
         anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
-        trained = _sound(nets, "history", section.problems)
-        drawn += plots.losses(_sound(trained, "objective", section.problems), sets)
-        drawn.append(plots.errors(_sound(nets, "verification", section.problems), sets))
+        trained = _readable(nets, "history", section.problems)
+        drawn += plots.losses(_readable(trained, "objective", section.problems), sets)
+        drawn.append(plots.errors(_readable(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
         if not any(row["nps_ratio"] for row in rows):
             section.problems.append(
@@ -263,7 +263,7 @@ class _Builder:
         return found
 
     def _triplets(self, experiment: Experiment, section: Section) -> None:
-        """What the nets say of held-out triplets; drawn for one seed of each."""
+        """The nets on held-out triplets; drawn for one seed of each."""
         path = self.found.triplets(experiment)
         if not path.is_file():
             return
@@ -294,16 +294,16 @@ class _Builder:
         rows.sort(key=lambda row: (row["feature_set"].count("+"), int(row["features"])))
         section.grids += [grids.statistics(rows, counted), grids.published(rows, counted)]
         section.note = feature_statistics.PUBLISHED_NOTE
-        figure = plots.updates(rows)
-        section.figures = [figure] if figure else []
+        section.figures = [feature_statistics.changes(rows)]
 
     def _data(self) -> Section:
-        """What the positions are like, as the sample's report has it."""
+        """The positions, as the sample's report describes them."""
         section = Section("data")
         with _told(section.problems, "the sample"):
-            told = position_plots.read(self.found.folder / "data" / "sample_report.json")
-            section.figures = position_plots.figures(told)
-            section.said = [position_plots.words(told)]
+            path = self.found.folder / "data" / "sample_report.json"
+            told = reading.read_json(path, *sample.DRAWN)
+            section.figures = sample.figures(told)
+            section.said = [sample.words(told)]
         return section
 
     def _nets(self) -> Section:
@@ -313,30 +313,30 @@ class _Builder:
             return section
         path = self.found.folder / "data" / "validation.npy"
         try:
-            sample = validation.spaced(path, POSITIONS)
+            records = validation.spaced(path, POSITIONS)
         except UserError as error:
             section.problems.append(str(error))
             return section
         with _told(section.problems, "the neurons"):
-            self._neurons(section, sample)
+            self._neurons(section, records)
         return section
 
-    def _neurons(self, section: Section, sample: np.ndarray) -> None:
-        measured = [(net, activity(net.net, sample)) for net in self.found.nets]
+    def _neurons(self, section: Section, records: np.ndarray) -> None:
+        measured = [(net, activity(net.net, records)) for net in self.found.nets]
         section.grids.append(grids.nets(self.found, measured))
         sets = list(dict.fromkeys(net.entry for net in self.found.nets))
         shares = {net.player: found.active.tolist() for net, found in measured}
         figure = plots.neurons(shares, sets)
         section.figures = [figure] if figure else []
         self.blobs["weights"] = _weights(measured)
-        self.blobs["explorer"] = explorer.Explorer(self.found.nets).look(self._positions(sample))
+        self.blobs["explorer"] = explorer.Explorer(self.found.nets).look(self._positions(records))
 
-    def _positions(self, sample: np.ndarray) -> dict[str, str]:
+    def _positions(self, records: np.ndarray) -> dict[str, str]:
         from nnuelab.data.records import from_fen, to_fen
 
         found = dict(explorer.KNOWN)
-        for place in evenly(len(sample), EXPLORED):
-            record = sample[place]
+        for place in evenly(len(records), EXPLORED):
+            record = records[place]
             found[f"game {record['game']} of the validation set, ply {record['ply']}"] = to_fen(
                 record
             )
@@ -366,7 +366,7 @@ def _sources(found: Sequence[Grid]) -> dict[str, list[dict[str, list[str]]]]:
 
 
 def _packed(value: Any) -> str:
-    """JSON that the page unpacks when it is looked at; the same value gives the same text."""
+    """JSON that the page unpacks on demand; the same value gives the same text."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode()
 

@@ -1,59 +1,24 @@
-"""The report's figures as Vega-Lite, made with Altair. They hold their data and no style."""
+"""The figures of experiments on the report page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import altair as alt
 import numpy as np
 
+from nnuelab.charts import Figure, figure, zoom
 from nnuelab.names import NetName
 from nnuelab.report.results import NetFiles
 from nnuelab.report.table import entry
 from nnuelab.report.words import number
 
 Row = Mapping[str, str]
-# The page zooms by buttons, and with the wheel only while shift is held: else it scrolls.
-_ZOOM = "wheel![event.shiftKey]"
-ROW_HEIGHT, HEIGHT = 34, 340
+ROW_HEIGHT = 34
 MOST_COLORS = 8  # of the page's own schemes, which are easy to tell apart
 MOST_POINTS = 500  # of a net in a plot on the page
 STEPS = 60  # of a histogram
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A plot.
-
-    Attributes
-    ----------
-    name : str
-        Part of its id on the page.
-    title, caption : str
-        What it shows, and how to read it.
-    spec : dict
-        Vega-Lite.
-    """
-
-    name: str
-    title: str
-    caption: str
-    spec: dict[str, Any]
-
-
-def figure(name: str, title: str, caption: str, chart: Any, height: int = HEIGHT) -> Figure:
-    """A chart as wide as its place; ``height`` in pixels."""
-    chart = chart.properties(width="container", height=height, description=f"{title}. {caption}")
-    return Figure(name, title, caption, chart.to_dict())
-
-
-def zoom(*channels: Literal["x", "y"]) -> Any:
-    """Channels (default: both) that can be moved and zoomed."""
-    return alt.selection_interval(
-        name="zoom", encodings=list(channels or ("x", "y")), bind="scales", zoom=_ZOOM
-    )
 
 
 def color(sets: Sequence[str], shown: Sequence[str] = ()) -> Any:
@@ -234,7 +199,7 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
 
 
 def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
-    """Elo against validation loss: whether the one tells the other."""
+    """Elo against validation loss: how well the one predicts the other."""
     values = [
         {"set": entry(row), "loss": loss, "elo": elo}
         for row in rows
@@ -341,57 +306,6 @@ def _front(found: Sequence[Mapping[str, Any]]) -> set[str]:
     return front
 
 
-def updates(rows: Sequence[Row]) -> Figure | None:
-    """Rows that a move changes, with what the study printed."""
-    shown = [row for row in rows if row["perspective"] == "both"]
-    values = [
-        {"set": row["feature_set"], "rows": float(row[kind]), "kind": kind}
-        for row in shown
-        for kind in ("added", "removed")
-    ]
-    published = [
-        {
-            "set": row["feature_set"],
-            "rows": float(row["published_added"]) + float(row["published_removed"]),
-        }
-        for row in shown
-        if row["published_added"]
-    ]
-    if not values:
-        return None
-    order = list(dict.fromkeys(row["feature_set"] for row in shown))
-    tip = alt.Tooltip("set:N", title="feature set")
-    kinds = ["added", "removed", *(["published (both)"] if published else [])]
-    bars = (
-        alt.Chart(alt.Data(values=values))
-        .mark_bar()
-        .encode(
-            x=alt.X("rows:Q").title("rows changed by a legal move"),
-            y=alt.Y("set:N").sort(order).title(None),
-            color=alt.Color("kind:N").title(None).scale(domain=kinds),
-            tooltip=[tip, "kind:N", alt.Tooltip("rows:Q", format=".2f")],
-        )
-    )
-    ticks = (
-        alt.Chart(alt.Data(values=published))
-        .mark_tick(thickness=3, size=22)
-        .encode(
-            x="rows:Q",
-            y=alt.Y("set:N").sort(order),
-            color=alt.datum("published (both)"),
-            tooltip=[tip, alt.Tooltip("rows:Q", title="published, both", format=".2f")],
-        )
-    )
-    return figure(
-        "updates",
-        "What a move changes",
-        "Ours are means of one accumulator over all legal moves. The study's mix the two players' "
-        "views: a legal move always adds at least one feature of ALL, yet 0.98 is printed.",
-        alt.layer(bars.add_params(zoom("x")), ticks),
-        max(ROW_HEIGHT * len(order), 120),
-    )
-
-
 def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figure | None:
     """How often each neuron is active, by net (``SET#SEED``), ascending."""
     values = [
@@ -428,7 +342,7 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
 
 
 def triplets(drawn: Mapping[str, Sequence[Sequence[int]]]) -> list[Figure]:
-    """What nets, by name, say of held-out triplets: f(P) against f(Q), and f(R) - f(Q).
+    """Nets on held-out triplets, by name: f(P) against f(Q), and f(R) - f(Q).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What nets say of held-out triplets, as CSV, JSON, and the figure of the study's analysis."""
+"""Nets on held-out triplets, as CSV, JSON, and the figure of the study's analysis."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
+from nnuelab.charts import Figure
 from nnuelab.data.dataset import evenly
-from nnuelab.report.plots import Figure
 
 if TYPE_CHECKING:  # it brings torch, which no figure needs
     from nnuelab.nnue.pqr import Judgement
@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 300, 240  # pixels of a panel
 
 
 def content(found: Sequence[Judgement], said: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """All figures, and what each net says of some triplets, evenly spaced, for the figure.
+    """All numbers, and each net's values of some triplets, evenly spaced, for the figure.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def content(found: Sequence[Judgement], said: Mapping[str, np.ndarray]) -> dict[
 
 
 def to_csv(found: Sequence[Judgement]) -> str:
-    """One line for each net; a share has five decimals, what is unknown is empty."""
+    """One line for each net; a share has five decimals, an unknown value is empty."""
     out = io.StringIO()
     rows = [asdict(each) for each in found]
     writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")

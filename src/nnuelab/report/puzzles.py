@@ -1,4 +1,4 @@
-"""What an experiment's nets make of puzzles, by rating and by theme: figures and a table.
+"""Puzzle scores of an experiment's nets, by rating and by theme: figures and a table.
 
 A feature set's numbers are means over its seeds, of the ends of the intervals, too: the nets were
 asked the same puzzles, so that more seeds don't make an interval narrower.
@@ -13,9 +13,10 @@ from statistics import fmean
 
 import altair as alt
 
+from nnuelab.charts import Figure, figure, zoom
 from nnuelab.errors import UserError
 from nnuelab.report.grids import Grid
-from nnuelab.report.plots import ROW_HEIGHT, Figure, color, figure, zoom
+from nnuelab.report.plots import ROW_HEIGHT, color
 from nnuelab.report.reading import read_csv
 from nnuelab.report.results import Experiment, NetFiles, Results
 
@@ -134,7 +135,7 @@ def _cell(value: object) -> str:
 
 
 def figures(all_scores: Sequence[Score], sets: Sequence[str]) -> list[Figure]:
-    """Accuracy by rating and by theme; only what there is."""
+    """Accuracy by rating and by theme, where there are scores."""
     made = (_by_rating(all_scores, sets), _by_theme(all_scores, sets))
     return [each for each in made if each is not None]
 

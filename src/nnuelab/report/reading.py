@@ -1,4 +1,4 @@
-"""The tables and records that the stages leave, read with a check: no NaN, nothing cut off."""
+"""Checked reading of the stages' tables and records: no NaN, nothing cut off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Input(pydantic.BaseModel):
 
 
 class _Record(pydantic.BaseModel):
-    """What the page relies on in a record of provenance, see `artifacts.provenance`."""
+    """What the page needs of a record of provenance, see `artifacts.provenance`."""
 
     sha256: str
     command: str = ""
@@ -94,16 +94,18 @@ def read_statistics(path: Path) -> list[dict[str, str]]:
     return read_csv(path, needed, texts=("feature_set", "perspective"))
 
 
-def read_json(path: Path, key: str) -> dict[str, Any]:
-    """A JSON object that has ``key``, with finite numbers; raises UserError when it isn't."""
+def read_json(path: Path, *keys: str) -> dict[str, Any]:
+    """A JSON object that has some keys, with finite numbers; raises UserError otherwise."""
     try:
         value = json.loads(path.read_text(), parse_constant=_no_number)
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged ({error}); make it again") from error
-    if not isinstance(value, dict) or key not in value:
-        raise UserError(f"{path} is damaged (it has no {key}); make it again")
+    if not isinstance(value, dict):
+        raise UserError(f"{path} is damaged (it is no object); make it again")
+    if missing := [key for key in keys if key not in value]:
+        raise UserError(f"{path} is damaged (it has no {missing[0]}); make it again")
     return value
 
 

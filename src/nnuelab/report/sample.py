@@ -1,25 +1,28 @@
-"""The report of a sample: what was left out and what the positions are like, as JSON and figure."""
+"""The report of a sample, as JSON and figures: filters and distributions of positions."""
 
 from __future__ import annotations
 
-import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 
-from nnuelab import artifacts, data
+from nnuelab import charts, data
+from nnuelab.charts import Figure, figure, zoom
 from nnuelab.data.description import describe
 from nnuelab.data.reader import RATING_STEP
 from nnuelab.data.sampling import Sample
 
-FORMATS = (".svg", ".png")
 DESCRIBED = 200_000  # positions at most, evenly spaced
+DRAWN = ("mobility", "legal_moves", "legal_moves_by_turn")  # on the report page
 ROLE_NAMES = dict(zip("PNBRQK", ("pawn", "knight", "bishop", "rook", "queen", "king"), strict=True))
+PANEL_WIDTH, PANEL_HEIGHT = 300, 220  # pixels
 
 
 def report(sampled: Path, sample: Sample) -> dict[str, Any]:
-    """What is to tell of a sample that was written: counts, examples, ratings, distributions."""
+    """The report of a written sample: counts, examples, ratings, distributions."""
     positions = data.open(sampled)
     ratings = np.trim_zeros(sample.ratings, "b").tolist()
     return {
@@ -30,60 +33,162 @@ def report(sampled: Path, sample: Sample) -> dict[str, Any]:
     }
 
 
-def plot(path: Path, found: dict[str, Any]) -> None:
-    """Draws a report."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+def words(told: Mapping[str, Any]) -> str:
+    """How many positions a report describes."""
+    of = "" if told["described"] == told["positions"] else f"{told['described']:,} of "
+    return f"{of}{told['positions']:,} positions, as they were sampled from the games."
 
-    artifacts.check_ending(path, "a figure", *FORMATS)
-    figure = Figure(figsize=(13, 9.5), layout="constrained")
-    axes = figure.subplots(3, 3).ravel()
-    for ax, name, label in zip(
-        axes,
-        ("ply", "material", "score", "ratings"),
-        ("ply", "material of both sides (pawns)", "score (centipawns, side to move)", "Elo"),
-        strict=False,
-    ):
-        ax.stairs(*_steps(found[name]), fill=True)
-        ax.set_xlabel(label)
-    axes[4].bar(list(found["result"]), list(found["result"].values()))
-    axes[4].set_xlabel("result")
-    for side, distribution in found["legal_moves"].items():
-        axes[5].stairs(*_steps(distribution), label=f"{side} to move")
-    axes[5].set_xlabel("legal moves")
-    axes[5].legend()
-    for letter, distribution in found["mobility"]["own"].items():
-        axes[6].stairs(*_steps(distribution), label=ROLE_NAMES[letter])
-    axes[6].set_xlabel("mobility of the side to move (squares)")
-    axes[6].set_xlim(0, 40)
-    axes[6].legend()
-    left_out = {k: v for k, v in found["counts"].items() if k.startswith(("filtered", "skipped"))}
-    axes[7].barh(list(left_out), list(left_out.values()))
-    axes[7].invert_yaxis()
-    axes[7].set_xlabel("games skipped, positions filtered")
-    for side, by_turn in found["legal_moves_by_turn"].items():
-        (line,) = axes[8].plot(by_turn["turn"], by_turn["median"], label=f"{side} to move")
-        axes[8].fill_between(
-            by_turn["turn"], by_turn["lower"], by_turn["upper"], color=line.get_color(), alpha=0.2
+
+def figures(told: Mapping[str, Any]) -> list[Figure]:
+    """The figures of the report page; none without positions."""
+    if not told["described"]:
+        return []
+    drawn = [
+        figure(
+            "mobility",
+            "Mobility by role",
+            "Squares that all pieces of a role of the side to move reach together, by the study's "
+            "rule. Left out is 0: mostly there is no such piece.",
+            _mobility(told).add_params(zoom()),
+        ),
+        figure(
+            "legal-moves",
+            "Legal moves on a turn",
+            "In how many positions the side to move has so many.",
+            _legal_moves(told).add_params(zoom()),
+        ),
+    ]
+    if any(by_turn["turn"] for by_turn in told["legal_moves_by_turn"].values()):
+        by_turn = figure(
+            "legal-moves-by-turn",
+            "Legal moves by move number",
+            "Lines: medians. Bands: the middle half of the positions.",
+            _legal_moves_by_turn(told, zoom()),
         )
-    axes[8].set_xlabel("move number")
-    axes[8].set_ylabel("legal moves: median, half of the positions")
-    axes[8].set_ylim(bottom=0)
-    axes[8].legend()
-    for ax in axes:
-        ax.spines[["top", "right"]].set_visible(False)
-    kind = path.suffix[1:]
-    out = io.BytesIO()
-    # Without date, versions and random names inside, the same figures give the same bytes.
-    metadata = {"Date": None} if kind == "svg" else {"Software": None}
-    with rc_context({"svg.hashsalt": "nnuelab"}):
-        figure.savefig(out, format=kind, dpi=120, metadata=metadata)
-    with artifacts.atomic(path) as temporary:
-        temporary.write_bytes(out.getvalue())
+        drawn.append(by_turn)
+    return drawn
 
 
-def _steps(distribution: dict[str, Any]) -> tuple[list[int], np.ndarray]:
-    """Heights and edges."""
-    counts = distribution["counts"] or [0]
+def plot(path: Path, told: Mapping[str, Any]) -> None:
+    """Draws all of a report in one picture."""
+    panels = [
+        _steps(told["ply"], "ply"),
+        _steps(told["material"], "material of both sides (pawns)"),
+        _steps(told["score"], "score (centipawns, side to move)"),
+        _bars(told["result"], "positions by the result of the game"),
+        _legal_moves(told),
+        _legal_moves_by_turn(told),
+        _mobility(told, "mobility of the side to move (squares)"),
+        _bars(
+            {k: n for k, n in told["counts"].items() if k.startswith(("filtered", "skipped"))},
+            "games skipped, positions filtered",
+        ),
+    ]
+    if told["ratings"]["counts"]:
+        panels.append(_steps(told["ratings"], "Elo", "players"))
+    panels = [panel.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT) for panel in panels]
+    together = (
+        alt.concat(*panels, columns=3, align="each")
+        .resolve_scale(color="independent")
+        .configure_legend(orient="top")
+    )
+    charts.save(path, Figure("sample", words(told), "", together.to_dict()))
+
+
+def _mobility(told: Mapping[str, Any], axis: str = "squares") -> Any:
+    """Squares that the pieces of a role reach, a line for each role of the side to move."""
+    values = [
+        {"role": name, **step}
+        for letter, name in ROLE_NAMES.items()
+        for step in _shares(told["mobility"]["own"][letter])
+        if step["value"] > 0
+    ]
+    return _lines(values, "role", list(ROLE_NAMES.values()), axis)
+
+
+def _legal_moves(told: Mapping[str, Any]) -> Any:
+    """How many legal moves White and Black have on their turn."""
+    values = [
+        {"side": f"{side} to move", **step}
+        for side, distribution in told["legal_moves"].items()
+        for step in _shares(distribution)
+    ]
+    return _lines(
+        values, "side", [f"{side} to move" for side in told["legal_moves"]], "legal moves"
+    )
+
+
+def _legal_moves_by_turn(told: Mapping[str, Any], *params: Any) -> Any:
+    """Quartiles of the legal moves by move number, for either side."""
+    values = [
+        dict(zip(by_turn, row, strict=True)) | {"side": f"{side} to move"}
+        for side, by_turn in told["legal_moves_by_turn"].items()
+        for row in zip(*by_turn.values(), strict=True)
+    ]
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("turn:Q").title("move number").scale(zero=False, nice=False),
+        color=alt.Color("side:N")
+        .title(None)
+        .scale(domain=[f"{side} to move" for side in told["legal_moves_by_turn"]]),
+    )
+    band = base.mark_area(opacity=0.2).encode(
+        y=alt.Y("lower:Q").title("legal moves"), y2=alt.Y2("upper:Q")
+    )
+    line = base.mark_line().encode(
+        y="median:Q",
+        tooltip=[
+            "side:N",
+            alt.Tooltip("turn:Q", title="move"),
+            alt.Tooltip("lower:Q", title="a quarter has at most"),
+            alt.Tooltip("median:Q", title="half"),
+            alt.Tooltip("upper:Q", title="three quarters"),
+            alt.Tooltip("positions:Q", format=","),
+        ],
+    )
+    return alt.layer(band, line.add_params(*params))
+
+
+def _lines(values: list[dict[str, Any]], by: str, order: list[str], axis: str) -> Any:
+    """Shares of the positions by a value, a line for each ``by``."""
+    return (
+        alt.Chart(alt.Data(values=values))
+        .mark_line(interpolate="step")
+        .encode(
+            x=alt.X("value:Q").title(axis),
+            y=alt.Y("share:Q").title("share of the positions").axis(format="%"),
+            color=alt.Color(f"{by}:N").title(None).scale(domain=order),
+            tooltip=[
+                f"{by}:N",
+                alt.Tooltip("value:Q", title=axis),
+                alt.Tooltip("positions:Q", format=","),
+                alt.Tooltip("share:Q", format=".2%"),
+            ],
+        )
+    )
+
+
+def _shares(distribution: Mapping[str, Any]) -> list[dict[str, float]]:
+    """Share of the positions by value, of a distribution in steps of 1."""
+    counts = distribution["counts"]
+    total = max(sum(counts), 1)
+    return [
+        {"value": distribution["first"] + i, "positions": count, "share": count / total}
+        for i, count in enumerate(counts)
+    ]
+
+
+def _steps(distribution: Mapping[str, Any], axis: str, what: str = "positions") -> Any:
+    """Bars of a distribution."""
+    counts = distribution["counts"]
     edges = distribution["first"] + distribution["step"] * np.arange(len(counts) + 1)
-    return counts, edges
+    return charts.histogram(axis, edges.tolist(), counts, what)
+
+
+def _bars(counts: Mapping[str, int], title: str) -> Any:
+    """A bar for each name."""
+    values = [{"name": name, "count": count} for name, count in counts.items()]
+    return (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar()
+        .encode(x=alt.X("count:Q").title(title), y=alt.Y("name:N").sort(list(counts)).title(None))
+    )

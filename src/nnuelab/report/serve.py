@@ -1,7 +1,7 @@
-"""`nnuelab serve`: the page on loopback, and positions of one's own for the real engine.
+"""`nnuelab serve`: the page on loopback, and the engine's analysis of given positions.
 
 Two paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
-what the nets say of a position. Nothing that a request holds becomes part of a path.
+the evaluation of a position. Nothing of a request becomes part of a path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIMEOUT = 20  # seconds that a connection may be silent
 
 
 class Answers:
-    """What the server knows; one request at a time looks at a position.
+    """The page and the nets; positions are analysed one at a time.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Answers:
         return Explorer(list(self._nets.values()))
 
     def explore(self, fen: str, net: str) -> dict[str, Any]:
-        """What all nets say of a position, and what the engine finds with one of them.
+        """All nets' evaluations of a position, and the engine's line with one of them.
 
         Raises
         ------
@@ -102,13 +102,13 @@ class Server(ThreadingHTTPServer):
             ) from None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing of a reader that went away."""
+        """Ignores readers that disconnect."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a browser calls this server: another name is a foreign page's way in."""
+        """Names of this server for a browser; others could be a foreign page's way in."""
         return tuple(f"{name}:{self.server_port}" for name in (HOST, "localhost"))
 
 
@@ -156,4 +156,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: what is asked is nobody's business but the user's."""
+        """Nothing is logged."""

@@ -1,5 +1,5 @@
-"""Games that an engine plays against itself, and what they are good for.
+"""Self-play: games of an engine against itself, and labels and filters by search.
 
-Random openings (`openings`), a book of them (`book`), games (`datagen`) by this
-engine or another (`uci`), positions that are quiet (`quiet`). May import all rooms below.
+Random openings (`openings`), games by this engine or another (`datagen`), labels by this engine
+(`labels`), the filter for quiet positions (`quiet`). May import all rooms below.
 """

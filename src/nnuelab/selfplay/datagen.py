@@ -1,7 +1,7 @@
 """Generated games: an engine plays itself at a fixed limit from random balanced openings.
 
-Guarantees: the same parameters and seed give the same games, whatever the number of workers; a
-run that was killed continues where it stopped and ends with the same file.
+Guarantees: the same parameters and seed give the same games, whatever the number of workers;
+interrupted runs resume and end with the same file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from nnuelab.tournament.pgn import game_text
 from nnuelab.tournament.play import EnginePlayer, play
 
 FIRST_PLY = Sampling.min_ply  # where `sample` begins by default
-MAX_REPEATED = 1_000  # games in a row that were played for nothing: then openings have run out
+MAX_REPEATED = 1_000  # games in a row with known openings: then openings have run out
 HASH_MB = 4  # cleared before every game and every judgement of an opening
 COMPRESSION = 12  # zstd's level: 16 MB/s; 22 makes files 15 % smaller, at 1 MB/s
 # A game that both sides see decided has nothing more to teach; half as long as in a tournament.
@@ -48,7 +48,7 @@ RULES = Rules(resign_plies=4, max_plies=300)
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the games depend on, besides the player."""
+    """All that the games depend on, besides the player."""
 
     limit: Limit  # nodes or depth, per move
     random_plies: int  # or one more
@@ -75,7 +75,7 @@ class Source:
         return Seat(player, limit)
 
     def files(self) -> dict[str, Path]:
-        """What it plays with that is told by its content."""
+        """Files that the games depend on, for the provenance."""
         return {} if isinstance(self.player, str) else dict(self.player.files())
 
     def name(self) -> str:
@@ -94,7 +94,7 @@ class Source:
 
 @dataclass
 class Speed:
-    """What a run cost, and what it brought."""
+    """Cost and yield of a run."""
 
     searched: int = 0  # positions
     kept: int = 0  # of them, by the filters that `sample` has by default
@@ -104,7 +104,7 @@ class Speed:
     seconds: float = 0.0
 
     def add(self, other: Speed) -> None:
-        """Counts what another has."""
+        """Adds another's counts."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 
@@ -130,7 +130,7 @@ def _start_worker(source: Source, name: str, parameters: Parameters) -> None:
 
 
 def _play_number(number: int) -> tuple[dict[str, Any], Speed]:
-    """A game as the journal keeps it, and what it cost."""
+    """A game as the journal keeps it, and its cost."""
     began = time.process_time()
     p = _parameters
     start = opening(_seat, p.seed, number, p.random_plies, p.max_opening_score)
@@ -165,9 +165,9 @@ def _play_number(number: int) -> tuple[dict[str, Any], Speed]:
 
 
 def _comments(game: Game, first: int) -> list[str]:
-    """What stands behind each move: the score of the position after it.
+    """The comment behind each move: the score of the position after it.
 
-    That is found by the search for the reply; what is not searched has none.
+    The search for the reply finds it; a position that is not searched has none.
     """
     turns = enumerate(game.moves, first)
     scores = [_comment(move, ply % 2 == WHITE) for ply, move in turns]
@@ -287,7 +287,7 @@ def _play_on(
 
 
 def _write(output: Path, entries: Any, level: int) -> dict[str, Any]:
-    """Writes the games, one after the other; returns what the provenance tells of them."""
+    """Writes the games in order; returns their counts for the provenance."""
     results: Counter[str] = Counter()
     evaluations = 0
     compressor = zstandard.ZstdCompressor(level=level, write_checksum=True)

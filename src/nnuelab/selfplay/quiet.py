@@ -1,4 +1,4 @@
-"""The quiet filter: positions that are worth what an evaluator says of them as they stand."""
+"""The quiet filter: positions whose static evaluation is the value of their quiescence search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _mark(s, records, quiet):
         quiet[at(i)] = False
         if position.checkers != 0:
             continue
-        # What is said of a position must not depend on those before it.
+        # The answer must not depend on the positions before.
         for slot in range(BUCKET):
             table[at(slot)].key = np.uint64(0)
         invalidate(root)
@@ -41,7 +41,7 @@ class Quiet:
     """Whether the static evaluation of positions is the value of their quiescence search.
 
     A position isn't quiet when a capture or a promotion improves it, nor in check, nor when it is a
-    draw by rule. What is said of one doesn't depend on the others. Several threads may ask at once.
+    draw by rule. Each answer is independent of the others. Several threads may ask at once.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:

@@ -45,12 +45,6 @@ class Labelling:
         "capture or a promotion.",
     )
     max_score: int = setting(5000, "Larger |score| is left out, centipawns.", ge=1, le=32000)
-    score_share: float = setting(
-        1.0,
-        "1: labels are scores; less: scores mixed with the results of the games.",
-        ge=0,
-        le=1,
-    )
     validation_share: float = setting(
         0.1, "Share of the games that validate instead of train.", gt=0, lt=1
     )

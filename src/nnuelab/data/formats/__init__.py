@@ -1,8 +1,8 @@
 """Position files of the field: read and written in batches of records, chosen by suffix.
 
-A format has two functions. ``read(path, unusable)`` yields arrays of RECORD and counts what it
-can't use; ``write(file, batches, left_out)`` writes such arrays to an open binary file and counts
-what the format can't hold. Neither holds more than a batch or two in memory.
+A format has two functions. ``read(path, unusable)`` yields arrays of RECORD and counts unusable
+entries; ``write(file, batches, left_out)`` writes such arrays to an open binary file and counts the
+positions that the format can't hold. Neither holds more than a batch or two in memory.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def _write_dataset(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Coun
 
 @dataclass(frozen=True)
 class Format:
-    """How a kind of file is read and written; ``whose`` says what it is.
+    """Reader and writer of a kind of file; ``whose`` describes it.
 
     Text may be compressed as a whole: .zst, .gz, to be read also .bz2.
     """
 
     whose: str
     read: Read
-    write: Write | None
+    write: Write | None  # None: it is read only
     is_text: bool = True
 
 
@@ -69,7 +69,7 @@ FORMATS = {
     ".csv": Format("columns", texts.read_csv, texts.write_csv),
     ".epd": Format("EPD", texts.read_lines, texts.write_epd),
     ".fen": Format("FEN | score | result", texts.read_lines, texts.write_fen),
-    ".jsonl": Format("Lichess' evaluations", lichess.read, lichess.write),
+    ".jsonl": Format("Lichess' evaluations", lichess.read, None),
 }
 COMPRESSED = (".zst", ".gz", ".bz2")
 
@@ -99,7 +99,7 @@ def of(path: Path) -> Format:
 def convert(
     source: Path, output: Path, max_unusable: int = 0
 ) -> tuple[int, Unusable, Counter[str]]:
-    """Writes the positions of one file as another; the suffixes say how.
+    """Converts the positions of one file to another, by their suffixes.
 
     Parameters
     ----------
@@ -123,7 +123,10 @@ def convert(
     """
     kind, write = of(source), of(output).write
     if write is None:
-        raise UserError(f"{output}: an index is made of datasets, by `nnuelab data index`")
+        writable = ", ".join(suffix for suffix, kind in FORMATS.items() if kind.write)
+        raise UserError(
+            f"{output} can't be written, only {writable} (an index: `nnuelab data index`)"
+        )
     if not source.is_file():
         raise UserError(f"there is no file {source}; check its name")
     artifacts.check_apart([source], [output])

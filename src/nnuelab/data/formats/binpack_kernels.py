@@ -5,17 +5,14 @@ import numpy as np
 from nnuelab.chess import attacks
 from nnuelab.chess.attacks import bit
 from nnuelab.chess.fen import complete, find_move
-from nnuelab.chess.moves import NO_MOVE, PROMOTION, make
+from nnuelab.chess.moves import NO_MOVE, PROMOTION, make, piece_attacks
 from nnuelab.chess.position import (
-    BISHOP,
     BLACK,
     EMPTY,
     KING,
-    KNIGHT,
     NO_SQUARE,
     PAWN,
     POSITION,
-    QUEEN,
     ROOK,
     WHITE,
 )
@@ -61,7 +58,7 @@ def int16(value):
 
 @inline
 def width_of(n):
-    """Bits that tell ``n`` things apart."""
+    """Bits that number ``n`` things."""
     bits = np.int64(0)
     while (1 << bits) < n:
         bits += 1
@@ -104,16 +101,7 @@ def targets_of(position, start, role, us):
             if start >> 3 == (1 if us == WHITE else 6) and not occupied & bit(start + 2 * forward):
                 found |= bit(start + 2 * forward)
         return found
-    found = attacks.king(start)
-    if role == KNIGHT:
-        found = attacks.knight(start)
-    elif role == BISHOP:
-        found = attacks.bishop(start, occupied)
-    elif role == ROOK:
-        found = attacks.rook(start, occupied)
-    elif role == QUEEN:
-        found = attacks.queen(start, occupied)
-    return found & ~own
+    return piece_attacks(role, start, occupied) & ~own
 
 
 @inline

@@ -44,7 +44,7 @@ def decode(bullet, records, good, scratch):
     for i in range(len(bullet)):
         position.board[:] = EMPTY
         left, low, high = bullet[i].occupied, bullet[i].pieces_low, bullet[i].pieces_high
-        sound = bullet[i].result <= 2
+        valid = bullet[i].result <= 2
         n = 0
         while left:
             square = lsb(left)
@@ -53,9 +53,9 @@ def decode(bullet, records, good, scratch):
             low = (low >> np.uint64(4)) | (high << np.uint64(60))
             high >>= np.uint64(4)
             n += 1
-            sound = sound and nibble & 7 <= KING and n <= 32
-            position.board[square] = 2 * (nibble & 7) + (nibble >> 3) if sound else EMPTY
-        good[i] = sound and complete(position, scratch)
+            valid = valid and nibble & 7 <= KING and n <= 32
+            position.board[square] = 2 * (nibble & 7) + (nibble >> 3) if valid else EMPTY
+        good[i] = valid and complete(position, scratch)
         if good[i]:
             pack(position, records[i])
             records[i].score = bullet[i].score

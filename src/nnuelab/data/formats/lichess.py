@@ -11,17 +11,15 @@ There are no games: each position is one of its own.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from nnuelab.data.formats import rows
 from nnuelab.data.formats.rows import BadRow, Row
-from nnuelab.data.record_text import texts
-from nnuelab.data.records import NO_SCORE, mate_score
+from nnuelab.data.records import mate_score
 from nnuelab.data.streams import lines
 from nnuelab.data.unusable import Unusable
 
@@ -29,7 +27,7 @@ _LIMIT = 31_000  # centipawns; larger ones, which no engine means, would pass fo
 
 
 def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
-    """The positions of a file; see the package for what is raised."""
+    """The positions of a file, as the package describes."""
     return rows.records(_rows(path, unusable), unusable)
 
 
@@ -64,20 +62,3 @@ def _score(pv: dict[str, Any]) -> int:
     if mate == 0:
         raise ValueError("mate 0: the game is over")
     return mate_score(mate)
-
-
-def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str]) -> None:
-    """Writes positions with scores, as evaluations of depth 0; without results and games."""
-    for batch in batches:
-        fit = batch[batch["score"] != NO_SCORE]
-        left_out["no score"] += len(batch) - len(fit)
-        scores = (np.where(fit["flags"] & 1, -1, 1) * fit["score"]).tolist()
-        found = []
-        for fen, move, score in zip(*texts(fit), scores, strict=True):
-            mate = rows.mate_in(score)
-            worth = {"cp": score} if mate is None else {"mate": mate}
-            pv = {**worth, "line": move.decode() if move != b"0000" else ""}
-            evals = [{"pvs": [pv], "knodes": 0, "depth": 0}]
-            short = fen.rsplit(b" ", 2)[0].decode()
-            found.append(json.dumps({"fen": short, "evals": evals}, separators=(",", ":")))
-        file.write("".join(text + "\n" for text in found).encode())

@@ -1,4 +1,4 @@
-"""Stockfish's ``.plain``: a line for each thing that is said of a position, ended by ``e``.
+"""Stockfish's ``.plain``: a position as several lines, ended by ``e``.
 
 ::
 
@@ -34,7 +34,7 @@ MAX_PLY = 65_535
 
 
 def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
-    """The positions of a file; see the package for what is raised."""
+    """The positions of a file, as the package describes."""
     numbers = GameNumbers()
     return (numbers.give(batch) for batch in rows.records(_rows(path, unusable), unusable))
 
@@ -91,8 +91,8 @@ def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str])
 class GameNumbers:
     """Numbers the games of positions in a row, also those of ``.binpack``.
 
-    A game begins where the ply doesn't grow or the result for White changes. Two games may be taken
-    for one, which no split minds; a game is never torn apart.
+    A game begins where the ply doesn't grow or the result for White changes. Two games may count
+    as one, which does a split no harm; no game is split in two.
     """
 
     def __init__(self) -> None:

@@ -1,0 +1,90 @@
+"""Figures as Vega-Lite, made with Altair, and the files that they are saved as.
+
+A figure holds its data and no style: that is the report page's, or the default in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import altair as alt
+
+from nnuelab import artifacts
+
+FORMATS = (".svg", ".png", ".html")
+HEIGHT, WIDTH = 340, 640  # pixels; the width is that of a file, a page has its own
+# The page zooms by buttons, and with the wheel only while shift is held: else it scrolls.
+_ZOOM = "wheel![event.shiftKey]"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot.
+
+    Attributes
+    ----------
+    name : str
+        Part of its id on the page.
+    title, caption : str
+        What it shows, and how to read it.
+    spec : dict
+        Vega-Lite.
+    """
+
+    name: str
+    title: str
+    caption: str
+    spec: dict[str, Any]
+
+
+def figure(name: str, title: str, caption: str, chart: Any, height: int = HEIGHT) -> Figure:
+    """A chart as wide as its place; ``height`` in pixels."""
+    chart = chart.properties(width="container", height=height, description=f"{title}. {caption}")
+    return Figure(name, title, caption, chart.to_dict())
+
+
+def zoom(*channels: Literal["x", "y"]) -> Any:
+    """Channels (default: both) that can be moved and zoomed."""
+    return alt.selection_interval(
+        name="zoom", encodings=list(channels or ("x", "y")), bind="scales", zoom=_ZOOM
+    )
+
+
+def histogram(
+    axis: str, edges: Sequence[float], counts: Sequence[int], what: str = "positions"
+) -> Any:
+    """A chart of bars: how many positions have a value; ``axis`` is its name and unit."""
+    values = [
+        {"low": low, "high": high, "count": count}
+        for low, high, count in zip(edges, edges[1:], counts, strict=False)
+    ]
+    return (
+        alt.Chart(alt.Data(values=values))
+        .mark_bar()
+        .encode(
+            x=alt.X("low:Q").bin("binned").title(axis),
+            x2="high:Q",
+            y=alt.Y("count:Q").title(what),
+        )
+    )
+
+
+def save(path: Path, drawn: Figure) -> None:
+    """Writes a figure as SVG, PNG or HTML, by the ending of its name."""
+    import vl_convert
+
+    artifacts.check_ending(path, "a figure", *FORMATS)
+    spec = {**drawn.spec, "title": drawn.title, "background": "white"}
+    if spec.get("width") == "container":
+        spec["width"] = WIDTH
+    if path.suffix == ".svg":
+        content = vl_convert.vegalite_to_svg(spec).encode()
+    elif path.suffix == ".png":
+        content = vl_convert.vegalite_to_png(spec, scale=2)
+    else:
+        content = vl_convert.vegalite_to_html(spec, bundle=True).encode()
+    with artifacts.atomic(path) as temporary:
+        temporary.write_bytes(content)
