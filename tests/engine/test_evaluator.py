@@ -1,5 +1,6 @@
 """A search over an evaluator that is no net: nothing but its address is known of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -12,9 +13,11 @@ from nnuelab.engine import deepening
 from nnuelab.engine.search import Engine
 from nnuelab.engine.state import EVALUATION_BOUND
 from nnuelab.evaluator import EVALUATOR, ply_at, values
+from nnuelab.features import parse
 from nnuelab.jit import entry, popcount
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.selfplay import labels
+from tests import feature_sets
 from tests.nnue_nets import random_net
 
 WORTH = np.array([100, 300, 300, 500, 900, 0], np.int64)
@@ -111,6 +114,15 @@ def test_what_a_search_is_made_of_and_what_its_net_is_are_told_apart() -> None:
     assert inference in sources.closure("nnuelab.nnue.evaluator")
     codes = {NetEvaluator(random_net(name, 8)).code() for name in ("ALL", "ALL+MB", "ALL", "MC")}
     assert len(codes) == 3
+
+
+def test_a_net_needs_no_file_but_itself(tmp_path: Path) -> None:
+    listed = feature_sets.pair_file(tmp_path)
+    name = f"TOPK(20,{listed})"
+    net = replace(random_net(name, 8), files=parse(name).contents)
+    code = NetEvaluator(net).code()
+    listed.unlink()
+    assert NetEvaluator(net).code() == code
 
 
 def test_labels_say_by_which_evaluator() -> None:

@@ -1,4 +1,4 @@
-"""Vector kernels of the first two layers in training; see :mod:`nnuelab.vectors`.
+"""Vector kernels of the first two layers in training.
 
 They work on a panel of COLUMNS columns, and where the second layer is concerned on TOGETHER
 positions, whose values stay in registers: 16 of the 32 that AVX-512 has. They take addresses

@@ -19,7 +19,7 @@ from nnuelab import artifacts
 from nnuelab.chess.position import POSITION
 from nnuelab.errors import UserError
 from nnuelab.evaluator import EVALUATOR, PLIES, ply_at
-from nnuelab.features import fingerprint, parse
+from nnuelab.features import fingerprint
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.jit import CHECKED, address, aligned, at, copy_record, entry, inline, jit, view
 from nnuelab.nnue import inference
@@ -251,7 +251,7 @@ class NetEvaluator:
 
     def code(self) -> str:
         """Of this module and of the blocks of its features."""
-        return artifacts.code_hash("nnue.evaluator", more=[fingerprint.code(parse(self.name))])
+        return artifacts.code_hash("nnue.evaluator", more=[fingerprint.code(self.net.features)])
 
     def bind(self) -> Accumulators:
         """The net in the layout of the kernels, with its accumulators."""

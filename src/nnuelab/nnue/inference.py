@@ -67,7 +67,7 @@ class _Records(np.ndarray):
 
 
 class Inference:
-    """Owns the memory of a net and hands it to jitted code as :attr:`record`.
+    """Owns the memory of a net and hands it to jitted code as ``record``.
 
     Parameters
     ----------

@@ -235,7 +235,7 @@ def datagen(
             inputs=source.files(),
             parameters={**asdict(parameters), "limit": str(parameters.limit)},
             seed=parameters.seed,
-            module="selfplay.datagen",
+            code=identity["code"],
             player=name,
             **told,
         )
