@@ -221,12 +221,12 @@ def test_the_commands_write_files_with_provenance_and_fail_beyond_bounds(
     assert set(figures["worst"][0]) == {"fen", "float_cp", "int_cp"}
     assert (tmp_path / "v.png").read_bytes()[:4] == b"\x89PNG"
     (tmp_path / "v.json").unlink()
-    failed = call(*check, "--max-abs-mean", 0)
+    failed = call(*check, "--max-abs-mean", 1e-9)
     assert failed.exit_code == 1
-    assert "allowed +-0" in failed.stderr
+    assert "allowed +-1e-09" in failed.stderr
     assert figures["worst"][0]["fen"] in failed.stderr
     assert (tmp_path / "v.json").exists()
-    bounds = {"count": 100, "max_abs_mean": 0, "min_share_within_50": 0.97}
+    bounds = {"count": 100, "max_abs_mean": 1e-9, "min_share_within_50": 0.97}
     for name in ("v.json.json", "v.png.json"):
         assert json.loads((tmp_path / name).read_text())["parameters"] == bounds
 
