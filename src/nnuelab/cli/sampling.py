@@ -29,12 +29,12 @@ def sample(
 
     Example: nnuelab sample games.pgn.zst --output sampled.npy
     """
-    from nnuelab import charts
     from nnuelab.data import sampling
-    from nnuelab.report import sample as sample_report
 
     outputs = [path for path in (output, report, plot) if path is not None]
     if plot is not None:
+        from nnuelab import charts
+
         artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     artifacts.check_apart(pgn, outputs)
     if (path := artifacts.first_repeated(pgn)) is not None:
@@ -48,6 +48,8 @@ def sample(
         quiet = Quiet(NetEvaluator())
     found = sampling.sample(pgn, output, settings, workers, quiet)
     if report is not None or plot is not None:
+        from nnuelab.report import sample as sample_report
+
         told = sample_report.report(output, found)
         if report is not None:
             artifacts.write_json(report, told)
