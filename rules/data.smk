@@ -90,7 +90,7 @@ rule sample:
     log:
         "logs/sample.log",
     benchmark:
-        "benchmarks/sample.tsv"
+        "logs/benchmarks/sample.tsv"
     conda:
         "environment.yaml"
     threads: workflow.cores or 1
@@ -120,7 +120,7 @@ rule label:
     log:
         "logs/label.log",
     benchmark:
-        "benchmarks/label.tsv"
+        "logs/benchmarks/label.tsv"
     conda:
         "environment.yaml"
     threads: workflow.cores or 1
@@ -147,7 +147,7 @@ use rule sample as sample_moves with:
     log:
         "logs/moves/sample.log",
     benchmark:
-        "benchmarks/moves/sample.tsv"
+        "logs/benchmarks/moves/sample.tsv"
     params:
         filter="",
         options=options(ALL_MOVES),
@@ -170,7 +170,7 @@ use rule label as label_moves with:
     log:
         "logs/moves/label.log",
     benchmark:
-        "benchmarks/moves/label.tsv"
+        "logs/benchmarks/moves/label.tsv"
     params:
         options=options(
             settings.label.model_copy(update={"skip_captures": False}),

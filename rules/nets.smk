@@ -21,7 +21,7 @@ rule train:
     log:
         "logs/train/{name}/{seed}.log",
     benchmark:
-        "benchmarks/train/{name}/{seed}.tsv"
+        "logs/benchmarks/train/{name}/{seed}.tsv"
     conda:
         "environment.yaml"
     threads: lambda w: NETS[w.name].train.threads

@@ -19,7 +19,7 @@ rule generation_games:
     log:
         "logs/selfplay/{generation}/games.log",
     benchmark:
-        "benchmarks/selfplay/{generation}/games.tsv"
+        "logs/benchmarks/selfplay/{generation}/games.tsv"
     conda:
         "environment.yaml"
     threads: workflow.cores or 1
@@ -51,7 +51,7 @@ use rule sample as generation_sample with:
     log:
         "logs/selfplay/{generation}/sample.log",
     benchmark:
-        "benchmarks/selfplay/{generation}/sample.tsv"
+        "logs/benchmarks/selfplay/{generation}/sample.tsv"
 
 
 use rule label as generation_label with:
@@ -63,7 +63,7 @@ use rule label as generation_label with:
     log:
         "logs/selfplay/{generation}/label.log",
     benchmark:
-        "benchmarks/selfplay/{generation}/label.tsv"
+        "logs/benchmarks/selfplay/{generation}/label.tsv"
     params:
         # The scores of the games themselves, whatever labels the others.
         code=code("data.labels"),
@@ -89,7 +89,7 @@ use rule train as generation_train with:
     log:
         "logs/selfplay/{generation}/{seed}/train.log",
     benchmark:
-        "benchmarks/selfplay/{generation}/{seed}/train.tsv"
+        "logs/benchmarks/selfplay/{generation}/{seed}/train.tsv"
     threads: settings.train.threads
     params:
         code=code("nnue.training", sets=[settings.selfplay.feature_set]),
@@ -143,7 +143,7 @@ use rule tournament as generation_tournament with:
     log:
         "logs/selfplay/tournament.log",
     benchmark:
-        "benchmarks/selfplay/tournament.tsv"
+        "logs/benchmarks/selfplay/tournament.tsv"
     params:
         code=code("tournament.runner", sets=[settings.selfplay.feature_set]),
         players=[

@@ -34,7 +34,7 @@ rule tournament:
     log:
         "logs/tournament/{experiment}.log",
     benchmark:
-        "benchmarks/tournament/{experiment}.tsv"
+        "logs/benchmarks/tournament/{experiment}.tsv"
     conda:
         "environment.yaml"
     threads: workflow.cores or 1
@@ -61,7 +61,7 @@ rule tournament_time:
     log:
         "logs/tournament/time/{experiment}.log",
     benchmark:
-        "benchmarks/tournament/time/{experiment}.tsv"
+        "logs/benchmarks/tournament/time/{experiment}.tsv"
     conda:
         "environment.yaml"
     # All cores: what else ran meanwhile would take time from the players.
@@ -114,7 +114,7 @@ rule ladder_games:
     log:
         "logs/ladder/games.log",
     benchmark:
-        "benchmarks/ladder.tsv"
+        "logs/benchmarks/ladder.tsv"
     conda:
         "environment.yaml"
     threads: workflow.cores or 1

@@ -241,7 +241,7 @@ def test_a_new_record_of_the_embedded_games_is_looked_at(folder):
 
 def test_results_but_tables_are_ignored_by_git(folder):
     tracked = subprocess.run(
-        ["git", "ls-files", "results", ".snakemake", "logs", "benchmarks"],
+        ["git", "ls-files", "results", ".snakemake", "logs"],
         cwd=folder.path,
         capture_output=True,
         text=True,
