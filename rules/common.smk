@@ -22,17 +22,6 @@ try:
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
-# What was fetched stays what it is, whatever the way to it: no parameters of the rules, because a
-# new one would have gigabytes fetched again.
-os.environ["NNUELAB_MIRROR"] = settings.data.mirror or ""
-os.environ["NNUELAB_MAX_RATE"] = str(settings.data.max_rate)
-
-
-envvars:
-    "NNUELAB_MIRROR",
-    "NNUELAB_MAX_RATE",
-
-
 # What is made where no target says more, and what DVC's stages make.
 DEFAULT = default_experiment(settings)
 
@@ -53,8 +42,6 @@ wildcard_constraints:
     experiment="|".join(map(re.escape, settings.experiments)),
     name="|".join(map(re.escape, NETS | EXPRESSIONS)),
 
-
-TEST = ["results/data/test.npy"] if settings.label.test_share else []
 
 # Of labellers that search; no others must label anew when they change.
 SEARCHING = {"depth", "nodes", "movetime", "cache", "max_unusable"}
@@ -86,10 +73,14 @@ def code(module, sets=(), files=()):
     return code_hash(module, [*blocks, *files])
 
 
+# Scaled down to the cores of the run; executors that have no such limit take --set-threads.
+ALL_CORES = 1024
+
+
 def pinned(name):
     """The checksum that the settings know of a download, as an option."""
     known = settings.data.sha256
-    return f"--sha256 {known[name]}" if name in known else ""
+    return ["--sha256", known[name]] if name in known else []
 
 
 # What learns from the moves played has to see captures and checks, too: where no Q follows a capture and
@@ -165,14 +156,15 @@ def adjudication(tournament):
 
 def at_nodes(tournament):
     limit = options(tournament, only=["games_per_pairing", "nodes"])
-    return f"{limit} {adjudication(tournament)}"
+    return [*limit, *adjudication(tournament)]
 
 
 def at_time(tournament):
-    return (
-        f"--games-per-pairing {tournament.timed_games_per_pairing}"
-        f" --movetime {tournament.movetime:g} {adjudication(tournament)}"
-    )
+    return [
+        *("--games-per-pairing", tournament.timed_games_per_pairing),
+        *("--movetime", f"{tournament.movetime:g}"),
+        *adjudication(tournament),
+    ]
 
 
 GENERATIONS = range(1, settings.selfplay.generations + 1)

@@ -1,7 +1,7 @@
 """From games to datasets.
 
 Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the user's; makes
-results/data/train.npy and results/data/validation.npy, with a share of the games for it test.npy, too.
+results/data/train.npy, validation.npy and test.npy, which is empty without a share of the games for it.
 Nets that learn from the moves played have the same with every position, whatever its move, in
 results/data/moves.
 
@@ -13,7 +13,7 @@ rule data:
     input:
         "results/data/train.npy",
         "results/data/validation.npy",
-        TEST,
+        "results/data/test.npy",
 
 
 rule lichess_puzzles:
@@ -23,13 +23,19 @@ rule lichess_puzzles:
         "logs/download/puzzles.log",
     conda:
         "environment.yaml"
+    # What was fetched stays what it is, whatever the way to it: another mirror or rate as a parameter
+    # would have gigabytes fetched again.
+    resources:
+        mirror=settings.data.mirror or "",
+        max_rate=f"{settings.data.max_rate:g}",
     params:
         pinned=pinned("puzzles"),
     message:
         "Puzzles of the Lichess database; progress in {log}"
     shell:
-        "nnuelab download --source puzzles {params.pinned}"
-        " --output {output.puzzles} 2> {log}"
+        "nnuelab download --source puzzles {params.pinned:q}"
+        " --mirror={resources.mirror:q} --max-rate {resources.max_rate}"
+        " --output {output.puzzles:q} 2> {log:q}"
 
 
 rule opening_book:
@@ -39,14 +45,16 @@ rule opening_book:
         "logs/download/{book}.log",
     conda:
         "environment.yaml"
+    resources:
+        mirror=settings.data.books_mirror or "",
+        max_rate=f"{settings.data.max_rate:g}",
     params:
         pinned=lambda w: pinned(w.book),
-        mirror=settings.data.books_mirror or "''",
     message:
         "Opening book {wildcards.book}; progress in {log}"
     shell:
-        "nnuelab download --source book --part {wildcards.book:q} --mirror {params.mirror}"
-        " {params.pinned} --output {output.book:q} 2> {log}"
+        "nnuelab download --source book --part {wildcards.book:q} {params.pinned:q}"
+        " --mirror={resources.mirror:q} --max-rate {resources.max_rate} --output {output.book:q} 2> {log:q}"
 
 
 rule download:
@@ -64,6 +72,9 @@ rule download:
         "logs/download/{part}.log",
     conda:
         "environment.yaml"
+    resources:
+        mirror=settings.data.mirror or "",
+        max_rate=f"{settings.data.max_rate:g}",
     params:
         code=code("data.download") if settings.data.source == "embedded" else "",
         source=settings.data.source,
@@ -71,8 +82,9 @@ rule download:
     message:
         "Games: {wildcards.part}; progress in {log}"
     shell:
-        "nnuelab download --source {params.source} --part {wildcards.part} {params.pinned}"
-        " --output {output.games} 2> {log}"
+        "nnuelab download --source {params.source:q} --part {wildcards.part:q} {params.pinned:q}"
+        " --mirror={resources.mirror:q} --max-rate {resources.max_rate}"
+        " --output {output.games:q} 2> {log:q}"
 
 
 rule sample:
@@ -93,7 +105,7 @@ rule sample:
         "logs/benchmarks/sample.tsv"
     conda:
         "environment.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=code("report.sample"),
         filter=code("selfplay.quiet") if settings.sample.quiet_only else "",
@@ -101,8 +113,8 @@ rule sample:
     message:
         "Positions out of games; progress in {log}"
     shell:
-        "nnuelab sample {input.games:q} --output {output.sampled} --report {output.report}"
-        " --plot {output.figure} {params.options} --workers {threads} 2> {log}"
+        "nnuelab sample {input.games:q} --output {output.sampled:q} --report {output.report:q}"
+        " --plot {output.figure:q} {params.options:q} --workers {threads} 2> {log:q}"
 
 
 rule label:
@@ -114,29 +126,27 @@ rule label:
         ),
         files=option_files(),
     output:
-        **{"test": file for file in TEST},
         train="results/data/train.npy",
         validation="results/data/validation.npy",
+        test="results/data/test.npy",
     log:
         "logs/label.log",
     benchmark:
         "logs/benchmarks/label.tsv"
     conda:
         "environment.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=code(LABELS_OF.get(settings.label.labeller, "data.labels")),
         options=options(
             settings.label, without=of_other_labellers(settings.label.labeller)
         ),
-        test=lambda w, output: f"--test {output.test}" if TEST else "",
-        # A test set of earlier settings: now its games train.
-        stale="" if TEST else "rm -f results/data/test.npy results/data/test.npy.json;",
+        test=lambda w, output: ["--test", output.test],
     message:
         "Scores for positions; progress in {log}"
     shell:
-        "{params.stale} nnuelab label {input.sampled} --train {output.train}"
-        " --validation {output.validation} {params.test} {params.options} --workers {threads} 2> {log}"
+        "nnuelab label {input.sampled:q} --train {output.train:q}"
+        " --validation {output.validation:q} {params.test:q} {params.options:q} --workers {threads} 2> {log:q}"
 
 
 use rule sample as sample_moves with:
@@ -164,9 +174,9 @@ use rule label as label_moves with:
         ),
         files=option_files(),
     output:
-        **{"test": "results/data/moves/test.npy" for _ in TEST},
         train="results/data/moves/train.npy",
         validation="results/data/moves/validation.npy",
+        test="results/data/moves/test.npy",
     log:
         "logs/moves/label.log",
     benchmark:
@@ -175,11 +185,6 @@ use rule label as label_moves with:
         options=options(
             settings.label.model_copy(update={"skip_captures": False}),
             without=of_other_labellers(settings.label.labeller),
-        ),
-        stale=(
-            ""
-            if TEST
-            else "rm -f results/data/moves/test.npy results/data/moves/test.npy.json;"
         ),
     message:
         "Scores for positions before any move; progress in {log}"

@@ -29,14 +29,14 @@ rule train:
         code=lambda w: code("nnue.training", sets=[NETS[w.name].feature_set]),
         features=lambda w: NETS[w.name].feature_set,
         options=lambda w: options(NETS[w.name].train, without=["threads", "from"]),
-        start=lambda w, input: f"--from {input.start}" if input.start else "",
+        start=lambda w, input: ["--from", input.start] if input.start else [],
     message:
         "Training {wildcards.name}, seed {wildcards.seed}; progress in {log}"
     shell:
-        "nnuelab train --features {params.features:q} --train {input.train}"
-        " --validation {input.validation} --checkpoint {output.checkpoint}"
-        " --history {output.history} --seed {wildcards.seed} {params.options}"
-        " {params.start} --threads {threads} 2> {log}"
+        "nnuelab train --features {params.features:q} --train {input.train:q}"
+        " --validation {input.validation:q} --checkpoint {output.checkpoint:q}"
+        " --history {output.history:q} --seed {wildcards.seed:q} {params.options:q}"
+        " {params.start:q} --threads {threads} 2> {log:q}"
 
 
 rule quantize:
@@ -55,13 +55,13 @@ rule quantize:
         code=lambda w: code("nnue.quantize", sets=[NETS[w.name].feature_set]),
         options=lambda w: options(NETS[w.name].quantize),
         positions=lambda w, input: (
-            f"--positions {input.positions}" if input.positions else ""
+            ["--positions", input.positions] if input.positions else []
         ),
     message:
         "Integer net of {wildcards.name}, seed {wildcards.seed}"
     shell:
-        "nnuelab quantize {input.checkpoint} --output {output.net} {params.options}"
-        " {params.positions} 2> {log}"
+        "nnuelab quantize {input.checkpoint:q} --output {output.net:q} {params.options:q}"
+        " {params.positions:q} 2> {log:q}"
 
 
 rule verify:
@@ -87,9 +87,9 @@ rule verify:
     message:
         "Error of the integer net of {wildcards.name}, seed {wildcards.seed}"
     shell:
-        "nnuelab verify {input.net} --checkpoint {input.checkpoint}"
-        " --positions {input.validation} --output {output.error} --plot {output.plot}"
-        " {params.options} 2> {log}"
+        "nnuelab verify {input.net:q} --checkpoint {input.checkpoint:q}"
+        " --positions {input.validation:q} --output {output.error:q} --plot {output.plot:q}"
+        " {params.options:q} 2> {log:q}"
 
 
 rule puzzles:
@@ -114,5 +114,5 @@ rule puzzles:
     message:
         "Puzzles for {wildcards.name}, seed {wildcards.seed}"
     shell:
-        "nnuelab puzzles {input.puzzles} --net {input.net} --output {output.scores}"
-        " --csv {output.groups} {params.options} --workers {threads} > {log} 2>&1"
+        "nnuelab puzzles {input.puzzles:q} --net {input.net:q} --output {output.scores:q}"
+        " --csv {output.groups:q} {params.options:q} --workers {threads} > {log:q} 2>&1"

@@ -25,5 +25,5 @@ rule pqr:
     message:
         "What the nets of experiment {wildcards.experiment} know of the moves played"
     shell:
-        "nnuelab pqr {params.nets:q} --positions {input.positions} --output {output.triplets}"
-        " --csv {output.table} --plot {output.figure} > {log} 2>&1"
+        "nnuelab pqr {params.nets:q} --positions {input.positions:q} --output {output.triplets:q}"
+        " --csv {output.table:q} --plot {output.figure:q} > {log:q} 2>&1"

@@ -68,8 +68,8 @@ rule report:
     message:
         "Page of all results"
     shell:
-        "nnuelab report {params.experiments:q} --output {output.page}"
-        " --figures {output.files}/figures --metrics {output.files}/metrics 2> {log}"
+        "nnuelab report {params.experiments:q} --output {output.page:q}"
+        " --figures {output.files:q}/figures --metrics {output.files:q}/metrics 2> {log:q}"
 
 
 # After a job that failed the page is made of what there is, and says in its place what isn't. It is as

@@ -22,14 +22,14 @@ rule generation_games:
         "logs/benchmarks/selfplay/{generation}/games.tsv"
     conda:
         "environment.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=code(
             "selfplay.datagen",
             sets=[settings.selfplay.feature_set],
             files=[SHIPPED_NET],
         ),
-        net=lambda w, input: "--net" if input.net else "",
+        net=lambda w, input: ["--net", input.net] if input.net else [],
         seed=lambda w: 1000 * settings.selfplay.seed + int(w.generation),
         options=options(
             settings.selfplay, without=["generations", "feature_set", "net", "seed"]
@@ -37,8 +37,8 @@ rule generation_games:
     message:
         "Games for generation {wildcards.generation}; progress in {log}"
     shell:
-        "nnuelab datagen {params.net} {input.net:q} --output {output.games}"
-        " {params.options} --seed {params.seed} --workers {threads} 2> {log}"
+        "nnuelab datagen {params.net:q} --output {output.games:q}"
+        " {params.options:q} --seed {params.seed:q} --workers {threads} 2> {log:q}"
 
 
 use rule sample as generation_sample with:
@@ -71,8 +71,7 @@ use rule label as generation_label with:
             settings.label.model_copy(update={"labeller": "pgn", "test_share": 0.0}),
             without=of_other_labellers("pgn"),
         ),
-        test="",
-        stale="",
+        test=[],
 
 
 use rule train as generation_train with:
@@ -169,4 +168,4 @@ rule generation_rate:
     message:
         "Ratings of the generations"
     shell:
-        "nnuelab rate {input.games} --anchor 0 --csv {output.ratings} > {log} 2>&1"
+        "nnuelab rate {input.games:q} --anchor 0 --csv {output.ratings:q} > {log:q} 2>&1"

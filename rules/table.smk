@@ -27,8 +27,8 @@ rule count:
     message:
         "Statistics of the features of {params.features}"
     shell:
-        "nnuelab features stats {params.features:q} {input.positions} --l1 {params.l1}"
-        " --positions 5000 --csv {output.table} > {log} 2>&1"
+        "nnuelab features stats {params.features:q} {input.positions:q} --l1 {params.l1:q}"
+        " --positions 5000 --csv {output.table:q} > {log:q} 2>&1"
 
 
 rule table:
@@ -68,11 +68,11 @@ rule table:
         ),
         nets=lambda w: players(w.experiment),
         anchor=lambda w: settings.experiments[w.experiment].anchor,
-        timed=lambda w, input: f"--time-pgn {input.timed}" if input.timed else "",
+        timed=lambda w, input: ["--time-pgn", input.timed] if input.timed else [],
         statistics=lambda w, input: [f"--statistics={f}" for f in input.statistics],
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
-        "nnuelab table {params.nets:q} --experiment {wildcards.experiment}"
-        " --anchor {params.anchor:q} --pgn {input.games} {params.timed} {params.statistics:q} --csv {output.table}"
-        " --markdown {output.markdown} 2> {log}"
+        "nnuelab table {params.nets:q} --experiment {wildcards.experiment:q}"
+        " --anchor {params.anchor:q} --pgn {input.games:q} {params.timed:q} {params.statistics:q} --csv {output.table:q}"
+        " --markdown {output.markdown:q} 2> {log:q}"

@@ -37,7 +37,7 @@ rule tournament:
         "logs/benchmarks/tournament/{experiment}.tsv"
     conda:
         "environment.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=lambda w: code(
             "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
@@ -47,8 +47,8 @@ rule tournament:
     message:
         "Games of experiment {wildcards.experiment} at fixed nodes; progress in {log}"
     shell:
-        "nnuelab tournament {params.players:q} --book {input.book} --output {output.games}"
-        " {params.options} --workers {threads} > {log} 2>&1"
+        "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
+        " {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule tournament_time:
@@ -65,7 +65,7 @@ rule tournament_time:
     conda:
         "environment.yaml"
     # All cores: what else ran meanwhile would take time from the players.
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=lambda w: code(
             "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
@@ -75,8 +75,8 @@ rule tournament_time:
     message:
         "Games of experiment {wildcards.experiment} at fixed time; progress in {log}"
     shell:
-        "nnuelab tournament {params.players:q} --book {input.book} --output {output.games}"
-        " {params.options} --workers {threads} > {log} 2>&1"
+        "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
+        " {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule rate:
@@ -100,8 +100,8 @@ rule rate:
     message:
         "Ratings of {wildcards.played}"
     shell:
-        "nnuelab rate {input.games} --csv {output.ratings} --details {output.details}"
-        " --sets {params.anchor:q} > {log} 2>&1"
+        "nnuelab rate {input.games:q} --csv {output.ratings:q} --details {output.details:q}"
+        " --sets {params.anchor:q} > {log:q} 2>&1"
 
 
 rule ladder_games:
@@ -117,17 +117,18 @@ rule ladder_games:
         "logs/benchmarks/ladder.tsv"
     conda:
         "environment.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=code("tournament.runner", files=[SHIPPED_NET]),
-        options=f"--games-per-pairing {settings.ladder.games_per_pairing}"
-        f" --movetime {settings.ladder.movetime:g} --runner {settings.ladder.runner}"
-        f" {adjudication(settings.tournament)}",
+        options=[
+            *options(settings.ladder, without=["players", "anchor"]),
+            *adjudication(settings.tournament),
+        ],
     message:
         "Games of this engine and others; progress in {log}"
     shell:
-        "nnuelab tournament --players {input.players} --book {input.book} --output {output.games}"
-        " {params.options} --workers {threads} > {log} 2>&1"
+        "nnuelab tournament --players {input.players:q} --book {input.book:q} --output {output.games:q}"
+        " {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule ladder:
@@ -146,5 +147,5 @@ rule ladder:
     message:
         "The ladder: this engine among others"
     shell:
-        "nnuelab rate {input.games} --csv {output.ratings} --details {output.details}"
-        " --anchor {params.anchor:q} > {log} 2>&1"
+        "nnuelab rate {input.games:q} --csv {output.ratings:q} --details {output.details:q}"
+        " --anchor {params.anchor:q} > {log:q} 2>&1"

@@ -82,8 +82,8 @@ def label(
         float, typer.Option(min=0.0, max=1.0, help="Share of games to validate with.")
     ] = 0.1,
     test_share: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of games to test with.")
-    ] = 0.0,
+        float | None, typer.Option(min=0.0, max=1.0, help="Share of games to test with.")
+    ] = None,
     max_unusable: Annotated[
         int, typer.Option(min=0, help="Positions that an engine may fail on.")
     ] = 10,

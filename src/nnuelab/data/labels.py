@@ -198,7 +198,7 @@ def label(
     max_score: int = 5000,
     score_share: float = 1.0,
     validation_share: float = 0.1,
-    test_share: float = 0.0,
+    test_share: float | None = None,
     seed: int = 1,
     cache: Path | None = None,
     max_unusable: int = 0,
@@ -210,7 +210,8 @@ def label(
     sampled : Path
         Dataset to label.
     train, validation, test : Path
-        Datasets (.npy of RECORD) to write; ``test`` where ``test_share`` isn't 0.
+        Datasets (.npy of RECORD) to write; ``test`` where there is a ``test_share``: of 0, the
+        file has no positions.
     labeller, name
         What gives scores and best moves, and its name for the provenance.
     skip_captures : bool
@@ -241,7 +242,7 @@ def label(
         nothing is written then.
     """
     outputs = {"train": train, "validation": validation}
-    if bool(test_share) != (test is not None):
+    if test_share if test is None else test_share is None:
         raise UserError(
             "a test set needs its file and a share of the games: give both --test and --test-share"
         )
@@ -271,7 +272,7 @@ def label(
                 chosen["score"] = scores[fit]
                 if score_share < 1:
                     chosen["score"] = mixed(chosen["score"], chosen["result"], score_share)
-                part = part_of(chosen["game"], (validation_share, test_share), seed)
+                part = part_of(chosen["game"], (validation_share, test_share or 0), seed)
                 for i, writer in enumerate(writers):
                     writer.append(chosen[part == i])
             if unusable.count:
@@ -279,7 +280,7 @@ def label(
                 counts["dropped: no score"] -= unusable.count
                 print(f"{name}: {unusable.summary()}", file=sys.stderr)
             counts.update({part: w.count for part, w in zip(outputs, writers, strict=True)})
-            _check(counts, outputs, sampled, name)
+            _check(counts, [p for p in outputs if p != "test" or test_share], sampled, name)
         shares = {"validation_share": validation_share}
         if test_share:
             shares["test_share"] = test_share

@@ -8,7 +8,6 @@ render one from the other.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -39,8 +38,8 @@ __all__ = [
 
 def options(
     section: Section, *, without: Iterable[str] = (), only: Iterable[str] | None = None
-) -> str:
-    """A section as options of its command, quoted for a shell.
+) -> list[str]:
+    """A section as the words of its command's options, which rules quote: ``{params.options:q}``.
 
     ``min_ply: 16`` is ``--min-ply 16``, ``skip_check: true`` is ``--skip-check`` and ``false``
     is ``--no-skip-check``, a list repeats its option, a mapping does so with ``NAME=VALUE``, and
@@ -49,13 +48,12 @@ def options(
     left_out = set(without)
     if only is not None:
         left_out |= set(type(section).model_fields) - set(only)
-    words = [
+    return [
         word
         for key, value in section.model_dump(mode="json", by_alias=True).items()
         if key not in left_out
         for word in _words(key, value)
     ]
-    return shlex.join(words)
 
 
 def _words(key: str, value: Any) -> Iterator[str]:

@@ -218,7 +218,7 @@ class Label(Section):
     validation_share: Share
     """Share of the games that validate instead of train."""
     test_share: Annotated[float, Field(ge=0, lt=1)]
-    """Share of the games that neither train nor validate; 0: there is no test set."""
+    """Share of the games that neither train nor validate; 0: the test set is empty."""
     seed: CountOrZero
     """Seed of the split."""
 
