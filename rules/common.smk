@@ -3,18 +3,21 @@
 import os
 import re
 from pathlib import Path
+from statistics import mean
 
 from snakemake.exceptions import WorkflowError
 
+from nnuelab import features
 from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
-from nnuelab import features
 from nnuelab.features import fingerprint
 from nnuelab.names import NetName
-from nnuelab.params import check_files, check_names
-from nnuelab.params import default_experiment, options, plans, validate
+from nnuelab.params import check_files, check_names, core_seconds
+from nnuelab.params import default_experiment, options, plans, results_folder, validate
 from nnuelab.sources import PACKAGE
 from nnuelab.tournament.players import KINDS, kinds_and_files
+from snakemake_logger_plugin_nnuelab import targets
+from snakemake_logger_plugin_nnuelab.eta import USUAL
 
 try:
     check_names(workflow.configfiles)
@@ -25,19 +28,19 @@ try:
 except UserError as error:
     raise WorkflowError(str(error)) from None
 
-# What was fetched stays what it is, whatever the way to it: no parameters of the rules, because a
-# new one would have gigabytes fetched again.
-os.environ["NNUELAB_MIRROR"] = settings.data.mirror or ""
-os.environ["NNUELAB_MAX_RATE"] = str(settings.data.max_rate)
-
-
-envvars:
-    "NNUELAB_MIRROR",
-    "NNUELAB_MAX_RATE",
-
-
 # What is made where no target says more, and what DVC's stages make.
 DEFAULT = default_experiment(settings)
+
+# params.yaml alone makes results/; with overlays a run has folders of its own, named after them.
+# Downloads are shared: results/games, books and puzzles.
+RESULTS = results_folder(workflow.configfiles)
+
+
+pathvars:
+    results=RESULTS,
+    logs=RESULTS.replace("results", "logs", 1),
+    benchmarks="<logs>/benchmarks",
+
 
 EXPRESSIONS = {
     NetName(name).folder: name
@@ -56,8 +59,6 @@ wildcard_constraints:
     experiment="|".join(map(re.escape, settings.experiments)),
     name="|".join(map(re.escape, NETS | EXPRESSIONS)),
 
-
-TEST = ["results/data/test.npy"] if settings.label.test_share else []
 
 # Of labellers that search; no others must label anew when they change.
 SEARCHING = {"depth", "nodes", "movetime", "cache", "max_unusable"}
@@ -96,10 +97,14 @@ def code(module, sets=(), files=(), kinds=()):
     )
 
 
+# Scaled down to the cores of the run; executors that have no such limit take --set-threads.
+ALL_CORES = 1024
+
+
 def pinned(name):
     """The checksum that the settings know of a download, as an option."""
     known = settings.data.sha256
-    return f"--sha256 {known[name]}" if name in known else ""
+    return ["--sha256", known[name]] if name in known else []
 
 
 # What learns from the moves played has to see captures and checks, too: where no Q follows a capture and
@@ -113,7 +118,7 @@ ALL_MOVES = settings.sample.model_copy(
 
 def data_for(train):
     """The folder of the positions that a net learns from."""
-    return "results/data" if train.method == "scores" else "results/data/moves"
+    return "<results>/data" if train.method == "scores" else "<results>/data/moves"
 
 
 def centring(quantize, folder):
@@ -130,7 +135,7 @@ def start_of(entry, seed):
 def of_nets(experiment, file):
     """A file of each net of an experiment, in the order of its players."""
     return [
-        f"results/nets/{net}/{file}" for net in plan_of[experiment].players.values()
+        f"<results>/nets/{net}/{file}" for net in plan_of[experiment].players.values()
     ]
 
 
@@ -143,13 +148,15 @@ def sets_of(experiments):
 
 def statistics_of(experiments):
     """What was counted of the feature sets of experiments."""
-    return [f"results/statistics/{NetName(s).folder}.csv" for s in sets_of(experiments)]
+    return [
+        f"<results>/statistics/{NetName(s).folder}.csv" for s in sets_of(experiments)
+    ]
 
 
-def players(experiment):
+def players(wildcards, input):
     """NAME=NET of each net, as the tournament and the table take them."""
-    nets = of_nets(experiment, "net.nnue")
-    return [f"{name}={net}" for name, net in zip(plan_of[experiment].players, nets)]
+    names = plan_of[wildcards.experiment].players
+    return [f"{name}={net}" for name, net in zip(names, input.nets, strict=True)]
 
 
 def yardsticks(experiment):
@@ -173,18 +180,19 @@ def adjudication(tournament):
 
 def at_nodes(tournament):
     limit = options(tournament, only=["games_per_pairing", "nodes"])
-    return f"{limit} {adjudication(tournament)}"
+    return [*limit, *adjudication(tournament)]
 
 
 def at_time(tournament):
-    return (
-        f"--games-per-pairing {tournament.timed_games_per_pairing}"
-        f" --movetime {tournament.movetime:g} {adjudication(tournament)}"
-    )
+    return [
+        *("--games-per-pairing", tournament.timed_games_per_pairing),
+        *("--movetime", f"{tournament.movetime:g}"),
+        *adjudication(tournament),
+    ]
 
 
 GENERATIONS = range(1, settings.selfplay.generations + 1)
-LEARNT = f"results/selfplay/{{generation}}/{settings.selfplay.seed}"
+LEARNT = f"<results>/selfplay/{{generation}}/{settings.selfplay.seed}"
 
 
 def of_generation(generation):
@@ -194,14 +202,10 @@ def of_generation(generation):
     return settings.selfplay.net or []
 
 
-# Tables are in git. One whose ratings aren't here came with the clone, so it is no result of this
-# folder: as the oldest of all files it is made anew where it is asked for. Snakemake itself takes a
-# target that is there for made as long as nothing that it comes from is newer, whatever lies missing
-# between; dry runs have to say the same, and a file can't be forced here without becoming a target.
-for experiment in settings.experiments:
-    table = Path(f"results/{experiment}_table.csv")
-    if (
-        table.exists()
-        and not Path(f"results/tournament/{experiment}_ratings.csv").exists()
-    ):
-        os.utime(table, (1, 1))
+def inform_logger():
+    """Tells what may be asked for, by what it may be called, and how long jobs usually take."""
+    tables = {name: f"{RESULTS}/{name}_table.csv" for name in settings.experiments}
+    targets.update({table: table for table in tables.values()} | tables)
+    targets.update({r.name: r.name for r in workflow.rules if not r.has_wildcards()})
+    known = list(map(core_seconds, plan_of.values()))
+    USUAL.update({rule: mean(job[rule] for job in known) for rule in known[0]})

@@ -16,12 +16,12 @@ rule train:
         validation=lambda w: f"{data_for(NETS[w.name].train)}/validation.npy",
         start=lambda w: start_of(NETS[w.name], w.seed),
     output:
-        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
-        history="results/nets/{name}/{seed}/history.csv",
+        checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
+        history="<results>/nets/{name}/{seed}/history.csv",
     log:
-        "logs/train/{name}/{seed}.log",
+        "<logs>/train/{name}/{seed}.log",
     benchmark:
-        "benchmarks/train/{name}/{seed}.tsv"
+        "<benchmarks>/train/{name}/{seed}.tsv"
     conda:
         "environment.yaml"
     threads: lambda w: NETS[w.name].train.threads
@@ -29,56 +29,56 @@ rule train:
         code=lambda w: code("nnue.training", sets=[NETS[w.name].feature_set]),
         features=lambda w: NETS[w.name].feature_set,
         options=lambda w: options(NETS[w.name].train, without=["threads", "from"]),
-        start=lambda w, input: f"--from {input.start}" if input.start else "",
+        start=lambda w, input: ["--from", input.start] if input.start else [],
     message:
         "Training {wildcards.name}, seed {wildcards.seed}; progress in {log}"
     shell:
-        "nnuelab train --features {params.features:q} --train {input.train}"
-        " --validation {input.validation} --checkpoint {output.checkpoint}"
-        " --history {output.history} --seed {wildcards.seed} {params.options}"
-        " {params.start} --threads {threads} 2> {log}"
+        "nnuelab train --features {params.features:q} --train {input.train:q}"
+        " --validation {input.validation:q} --checkpoint {output.checkpoint:q}"
+        " --history {output.history:q} --seed {wildcards.seed:q} {params.options:q}"
+        " {params.start:q} --threads {threads} 2> {log:q}"
 
 
 rule quantize:
     input:
-        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
+        checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
         positions=lambda w: centring(
             NETS[w.name].quantize, data_for(NETS[w.name].train)
         ),
     output:
-        net="results/nets/{name}/{seed}/net.nnue",
+        net="<results>/nets/{name}/{seed}/net.nnue",
     log:
-        "logs/quantize/{name}/{seed}.log",
+        "<logs>/quantize/{name}/{seed}.log",
     conda:
         "environment.yaml"
     params:
         code=lambda w: code("nnue.quantize", sets=[NETS[w.name].feature_set]),
         options=lambda w: options(NETS[w.name].quantize),
         positions=lambda w, input: (
-            f"--positions {input.positions}" if input.positions else ""
+            ["--positions", input.positions] if input.positions else []
         ),
     message:
         "Integer net of {wildcards.name}, seed {wildcards.seed}"
     shell:
-        "nnuelab quantize {input.checkpoint} --output {output.net} {params.options}"
-        " {params.positions} 2> {log}"
+        "nnuelab quantize {input.checkpoint:q} --output {output.net:q} {params.options:q}"
+        " {params.positions:q} 2> {log:q}"
 
 
 rule verify:
     input:
-        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
-        net="results/nets/{name}/{seed}/net.nnue",
-        validation="results/data/validation.npy",
+        checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
+        net="<results>/nets/{name}/{seed}/net.nnue",
+        validation="<results>/data/validation.npy",
     output:
-        error="results/nets/{name}/{seed}/verify.json",
+        error="<results>/nets/{name}/{seed}/verify.json",
         plot=report(
-            "results/nets/{name}/{seed}/verify.png",
+            "<results>/nets/{name}/{seed}/verify.png",
             caption="captions/verify.rst",
             category="Nets",
             labels={"net": "{name}", "seed": "{seed}", "what": "integer error"},
         ),
     log:
-        "logs/verify/{name}/{seed}.log",
+        "<logs>/verify/{name}/{seed}.log",
     conda:
         "environment.yaml"
     params:
@@ -87,25 +87,25 @@ rule verify:
     message:
         "Error of the integer net of {wildcards.name}, seed {wildcards.seed}"
     shell:
-        "nnuelab verify {input.net} --checkpoint {input.checkpoint}"
-        " --positions {input.validation} --output {output.error} --plot {output.plot}"
-        " {params.options} 2> {log}"
+        "nnuelab verify {input.net:q} --checkpoint {input.checkpoint:q}"
+        " --positions {input.validation:q} --output {output.error:q} --plot {output.plot:q}"
+        " {params.options:q} 2> {log:q}"
 
 
 rule puzzles:
     input:
-        net="results/nets/{name}/{seed}/net.nnue",
+        net="<results>/nets/{name}/{seed}/net.nnue",
         puzzles=settings.puzzles.file,
     output:
-        scores="results/nets/{name}/{seed}/puzzles.json",
+        scores="<results>/nets/{name}/{seed}/puzzles.json",
         groups=report(
-            "results/nets/{name}/{seed}/puzzles.csv",
+            "<results>/nets/{name}/{seed}/puzzles.csv",
             caption="captions/puzzles.rst",
             category="Nets",
             labels={"net": "{name}", "seed": "{seed}", "what": "puzzles"},
         ),
     log:
-        "logs/puzzles/{name}/{seed}.log",
+        "<logs>/puzzles/{name}/{seed}.log",
     conda:
         "environment.yaml"
     params:
@@ -118,5 +118,5 @@ rule puzzles:
     message:
         "Puzzles for {wildcards.name}, seed {wildcards.seed}"
     shell:
-        "nnuelab puzzles {input.puzzles} --net {input.net} --output {output.scores}"
-        " --csv {output.groups} {params.options} --workers {threads} > {log} 2>&1"
+        "nnuelab puzzles {input.puzzles:q} --net {input.net:q} --output {output.scores:q}"
+        " --csv {output.groups:q} {params.options:q} --workers {threads} > {log:q} 2>&1"

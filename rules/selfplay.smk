@@ -8,28 +8,28 @@ games it has learned from, and results/selfplay/ratings.csv, where every generat
 
 rule generations:
     input:
-        "results/selfplay/ratings.csv",
+        "<results>/selfplay/ratings.csv",
 
 
 rule generation_games:
     input:
         net=lambda w: of_generation(int(w.generation) - 1),
     output:
-        games="results/selfplay/{generation}/games.pgn.zst",
+        games="<results>/selfplay/{generation}/games.pgn.zst",
     log:
-        "logs/selfplay/{generation}/games.log",
+        "<logs>/selfplay/{generation}/games.log",
     benchmark:
-        "benchmarks/selfplay/{generation}/games.tsv"
+        "<benchmarks>/selfplay/{generation}/games.tsv"
     conda:
         "environment.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=code(
             "selfplay.datagen",
             sets=[settings.selfplay.feature_set],
             files=[SHIPPED_NET, NET_EVALUATOR],
         ),
-        net=lambda w, input: "--net" if input.net else "",
+        net=lambda w, input: ["--net", input.net] if input.net else [],
         seed=lambda w: 1000 * settings.selfplay.seed + int(w.generation),
         options=options(
             settings.selfplay, without=["generations", "feature_set", "net", "seed"]
@@ -37,33 +37,33 @@ rule generation_games:
     message:
         "Games for generation {wildcards.generation}; progress in {log}"
     shell:
-        "nnuelab datagen {params.net} {input.net:q} --output {output.games}"
-        " {params.options} --seed {params.seed} --workers {threads} 2> {log}"
+        "nnuelab datagen {params.net:q} --output {output.games:q}"
+        " {params.options:q} --seed {params.seed:q} --workers {threads} 2> {log:q}"
 
 
 use rule sample as generation_sample with:
     input:
-        games="results/selfplay/{generation}/games.pgn.zst",
+        games="<results>/selfplay/{generation}/games.pgn.zst",
     output:
-        sampled="results/selfplay/{generation}/sampled.npy",
-        report="results/selfplay/{generation}/sample_report.json",
-        figure="results/selfplay/{generation}/sample_report.svg",
+        sampled="<results>/selfplay/{generation}/sampled.npy",
+        report="<results>/selfplay/{generation}/sample_report.json",
+        figure="<results>/selfplay/{generation}/sample_report.svg",
     log:
-        "logs/selfplay/{generation}/sample.log",
+        "<logs>/selfplay/{generation}/sample.log",
     benchmark:
-        "benchmarks/selfplay/{generation}/sample.tsv"
+        "<benchmarks>/selfplay/{generation}/sample.tsv"
 
 
 use rule label as generation_label with:
     input:
-        sampled="results/selfplay/{generation}/sampled.npy",
+        sampled="<results>/selfplay/{generation}/sampled.npy",
     output:
-        train="results/selfplay/{generation}/train.npy",
-        validation="results/selfplay/{generation}/validation.npy",
+        train="<results>/selfplay/{generation}/train.npy",
+        validation="<results>/selfplay/{generation}/validation.npy",
     log:
-        "logs/selfplay/{generation}/label.log",
+        "<logs>/selfplay/{generation}/label.log",
     benchmark:
-        "benchmarks/selfplay/{generation}/label.tsv"
+        "<benchmarks>/selfplay/{generation}/label.tsv"
     params:
         # The scores of the games themselves, whatever labels the others.
         code=code("data.labels"),
@@ -71,25 +71,24 @@ use rule label as generation_label with:
             settings.label.model_copy(update={"labeller": "pgn", "test_share": 0.0}),
             without=of_other_labellers("pgn"),
         ),
-        test="",
-        stale="",
+        test=[],
 
 
 use rule train as generation_train with:
     input:
-        train="results/selfplay/{generation}/train.npy",
-        validation="results/selfplay/{generation}/validation.npy",
+        train="<results>/selfplay/{generation}/train.npy",
+        validation="<results>/selfplay/{generation}/validation.npy",
         start=(settings.train.from_ or "").replace(
             "{name}", NetName(settings.selfplay.feature_set).folder
         )
         or [],
     output:
-        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
-        history="results/selfplay/{generation}/{seed}/history.csv",
+        checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
+        history="<results>/selfplay/{generation}/{seed}/history.csv",
     log:
-        "logs/selfplay/{generation}/{seed}/train.log",
+        "<logs>/selfplay/{generation}/{seed}/train.log",
     benchmark:
-        "benchmarks/selfplay/{generation}/{seed}/train.tsv"
+        "<benchmarks>/selfplay/{generation}/{seed}/train.tsv"
     threads: settings.train.threads
     params:
         code=code("nnue.training", sets=[settings.selfplay.feature_set]),
@@ -101,12 +100,12 @@ use rule train as generation_train with:
 
 use rule quantize as generation_quantize with:
     input:
-        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
-        positions=centring(settings.quantize, "results/selfplay/{generation}"),
+        checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
+        positions=centring(settings.quantize, "<results>/selfplay/{generation}"),
     output:
-        net="results/selfplay/{generation}/{seed}/net.nnue",
+        net="<results>/selfplay/{generation}/{seed}/net.nnue",
     log:
-        "logs/selfplay/{generation}/{seed}/quantize.log",
+        "<logs>/selfplay/{generation}/{seed}/quantize.log",
     params:
         code=code("nnue.quantize", sets=[settings.selfplay.feature_set]),
         options=options(settings.quantize),
@@ -116,14 +115,14 @@ use rule quantize as generation_quantize with:
 
 use rule verify as generation_verify with:
     input:
-        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
-        net="results/selfplay/{generation}/{seed}/net.nnue",
-        validation="results/selfplay/{generation}/validation.npy",
+        checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
+        net="<results>/selfplay/{generation}/{seed}/net.nnue",
+        validation="<results>/selfplay/{generation}/validation.npy",
     output:
-        error="results/selfplay/{generation}/{seed}/verify.json",
-        plot="results/selfplay/{generation}/{seed}/verify.png",
+        error="<results>/selfplay/{generation}/{seed}/verify.json",
+        plot="<results>/selfplay/{generation}/{seed}/verify.png",
     log:
-        "logs/selfplay/{generation}/{seed}/verify.log",
+        "<logs>/selfplay/{generation}/{seed}/verify.log",
     params:
         code=code("nnue.verify", sets=[settings.selfplay.feature_set]),
     message:
@@ -139,18 +138,20 @@ use rule tournament as generation_tournament with:
         ],
         book=settings.tournament.book,
     output:
-        games="results/selfplay/generations.pgn",
+        games="<results>/selfplay/generations.pgn",
     log:
-        "logs/selfplay/tournament.log",
+        "<logs>/selfplay/tournament.log",
     benchmark:
-        "benchmarks/selfplay/tournament.tsv"
+        "<benchmarks>/selfplay/tournament.tsv"
     params:
         code=code(
             "tournament.runner", sets=[settings.selfplay.feature_set], kinds=["net"]
         ),
-        players=[
-            f"{generation}={of_generation(generation) or 'default'}"
-            for generation in [0, *GENERATIONS]
+        players=lambda w, input: [
+            f"{number}={net}"
+            for number, net in enumerate(
+                input.nets if settings.selfplay.net else ["default", *input.nets]
+            )
         ],
         options=at_nodes(settings.tournament),
     message:
@@ -159,11 +160,11 @@ use rule tournament as generation_tournament with:
 
 rule generation_rate:
     input:
-        games="results/selfplay/generations.pgn",
+        games="<results>/selfplay/generations.pgn",
     output:
-        ratings="results/selfplay/ratings.csv",
+        ratings="<results>/selfplay/ratings.csv",
     log:
-        "logs/selfplay/rate.log",
+        "<logs>/selfplay/rate.log",
     conda:
         "environment.yaml"
     params:
@@ -171,4 +172,4 @@ rule generation_rate:
     message:
         "Ratings of the generations"
     shell:
-        "nnuelab rate {input.games} --anchor 0 --csv {output.ratings} > {log} 2>&1"
+        "nnuelab rate {input.games:q} --anchor 0 --csv {output.ratings:q} > {log:q} 2>&1"

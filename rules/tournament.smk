@@ -17,7 +17,7 @@ wildcard_constraints:
 rule tournaments:
     input:
         [
-            f"results/tournament/{played}_{what}"
+            f"<results>/tournament/{played}_{what}"
             for played in yardsticks(DEFAULT)
             for what in ("ratings.csv", "details.json")
         ],
@@ -30,27 +30,27 @@ rule tournament:
         verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
         book=lambda w: plan_of[w.experiment].tournament.book,
     output:
-        games="results/tournament/{experiment}.pgn",
+        games="<results>/tournament/{experiment}.pgn",
     log:
-        "logs/tournament/{experiment}.log",
+        "<logs>/tournament/{experiment}.log",
     benchmark:
-        "benchmarks/tournament/{experiment}.tsv"
+        "<benchmarks>/tournament/{experiment}.tsv"
     conda:
         "environment.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=lambda w: code(
             "tournament.runner",
             sets=settings.experiments[w.experiment].feature_sets,
             kinds=["net"],
         ),
-        players=lambda w: players(w.experiment),
+        players=players,
         options=lambda w: at_nodes(plan_of[w.experiment].tournament),
     message:
         "Games of experiment {wildcards.experiment} at fixed nodes; progress in {log}"
     shell:
-        "nnuelab tournament {params.players:q} --book {input.book} --output {output.games}"
-        " {params.options} --workers {threads} > {log} 2>&1"
+        "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
+        " {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule tournament_time:
@@ -59,43 +59,43 @@ rule tournament_time:
         verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
         book=lambda w: plan_of[w.experiment].tournament.book,
     output:
-        games="results/tournament/time/{experiment}.pgn",
+        games="<results>/tournament/time/{experiment}.pgn",
     log:
-        "logs/tournament/time/{experiment}.log",
+        "<logs>/tournament/time/{experiment}.log",
     benchmark:
-        "benchmarks/tournament/time/{experiment}.tsv"
+        "<benchmarks>/tournament/time/{experiment}.tsv"
     conda:
         "environment.yaml"
     # All cores: what else ran meanwhile would take time from the players.
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=lambda w: code(
             "tournament.runner",
             sets=settings.experiments[w.experiment].feature_sets,
             kinds=["net"],
         ),
-        players=lambda w: players(w.experiment),
+        players=players,
         options=lambda w: at_time(plan_of[w.experiment].tournament),
     message:
         "Games of experiment {wildcards.experiment} at fixed time; progress in {log}"
     shell:
-        "nnuelab tournament {params.players:q} --book {input.book} --output {output.games}"
-        " {params.options} --workers {threads} > {log} 2>&1"
+        "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
+        " {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule rate:
     input:
-        games="results/tournament/{played}.pgn",
+        games="<results>/tournament/{played}.pgn",
     output:
         ratings=report(
-            "results/tournament/{played}_ratings.csv",
+            "<results>/tournament/{played}_ratings.csv",
             caption="captions/ratings.rst",
             category="Results",
             labels={"experiment": "{played}", "what": "rating of every net"},
         ),
-        details="results/tournament/{played}_details.json",
+        details="<results>/tournament/{played}_details.json",
     log:
-        "logs/rate/{played}.log",
+        "<logs>/rate/{played}.log",
     conda:
         "environment.yaml"
     params:
@@ -104,8 +104,8 @@ rule rate:
     message:
         "Ratings of {wildcards.played}"
     shell:
-        "nnuelab rate {input.games} --csv {output.ratings} --details {output.details}"
-        " --sets {params.anchor:q} > {log} 2>&1"
+        "nnuelab rate {input.games:q} --csv {output.ratings:q} --details {output.details:q}"
+        " --sets {params.anchor:q} > {log:q} 2>&1"
 
 
 rule ladder_games:
@@ -114,36 +114,37 @@ rule ladder_games:
         nets=lambda w: of_ladder()[1],
         book=settings.tournament.book,
     output:
-        games="results/ladder/games.pgn",
+        games="<results>/ladder/games.pgn",
     log:
-        "logs/ladder/games.log",
+        "<logs>/ladder/games.log",
     benchmark:
-        "benchmarks/ladder.tsv"
+        "<benchmarks>/ladder.tsv"
     conda:
         "environment.yaml"
-    threads: workflow.cores or 1
+    threads: ALL_CORES
     params:
         code=lambda w: code(
             "tournament.runner", files=[SHIPPED_NET], kinds=of_ladder()[0]
         ),
-        options=f"--games-per-pairing {settings.ladder.games_per_pairing}"
-        f" --movetime {settings.ladder.movetime:g} --runner {settings.ladder.runner}"
-        f" {adjudication(settings.tournament)}",
+        options=[
+            *options(settings.ladder, without=["players", "anchor"]),
+            *adjudication(settings.tournament),
+        ],
     message:
         "Games of this engine and others; progress in {log}"
     shell:
-        "nnuelab tournament --players {input.players} --book {input.book} --output {output.games}"
-        " {params.options} --workers {threads} > {log} 2>&1"
+        "nnuelab tournament --players {input.players:q} --book {input.book:q} --output {output.games:q}"
+        " {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule ladder:
     input:
-        games="results/ladder/games.pgn",
+        games="<results>/ladder/games.pgn",
     output:
-        ratings="results/ladder.csv",
-        details="results/ladder/details.json",
+        ratings="<results>/ladder.csv",
+        details="<results>/ladder/details.json",
     log:
-        "logs/ladder/rate.log",
+        "<logs>/ladder/rate.log",
     conda:
         "environment.yaml"
     params:
@@ -152,5 +153,5 @@ rule ladder:
     message:
         "The ladder: this engine among others"
     shell:
-        "nnuelab rate {input.games} --csv {output.ratings} --details {output.details}"
-        " --anchor {params.anchor:q} > {log} 2>&1"
+        "nnuelab rate {input.games:q} --csv {output.ratings:q} --details {output.details:q}"
+        " --anchor {params.anchor:q} > {log:q} 2>&1"

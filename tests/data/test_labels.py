@@ -264,6 +264,9 @@ def test_a_third_set_tests(tmp_path: Path) -> None:
     assert sum(map(len, sets)) == 600
     assert not games[0] & games[1]
     assert not (games[0] | games[1]) & games[2]
+    # Of no games, it takes the place of an earlier one.
+    assert sum(map(len, run(tmp_path, labels.pgn, **options | {"test_share": 0.0}))) == 600
+    assert len(np.load(test)) == 0
 
 
 def test_captures_are_judged_by_the_best_move_or_else_by_the_one_played(tmp_path) -> None:

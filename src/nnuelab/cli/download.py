@@ -27,17 +27,12 @@ def download(
     ] = "",
     mirror: Annotated[
         str,
-        typer.Option(
-            help="Address of a mirror of the database, or of the books' folder.",
-            envvar="NNUELAB_MIRROR",
-        ),
+        typer.Option(help="Address of a mirror of the database, or of the books' folder."),
     ] = "",
     sha256: Annotated[
         str, typer.Option(help="Checksum, where the server lists none.", metavar="HEX")
     ] = "",
-    max_rate: Annotated[
-        float, typer.Option(min=0, help="MB/s; 0: no limit.", envvar="NNUELAB_MAX_RATE")
-    ] = 0,
+    max_rate: Annotated[float, typer.Option(min=0, help="MB/s; 0: no limit.")] = 0,
 ) -> None:
     """Fetch games, puzzles or an opening book; interrupted downloads resume.
 

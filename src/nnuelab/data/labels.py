@@ -173,7 +173,7 @@ def label(
     skip_captures: bool = Labelling.skip_captures,
     max_score: int = Labelling.max_score,
     validation_share: float = Labelling.validation_share,
-    test_share: float = Labelling.test_share,
+    test_share: float | None = Labelling.test_share,
     seed: int = Labelling.seed,
     cache: Path | None = None,
     max_unusable: int = 0,
@@ -185,7 +185,8 @@ def label(
     sampled : Path
         Dataset to label.
     train, validation, test : Path
-        Datasets (.npy of RECORD) to write; ``test`` where ``test_share`` isn't 0.
+        Datasets (.npy of RECORD) to write; ``test`` where there is a ``test_share``: of 0, the
+        file has no positions.
     labeller, name
         What gives scores and best moves, and its name for the provenance.
     skip_captures : bool
@@ -214,7 +215,7 @@ def label(
         nothing is written then.
     """
     outputs = {"train": train, "validation": validation}
-    if bool(test_share) != (test is not None):
+    if test_share if test is None else test_share is None:
         raise UserError(
             "a test set needs its file and a share of the games: give both --test and --test-share"
         )
@@ -238,7 +239,7 @@ def label(
                 fit = _fit(records, scores, moves, skip_captures, max_score, counts)
                 chosen = np.array(records[fit], RECORD)
                 chosen["score"] = scores[fit]
-                part = part_of(chosen["game"], (validation_share, test_share), seed)
+                part = part_of(chosen["game"], (validation_share, test_share or 0), seed)
                 for i, writer in enumerate(writers):
                     writer.append(chosen[part == i])
             if unusable.count:
@@ -246,7 +247,7 @@ def label(
                 counts["dropped: no score"] -= unusable.count
                 print(f"{name}: {unusable.summary()}", file=sys.stderr)
             counts.update({part: w.count for part, w in zip(outputs, writers, strict=True)})
-            _check(counts, outputs, sampled, name)
+            _check(counts, [p for p in outputs if p != "test" or test_share], sampled, name)
         shares = {"validation_share": validation_share}
         if test_share:
             shares["test_share"] = test_share

@@ -31,6 +31,8 @@ NUMBERS = (
 )
 KEYWORDS = {*NUMBERS, "infinite", "ponder", "searchmoves"}
 LARGEST = 1 << 42  # nodes or ms (139 years), of which a search still reckons in 64 bits
+SILENT = 1.0  # seconds of loading, after which the GUI is told
+COMPILING = "compiling the engine, once on this machine: about half a minute"
 UNCLEAR_MS = 100  # a search takes where it isn't clear how much it may
 LONGEST = 300  # letters of what is said of an error
 FAILURES = (UserError, ValueError, OverflowError, MemoryError)
@@ -183,21 +185,30 @@ class Uci:
     def _loaded(self) -> Engine:
         """The engine, made when it is first needed."""
         if self._engine is None:
-            from nnuelab.engine.search import Engine
-
-            evaluator = self._evaluator or self._read(self._file)
+            # Without compiled kernels in the cache it takes longer than many GUIs wait in silence.
+            notice = threading.Timer(SILENT, self._say, [f"info string {COMPILING}"])
+            notice.start()
             try:
-                engine = Engine(evaluator, self._hash_mb)
-            except MemoryError as error:
-                self._complain(error)
-                self._say(f"info string Hash is {HASH_DEFAULT} MB instead of {self._hash_mb}")
-                self._hash_mb = HASH_DEFAULT
-                engine = Engine(evaluator, self._hash_mb)
+                engine = self._made()
+            finally:
+                notice.cancel()
             # The collector would look through all of it again, some 60 ms, in a search.
             gc.collect()
             gc.freeze()
             self._engine = engine
         return self._engine
+
+    def _made(self) -> Engine:
+        from nnuelab.engine.search import Engine
+
+        evaluator = self._evaluator or self._read(self._file)
+        try:
+            return Engine(evaluator, self._hash_mb)
+        except MemoryError as error:
+            self._complain(error)
+            self._say(f"info string Hash is {HASH_DEFAULT} MB instead of {self._hash_mb}")
+            self._hash_mb = HASH_DEFAULT
+            return Engine(evaluator, self._hash_mb)
 
     def _uci(self, words: list[str]) -> None:
         from nnuelab import __version__

@@ -8,12 +8,13 @@ key has to be in ``params.yaml``, which so shows all that can be set.
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from nnuelab.params.experiments import Entry, Plan, default_experiment, plans
 from nnuelab.params.files import check_files
+from nnuelab.params.minutes import core_seconds, minutes
 from nnuelab.params.models import Params, Section
 from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
 
@@ -26,11 +27,14 @@ __all__ = [
     "Section",
     "check_files",
     "check_names",
+    "core_seconds",
     "default_experiment",
     "merge",
+    "minutes",
     "options",
     "plans",
     "read",
+    "results_folder",
     "schema",
     "validate",
 ]
@@ -38,8 +42,8 @@ __all__ = [
 
 def options(
     section: Section, *, without: Iterable[str] = (), only: Iterable[str] | None = None
-) -> str:
-    """A section as options of its command, quoted for a shell.
+) -> list[str]:
+    """A section as the words of its command's options, which rules quote: ``{params.options:q}``.
 
     ``min_ply: 16`` is ``--min-ply 16``, ``skip_check: true`` is ``--skip-check`` and ``false``
     is ``--no-skip-check``, a list repeats its option, a mapping does so with ``NAME=VALUE``, and
@@ -48,13 +52,12 @@ def options(
     left_out = set(without)
     if only is not None:
         left_out |= set(type(section).model_fields) - set(only)
-    words = [
+    return [
         word
         for key, value in section.model_dump(mode="json", by_alias=True).items()
         if key not in left_out
         for word in _words(key, value)
     ]
-    return shlex.join(words)
 
 
 def _words(key: str, value: Any) -> Iterator[str]:
@@ -71,6 +74,20 @@ def _words(key: str, value: Any) -> Iterator[str]:
             yield from (f"--{name}", "=".join(item))
     else:
         yield from (f"--{name}", str(value))
+
+
+def results_folder(files: Iterable[Path | str]) -> str:
+    """Where a run with these files of settings puts what it makes.
+
+    Overlays in another order mean other settings.
+
+    >>> results_folder(["params.yaml"]), results_folder(["config/tiny.yaml", "params.yaml"])
+    ('results', 'results-tiny')
+    >>> results_folder(["config/paper.yaml", "my.yaml", "params.yaml"])
+    'results-paper+my'
+    """
+    overlays = "+".join(Path(file).stem for file in files if Path(file) != FILE)
+    return f"results-{overlays}" if overlays else "results"
 
 
 def schema() -> str:

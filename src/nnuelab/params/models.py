@@ -162,7 +162,13 @@ class Sample(_section(Sampling, terminations=Terminations)):  # type: ignore[mis
     __doc__ = Sampling.__doc__
 
 
-class Label(_section(Labelling, options=dict[OptionName, OptionValue])):  # type: ignore[misc]
+class Label(
+    _section(  # type: ignore[misc]
+        Labelling,
+        options=dict[OptionName, OptionValue],
+        test_share=Annotated[float, Field(ge=0, lt=1)],
+    )
+):
     __doc__ = Labelling.__doc__
 
 
@@ -304,6 +310,8 @@ class Params(Section):
     selfplay: Selfplay
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     """Experiments by name: each makes results/NAME_table.csv."""
+    report: Annotated[list[Name], AfterValidator(_each_once)]
+    """Experiments on the page that ./run report makes; none: the one that ./run makes."""
     blocks: list[str]
     """Python files with feature blocks of your own."""
 
