@@ -1,4 +1,4 @@
-"""Attack sets as bitboards: leapers from tables, sliders by what blocks them.
+"""Attack sets as bitboards: leapers from tables, sliders by their blockers.
 
 A bitboard has bit ``file + 8 * rank`` set for each square in the set (a1 = 0, h8 = 63).
 Tables are filled once at import; jitted code reaches them by name (``jit.table``).

@@ -1,7 +1,7 @@
-"""Whether a move gives check, known before it is made. All jitted.
+"""Whether a move gives check, before it is made. All jitted.
 
 :func:`gives_check` answers for one move. Where many moves of a position are asked for,
-:func:`find_checks` finds once what they have in common and :func:`is_check` looks it up.
+:func:`find_checks` computes once what they share and :func:`is_check` looks it up.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ checks_record = local_record(CHECKS)
 
 @jit
 def gives_check(position, move):
-    """Whether a legal move checks the other side, by itself or by what it uncovers."""
+    """Whether a legal move gives check, direct or discovered."""
     us = np.int64(position.turn)
     start, square, move_kind = origin(move), target(move), kind(move)
     occupied = (position.colors[0] | position.colors[1] | bit(square)) & ~bit(start)
@@ -56,7 +56,7 @@ def gives_check(position, move):
 
 @inline
 def find_checks(position, checks):
-    """Fills a record of CHECKS with what :func:`is_check` asks of this position."""
+    """Fills the record of CHECKS that :func:`is_check` needs of this position."""
     us = np.int64(position.turn)
     own, enemy = position.colors[us], position.colors[us ^ 1]
     king = king_square(position, us ^ 1)

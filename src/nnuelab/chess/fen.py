@@ -61,7 +61,7 @@ _promotion_of = table("fen_promotions", _promotions())
 
 @jit
 def complete(position, scratch):
-    """Derives what follows from pieces, turn, rights and a candidate en-passant square.
+    """Derives all other fields from pieces, turn, rights and a candidate en-passant square.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def _landing(files: int, ranks: int) -> int:
 
 
 def _step(builder: Any, vector: Any, steps: Any, times: int = 1) -> Any:
-    """Each lane moved by so many of its steps, around the edges."""
+    """Each lane moved by ``times`` of its steps, around the edges."""
     rotate = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fshl.v{_LANES}i64"
     )
@@ -93,7 +93,7 @@ def _rays(builder: Any, sliders: Any, empty: Any) -> Any:
 
 
 def _of_bitboards(arguments: int, results: int, generate: Callable[..., Any]) -> Any:
-    """What an intrinsic from uint64 to a tuple of uint64 returns, one result bare."""
+    """Signature and code of an intrinsic from uint64 to a tuple of uint64; one result is bare."""
     returned = types.uint64 if results == 1 else types.UniTuple(types.uint64, results)
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:

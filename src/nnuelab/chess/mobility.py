@@ -1,4 +1,4 @@
-"""What the pieces attack and where they can move, as a set of squares for each role and colour.
+"""Attacks and mobility: a set of squares for each role and colour.
 
 Sets are uint64[12] by piece code (role * 2 + colour). They are computed whole: with fills instead
 of tables (:mod:`nnuelab.chess.fills`) that costs less than finding out what a move has touched.
@@ -72,7 +72,7 @@ def _attacked_by(position, us, sets):
 
 @inline
 def attacked(position, sets):
-    """Squares that the pieces of each role and colour attack, whatever stands there, pins aside.
+    """Squares that the pieces of each role and colour attack, whatever is there, ignoring pins.
 
     Parameters
     ----------

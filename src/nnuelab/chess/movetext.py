@@ -1,4 +1,4 @@
-"""Moves as a PGN file writes them: bytes to what a move says of itself, without a board.
+"""Moves as a PGN file writes them: from bytes to role, origins, target and kind, without a board.
 
 `planes.find` looks for the piece.
 """
@@ -42,7 +42,7 @@ _NOWHERE = np.int64(-1)
 
 @inline
 def read_move(text, place):
-    """What the move that begins at ``text[place]`` says.
+    """Reads the move that begins at ``text[place]``.
 
     SAN (``e4``, ``exd5``, ``Nbd2``, ``e8=Q``, ``O-O``, ``0-0``), long algebraic notation
     (``Ng1-f3``) and UCI (``g1f3``, ``e7e8q``). Signs behind a move (``+``, ``!``) may be left over.

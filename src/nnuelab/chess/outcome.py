@@ -10,7 +10,7 @@ ONGOING, MATE, STALEMATE, FIFTY_MOVES, REPETITION, MATERIAL = np.arange(6)
 
 @jit
 def outcome(positions, keys, ply, n_moves):
-    """What ends a game at ``positions[ply]``, ONGOING when nothing does.
+    """The way a game ends at ``positions[ply]``, ONGOING when it does not.
 
     Draws that may be claimed are claimed: the third repetition, and fifty moves unless the last of
     them mates.

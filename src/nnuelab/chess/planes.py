@@ -119,7 +119,7 @@ def in_check(board):
 
 @inline
 def _is_safe(board, start, target, captured, us):
-    """Whether the own king is not attacked after a move that takes what is on ``captured``."""
+    """Whether the own king is not attacked after a move that captures on ``captured``."""
     own = _own(board, us)
     kings = board.ones & board.fours & own
     king = target if kings == bit(start) else lsb(kings)
@@ -130,7 +130,7 @@ def _is_safe(board, start, target, captured, us):
 
 @inline
 def find(board, role, origins, target, kind):
-    """The one legal move that fits what `san.read_move` read.
+    """The one legal move that fits the result of `movetext.read_move`.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def _castle(board, side):
 
 @inline
 def _put(board, squares, role, us):
-    """Puts a piece on a square, in place of what stands there."""
+    """Puts a piece on a square, replacing any other."""
     i = at(role)
     board.occupied |= squares
     board.black = board.black & ~squares | squares & (_NONE - np.uint64(us))
@@ -272,7 +272,7 @@ def play(board, move):
 
 @jit
 def _finish(board, target, kind, us):
-    """What else happens in moves that are not of the normal kind."""
+    """The rest of moves that are not of the normal kind."""
     if kind == DOUBLE_PUSH:
         takers = _of_role(board, PAWN) & _own(board, us ^ 1) & attacks.pawn(us, target ^ 8)
         if takers and _possible(board, takers, target ^ 8, bit(target), us ^ 1):

@@ -30,7 +30,7 @@ _DASH = np.uint8(ord("-"))
 
 @jit
 def _write_origin(position, move, moves, text, n):
-    """Of the square that a piece comes from as much as tells it from others of its role."""
+    """Writes the file or rank of a piece where others of its role could move there, too."""
     start, square = origin(move), target(move)
     piece = position.board[at(start)]
     rivals, on_file, on_rank = False, False, False

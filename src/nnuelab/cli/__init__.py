@@ -1,1 +1,1 @@
-"""The command line: one thin command per stage, importing what it needs when it is called."""
+"""The command line: one thin command per stage, which imports late."""

@@ -57,7 +57,7 @@ def list_blocks(
 
 
 def _row(known: Block | Family) -> dict[str, Any]:
-    """What the list says of a block, or of a family, whose size depends on its parameters."""
+    """A row of the list: a block, or a family, whose size depends on its parameters."""
     from nnuelab.features import Block
 
     row: dict[str, Any] = {"name": "", "aliases": list(known.aliases)}
@@ -167,7 +167,7 @@ def stats(
     plot: Annotated[Path | None, typer.Option(help="Figure, .svg, .png or .html.")] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Count what legal moves change in real positions, and measure what that costs.
+    """Count the feature changes of legal moves in real positions, and measure their cost.
 
     Example: nnuelab features stats ALL+H+V games.pgn.zst --csv stats.csv --plot stats.svg
     """

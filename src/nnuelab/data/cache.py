@@ -119,7 +119,7 @@ class Cache:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what was put."""
+        """Writes the stored labels to disk."""
         with self._lock, _one_line(self.path):
             rows = [(self._labeller, key, *found) for key, found in self._new.items()]
             if rows:

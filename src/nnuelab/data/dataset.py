@@ -30,7 +30,7 @@ HASHED = 1 << 16  # records at once
 
 
 def evenly(n: int, most: int) -> np.ndarray:
-    """int64: at most so many places of n, evenly spaced from the first to the last."""
+    """int64: up to ``most`` indices below n, evenly spaced from the first to the last."""
     count = min(n, most)
     return np.arange(count) * (n - 1) // max(count - 1, 1)
 
@@ -65,7 +65,7 @@ class Dataset:
             start, stop = start - len(shard), stop - len(shard)
 
     def spaced(self, most: int) -> np.ndarray:
-        """RECORD: copies of at most so many positions, evenly spaced.
+        """RECORD: copies of up to ``most`` positions, evenly spaced.
 
         They are read one by one: all pages of a mapped file that are touched count as memory of
         this process, and of a large file that would be most of it.
@@ -214,7 +214,7 @@ class Writer:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Writer]:
-    """A `Writer` whose file appears at ``path`` when the block ends well, not at all otherwise."""
+    """A `Writer` whose file appears at ``path`` only when the block succeeds."""
     with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
         writer = Writer(file)
         yield writer

@@ -115,7 +115,7 @@ def _locked(part: Path) -> Iterator[BinaryIO]:
 
 
 def _validator(part: Path) -> Path:
-    """Where it is written which version of which file a part is of."""
+    """The file beside a part that names its address and version."""
     return part.with_name(part.name + ".json")
 
 
@@ -144,7 +144,7 @@ def _complete(url: str, part: Path, file: BinaryIO, checked: bool, max_rate: flo
 
 
 def _retry(url: str, attempt: Callable[[], Result | None], size: Callable[[], int]) -> Result:
-    """What ``attempt`` returns; None is a cut connection. ``size`` tells whether it got further."""
+    """Repeats ``attempt`` until it returns a value; growth of ``size`` resets the count."""
     failures, before = 0, size()
     while failures < ATTEMPTS:
         pause = PAUSE * 2**failures * (1 + random.random() / 4)  # not all clients at once
@@ -183,7 +183,7 @@ def _open(url: str, headers: dict[str, str]) -> Any:
 
 
 def _fetch_once(url: str, part: Path, file: BinaryIO, checked: bool, max_rate: float) -> bool:
-    """Appends what is missing; whether the file is whole now."""
+    """Appends the missing bytes; returns whether the file is complete."""
     have = file.seek(0, 2)
     headers = {}
     if have:
@@ -211,7 +211,7 @@ def _fetch_once(url: str, part: Path, file: BinaryIO, checked: bool, max_rate: f
         length = answer.headers.get("Content-Length")
         if length is None and not answer.chunked and not checked:
             raise UserError(
-                f"{url}: the server doesn't tell how long the file is, so nobody could tell a part "
+                f"{url}: the server doesn't send the file's length, so a part can't be told "
                 "from the whole; give its checksum (--sha256), or another mirror"
             )
         total_bytes = None if length is None else have + int(length)
@@ -226,7 +226,7 @@ def _fetch_once(url: str, part: Path, file: BinaryIO, checked: bool, max_rate: f
 def _copy(
     answer: Any, file: BinaryIO, have: int, total: int | None, part: Path, max_rate: float
 ) -> None:
-    """Writes what comes, no faster than ``max_rate`` MB/s; a cut connection just ends it."""
+    """Writes the answer, no faster than ``max_rate`` MB/s; a cut connection ends it early."""
     rate = max_rate * 1e6
     block_size = BLOCK if not rate else max(1, min(BLOCK, int(rate / 10)))
     start, written = time.monotonic(), 0

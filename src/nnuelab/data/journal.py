@@ -18,7 +18,7 @@ SYNC_INTERVAL = 1.0  # seconds of work that a power cut may cost; a kill costs n
 
 
 class Journal:
-    """An append-only file whose first line says which run it belongs to; a context manager.
+    """An append-only file whose first line identifies its run; a context manager.
 
     Entries of the same run are kept, but for a last line that is cut off. The journal of another
     run is replaced, with a message. Memory holds the places of lines, not the entries. One process

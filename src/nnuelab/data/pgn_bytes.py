@@ -61,7 +61,7 @@ def is_tag(text, place):
 
 @inline
 def is_event(text, place):
-    """Whether ``[Event`` stands there, and a space."""
+    """Whether the text there begins with ``[Event`` and a space."""
     return (
         text[at(place)] == BRACKET
         and text[at(place + 1)] == 0x45
@@ -107,7 +107,7 @@ def lower_hash(text, place, end):
 
 @inline
 def read_result(text, place):
-    """Result from White's view: 1, 0, -1; UNKNOWN_RESULT when none stands there."""
+    """Result from White's view: 1, 0, -1; UNKNOWN_RESULT when there is none."""
     first, second, third = text[at(place)], text[at(place + 1)], text[at(place + 2)]
     if first == 0x31 and second == 0x2D and third == 0x30:  # 1-0
         return np.int64(1)

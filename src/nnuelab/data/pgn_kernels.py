@@ -62,7 +62,7 @@ _OTHER, _LINE, _OPEN_COMMENT, _LINE_COMMENT, _OPEN, _CLOSE, _STAR, _DIGIT, _LETT
 
 
 def _kinds() -> np.ndarray:
-    """What the characters of the moves begin."""
+    """The kind of token that each character begins."""
     found = np.zeros(256, np.uint8)
     for kind, characters in (
         (_LINE, b"\n\r"),

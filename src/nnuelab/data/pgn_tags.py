@@ -116,7 +116,7 @@ def read_tags(text, end, state):
 
 @inline
 def _set_tag(text, place, stop, state):
-    """Sets what a tag says; its name begins at ``place``, its line ends at ``stop``."""
+    """Stores the value of a tag; its name begins at ``place``, its line ends at ``stop``."""
     name = word_at(text, place)
     if name == _WHITE_ELO:
         state.white, _ = read_number(text, _value(text, place, stop))

@@ -1,4 +1,4 @@
-"""The fast PGN reader: chunks of text go in, samples and counts come out (see `pgn_kernels`)."""
+"""The fast PGN reader: from chunks of text to samples and counts (see `pgn_kernels`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fault:
 
 @dataclass
 class Games:
-    """What a chunk of text held.
+    """Samples and counts of a chunk of text.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Reader:
         self._text = np.empty(0, np.uint8)
 
     def read(self, text: bytes, max_games: int = 0) -> Games:
-        """What ``text`` holds: some whole games; of the first ``max_games`` alone (0: all)."""
+        """Samples of ``text``, some whole games; of the first ``max_games`` only (0: all)."""
         size = len(text) // 2 + 1
         if len(self._records) < size:
             self._records, self._hashes = np.empty(size, RECORD), np.empty(size, np.uint64)

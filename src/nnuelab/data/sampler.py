@@ -29,7 +29,7 @@ def scored(records: np.ndarray) -> np.ndarray:
 
 
 def of_games(records: np.ndarray, share: float) -> np.ndarray:
-    """Which positions are of so large a share of the games, bool [n].
+    """Which positions belong to a share of the games, bool [n].
 
     A game is drawn by a hash of its number (Knuth's multiplicative one), so that the games of a
     smaller share are among those of a larger one.

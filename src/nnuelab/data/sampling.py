@@ -36,7 +36,7 @@ UNREADABLE = {pgn_state.REASONS[i] for i in pgn_state.UNREADABLE}
 
 @dataclass(frozen=True)
 class Sampling:
-    """The options of a sample, each of which counts what it leaves out. 0 is no limit."""
+    """The filters of a sample; each counts the positions or games it removes. 0 is no limit."""
 
     min_ply: int = 16  # half-moves played before; opening theory says little about evaluation
     per_game: int = 0  # positions drawn uniformly from a game; 0: all of them
@@ -79,7 +79,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A chunk of a file, with what was made of it; ``reader`` has the memory."""
+    """A chunk of a file with its samples, in the memory of ``reader``."""
 
     path: Path
     text: bytes

@@ -38,7 +38,7 @@ class Searcher(Protocol):
         """Score (centipawns for the side to move) and best move; raises Unlabelled."""
 
     def close(self) -> None:
-        """Ends what it has started."""
+        """Ends its engine."""
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def _plies(records: np.ndarray) -> np.ndarray:
 
 @inline
 def _key(key, record):
-    """A hash that tells the positions of a set apart."""
+    """A hash that differs between the positions of a set."""
     word = splitmix64((key ^ np.uint64(record.occupied)) + STEP)
     word = splitmix64((word ^ np.uint64(record.pieces_low)) + STEP)
     where = np.uint64(record.game) << _HALF | np.uint64(record.ply)
@@ -120,7 +120,7 @@ def _key(key, record):
 
 @jit
 def _make(records, key, out):
-    """Q and R of each record behind it; returns the first record whose move is illegal, or -1."""
+    """Writes P, Q and R of each record; returns the first whose move is illegal, or -1."""
     stack = np.zeros(2, POSITION)
     found = np.empty(MAX_MOVES, np.int64)
     for i in range(len(records)):

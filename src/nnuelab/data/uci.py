@@ -324,7 +324,7 @@ class UciEngine:
         raise Died(self.kill())
 
     def kill(self) -> int | None:
-        """Ends the engine and what it has started; its exit status."""
+        """Kills the engine with its children; returns its exit status."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -348,7 +348,7 @@ def _range(option: re.Match[str]) -> tuple[float, float]:
 
 
 def _mistake(option: re.Match[str], value: str) -> str | None:
-    """What is wrong with a value of an option, None when it is right."""
+    """The mistake in a value of an option, None when it is valid."""
     if "\n" in value:
         return "is no single line"
     if option[2] == "check" and value not in ("true", "false"):

@@ -104,7 +104,7 @@ def first_fault(records):
 
 
 def spaced(path: Path, most: int) -> np.ndarray:
-    """RECORD: at most so many positions of a dataset, evenly spaced, all of them checked.
+    """RECORD: up to ``most`` positions of a dataset, evenly spaced and checked.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def spaced(path: Path, most: int) -> np.ndarray:
 
 
 def check(records: np.ndarray, path: Path) -> None:
-    """Stops on a record that is no position, or whose labels are out of range.
+    """Raises on a record that is no position, or whose labels are out of range.
 
     Parameters
     ----------

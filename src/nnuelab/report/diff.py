@@ -1,4 +1,4 @@
-"""What differs between two nets, datasets, tournaments or tables, and by how much."""
+"""Differences between two nets, datasets, tournaments or tables."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _unusual(one: Net, other: Net, name: str) -> bool:
 
 
 def _scale(net: Net, name: str) -> float:
-    """What 1.0 is as an integer of an array."""
+    """The integer of an array that stands for 1.0."""
     scales = net.scales
     return {
         "b1": scales["w1"],
@@ -196,7 +196,7 @@ def _datasets(found: Difference, a: Summary, b: Summary) -> None:
 
 
 def _bytes(records: np.ndarray) -> np.ndarray:
-    """What makes a position of each record, as one value that can be sorted."""
+    """The position of each record as one sortable value."""
     import numpy.lib.recfunctions as fields
 
     packed = np.array(fields.repack_fields(records[_SAME_POSITION]))

@@ -1,4 +1,4 @@
-"""How many features of a set are active, what a move changes, and what that costs.
+"""Active features of a set, their changes by a move, and the cost of these.
 
 All figures are those of one accumulator, so of one player's view of the board; what the two players
 see is never added up. docs/feature-statistics.md says what each of them means.
@@ -83,7 +83,7 @@ COLORS = ["#4c78a8", "#f58518", "black"]  # in a file; the page has its own
 
 @dataclass(frozen=True)
 class Positions:
-    """What the statistics are made of.
+    """The positions that statistics are made of.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ def write_csv(path: Path, found: list[Row]) -> None:
 
 
 def tables(found: list[Row]) -> dict[str, tuple[list[str], list[list[str]]]]:
-    """What to print: title to head and lines, of the means of both perspectives."""
+    """The printed tables: head and lines by title, means of both perspectives."""
     shown = [row for row in found if row["perspective"] == "both"]
     wanted = {
         "features of a position": {
@@ -260,7 +260,7 @@ def _cell(value: Any) -> str:
 
 
 def plot(path: Path, found: list[Row]) -> None:
-    """Draws what a move changes and what an update costs."""
+    """Draws the changes by a move and the cost of an update."""
     shown = [row for row in found if row["perspective"] == "both"]
     size = {"width": 420, "height": ROW_HEIGHT * len(shown)}
     panels = [panel.properties(**size) for panel in (_changes(shown), _times(shown))]
@@ -270,7 +270,7 @@ def plot(path: Path, found: list[Row]) -> None:
 
 
 def changes(found: Sequence[Mapping[str, Any]]) -> Figure:
-    """Rows that a move changes, with what the study printed: the figure of the report page.
+    """Rows that a move changes, with the study's numbers: the figure of the report page.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What was measured over the settings of a grid: over one as lines, over two as heat maps."""
+"""Measurements over the settings of a grid: over one as lines, over two as heat maps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEASURED = {
 
 
 def grid_plots(rows: Sequence[Row]) -> list[Figure]:
-    """What was measured over one or two settings of a grid, for each feature set; else none."""
+    """Measurements over one or two settings of a grid, for each feature set; else none."""
     found = []
     sets = list(dict.fromkeys(row["feature_set"] for row in rows))
     for place, name in enumerate(sets):

@@ -143,7 +143,7 @@ def cross(found: Results, experiment: Experiment, scores: CrossTable) -> Grid:
 
 
 def triplets(experiment: Experiment, label: str, nets: Sequence[Mapping[str, Any]]) -> Grid:
-    """What each net says of held-out triplets, rows as `inspect.of_triplets` makes them."""
+    """Each net on held-out triplets, rows as `inspect.of_triplets` makes them."""
     columns = [(name, name) for name in nets[0]]
     return Grid(
         f"{experiment.name}-pqr",
@@ -250,7 +250,7 @@ def nets(found: Results, chosen: Sequence[tuple[NetFiles, Activity]]) -> Grid:
 
 
 def files(found: Results) -> Grid:
-    """Every file with what made it."""
+    """Every file with its command."""
     rows = [
         [path, record["sha256"][:16], str(record.get("code") or ""), record.get("command", "")]
         for path, record in sorted(found.records.items())

@@ -117,7 +117,7 @@ def inspect(path: Path, positions: Path | None = None) -> Summary:
 
 
 def _reader(path: Path) -> Callable[[Path], Summary]:
-    """The function for a file: by its first bytes where they tell, otherwise by its name."""
+    """The reader of a file, by its first bytes or its name."""
     from nnuelab.nnue.netfile import MAGIC
 
     with open(path, "rb") as file:
@@ -444,7 +444,7 @@ def of_puzzles(path: Path, content: dict[str, Any], themes: int | None = None) -
 
 
 def of_triplets(path: Path, content: dict[str, Any]) -> Summary:
-    """What nets say of held-out triplets, as `nnuelab pqr` writes it."""
+    """Nets on held-out triplets, as `nnuelab pqr` writes them."""
     rows = []
     for net in content["nets"]:
         row = {"net": net["net"]}

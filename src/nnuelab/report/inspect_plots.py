@@ -14,7 +14,7 @@ from nnuelab.report.inspect import CROSS, Summary, damaged
 
 
 def figure(summary: Summary) -> Figure:
-    """What there is to see of an artifact.
+    """The figure of an artifact.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class Activity:
 
 
 def inputs(net: Net, records: np.ndarray) -> np.ndarray:
-    """int64[P, 2M]: what the second layer gets, 0..127, side to move first."""
+    """int64[P, 2M]: the inputs of the second layer, 0..127, side to move first."""
     feature_set = net.features
     shape = (len(records), feature_set.max_active)
     rows, counts = np.empty((2, *shape), np.int32), np.empty((2, len(records)), np.int64)

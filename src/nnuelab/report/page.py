@@ -263,7 +263,7 @@ class _Builder:
         return found
 
     def _triplets(self, experiment: Experiment, section: Section) -> None:
-        """What the nets say of held-out triplets; drawn for one seed of each."""
+        """The nets on held-out triplets; drawn for one seed of each."""
         path = self.found.triplets(experiment)
         if not path.is_file():
             return

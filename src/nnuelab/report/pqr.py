@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 300, 240  # pixels of a panel
 
 
 def content(found: Sequence[Judgement], said: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """All figures, and what each net says of some triplets, evenly spaced, for the figure.
+    """All numbers, and each net's values of some triplets, evenly spaced, for the figure.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def content(found: Sequence[Judgement], said: Mapping[str, np.ndarray]) -> dict[
 
 
 def to_csv(found: Sequence[Judgement]) -> str:
-    """One line for each net; a share has five decimals, what is unknown is empty."""
+    """One line for each net; a share has five decimals, an unknown value is empty."""
     out = io.StringIO()
     rows = [asdict(each) for each in found]
     writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")

@@ -135,7 +135,7 @@ def _cell(value: object) -> str:
 
 
 def figures(all_scores: Sequence[Score], sets: Sequence[str]) -> list[Figure]:
-    """Accuracy by rating and by theme; only what there is."""
+    """Accuracy by rating and by theme, where there are scores."""
     made = (_by_rating(all_scores, sets), _by_theme(all_scores, sets))
     return [each for each in made if each is not None]
 

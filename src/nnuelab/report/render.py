@@ -19,7 +19,7 @@ SHORT = 12  # letters of a text
 
 
 def show(summary: Summary, console: Console) -> None:
-    """Prints what it is, what is in it, and where it came from."""
+    """Prints kind, contents and provenance."""
     size = summary.path.stat().st_size
     console.print(f"[bold]{summary.path}[/bold]: {summary.kind}, {size:,} bytes", highlight=False)
     _facts(summary.facts, console)
@@ -42,7 +42,7 @@ def show(summary: Summary, console: Console) -> None:
 
 
 def show_difference(found: Difference, a: Path, b: Path, console: Console) -> None:
-    """Prints what differs between two files."""
+    """Prints the differences between two files."""
     console.print(f"[bold]a[/bold] {a}\n[bold]b[/bold] {b}", highlight=False)
     _facts(found.facts, console)
     for title, rows in found.tables.items():
@@ -75,13 +75,13 @@ def _print(head: list[str], body: list[list[str]], console: Console) -> None:
 
 
 def _least_width(column: tuple[str, ...], short: int) -> int:
-    """What a column, its title first, needs: numbers and short texts don't wrap, long texts do."""
+    """The width a column needs, title first: numbers and short texts don't wrap, long texts do."""
     longest = max(map(len, column))
     return longest if _numeric(column[1:]) else min(longest, short)
 
 
 def _boards(rows: list[dict[str, Any]]) -> Columns:
-    """Boards side by side, as many as fit, each with what is known of it."""
+    """Boards side by side, as many as fit, with score and move."""
     return Columns(
         [
             Text(f"{row['board']}\n\nscore {_text(row['score'])}, played {_text(row['move'])}")

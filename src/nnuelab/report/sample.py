@@ -1,4 +1,4 @@
-"""The report of a sample: what was left out, and what its positions are like; JSON and figures."""
+"""The report of a sample, as JSON and figures: filters and distributions of positions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def words(told: Mapping[str, Any]) -> str:
 
 
 def figures(told: Mapping[str, Any]) -> list[Figure]:
-    """What the report page shows of a report; nothing of one without positions."""
+    """The figures of the report page; none without positions."""
     if not told["described"]:
         return []
     drawn = [

@@ -101,13 +101,13 @@ class Server(ThreadingHTTPServer):
             ) from None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing of a reader that went away."""
+        """Ignores readers that disconnect."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a browser calls this server: another name is a foreign page's way in."""
+        """Names of this server for a browser; others could be a foreign page's way in."""
         return tuple(f"{name}:{self.server_port}" for name in (HOST, "localhost"))
 
 

@@ -48,7 +48,7 @@ RULES = Rules(resign_plies=4, max_plies=300)
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the games depend on, besides the player."""
+    """All that the games depend on, besides the player."""
 
     limit: Limit  # nodes or depth, per move
     random_plies: int  # or one more
@@ -112,7 +112,7 @@ class Speed:
     seconds: float = 0.0
 
     def add(self, other: Speed) -> None:
-        """Counts what another has."""
+        """Adds another's counts."""
         for name, value in vars(other).items():
             setattr(self, name, getattr(self, name) + value)
 

@@ -49,7 +49,7 @@ def _write_dataset(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Coun
 
 @dataclass(frozen=True)
 class Format:
-    """How a kind of file is read and written; ``whose`` says what it is.
+    """Reader and writer of a kind of file; ``whose`` describes it.
 
     Text may be compressed as a whole: .zst, .gz, to be read also .bz2.
     """
@@ -99,7 +99,7 @@ def of(path: Path) -> Format:
 def convert(
     source: Path, output: Path, max_unusable: int = 0
 ) -> tuple[int, Unusable, Counter[str]]:
-    """Writes the positions of one file as another; the suffixes say how.
+    """Converts the positions of one file to another, by their suffixes.
 
     Parameters
     ----------

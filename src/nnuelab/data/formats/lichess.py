@@ -27,7 +27,7 @@ _LIMIT = 31_000  # centipawns; larger ones, which no engine means, would pass fo
 
 
 def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
-    """The positions of a file; see the package for what is raised."""
+    """The positions of a file, as the package describes."""
     return rows.records(_rows(path, unusable), unusable)
 
 

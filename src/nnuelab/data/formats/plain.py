@@ -1,4 +1,4 @@
-"""Stockfish's ``.plain``: a line for each thing that is said of a position, ended by ``e``.
+"""Stockfish's ``.plain``: a position as several lines, ended by ``e``.
 
 ::
 
@@ -34,7 +34,7 @@ MAX_PLY = 65_535
 
 
 def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
-    """The positions of a file; see the package for what is raised."""
+    """The positions of a file, as the package describes."""
     numbers = GameNumbers()
     return (numbers.give(batch) for batch in rows.records(_rows(path, unusable), unusable))
 

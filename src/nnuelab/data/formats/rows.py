@@ -1,4 +1,4 @@
-"""What the text formats share: rows of text to records, and how values are written."""
+"""Shared by the text formats: rows of text to records, and the spelling of values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ABSOLUTE = {b"1-0": 1, b"0-1": -1, b"1/2-1/2": 0}  # for White
 
 
 class Row(NamedTuple):
-    """A position as text, with what a format says of it."""
+    """A position as text, with its labels."""
 
     line: int
     fen: bytes
@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class BadRow(ValueError):
-    """What is wrong with a row."""
+    """A row that can't be used; the message is the reason."""
 
 
 def score(text: bytes) -> int:
@@ -132,7 +132,7 @@ def records(rows: Iterable[Row], unusable: Unusable) -> Iterator[np.ndarray]:
 
 
 def _slowly(row: Row) -> np.void:
-    """A row that the kernel refuses: read by `notation`, which says what is wrong."""
+    """Reads a row that the kernel refuses with `notation`, which names the error."""
     fen = row.fen.decode("ascii", "replace")
     if len(fen) > LONGEST:
         raise BadRow(f"{len(fen):,} bytes are no FEN")

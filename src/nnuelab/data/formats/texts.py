@@ -42,12 +42,12 @@ _POINTS = re.compile(rb"\[ *(1(?:\.0)?|0(?:\.[05])?) *\]")
 
 
 def read_csv(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
-    """The positions of a table; see the package for what is raised."""
+    """The positions of a table, as the package describes."""
     return rows.records(_csv_rows(path, unusable), unusable)
 
 
 def read_lines(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
-    """The positions of EPD or FEN lines; see the package for what is raised."""
+    """The positions of EPD or FEN lines, as the package describes."""
     return rows.records(_line_rows(path, unusable), unusable)
 
 
