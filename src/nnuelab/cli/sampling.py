@@ -66,12 +66,12 @@ def sample(
 
     Example: nnuelab sample games.pgn.zst --output sampled.npy
     """
-    from nnuelab import charts
     from nnuelab.data import sampling
-    from nnuelab.report import sample as sample_report
 
     outputs = [path for path in (output, report, plot) if path is not None]
     if plot is not None:
+        from nnuelab import charts
+
         artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     artifacts.check_apart(pgn, outputs)
     if (path := artifacts.first_repeated(pgn)) is not None:
@@ -104,6 +104,8 @@ def sample(
         quiet = is_quiet
     found = sampling.sample(pgn, output, options, max_positions, workers, quiet)
     if report is not None or plot is not None:
+        from nnuelab.report import sample as sample_report
+
         told = sample_report.report(output, found)
         if report is not None:
             artifacts.write_json(report, told)
