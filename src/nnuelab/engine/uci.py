@@ -10,6 +10,7 @@ import gc
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -31,7 +32,6 @@ NUMBERS = (
 )
 KEYWORDS = {*NUMBERS, "infinite", "ponder", "searchmoves"}
 LARGEST = 1 << 42  # nodes or ms (139 years), of which a search still reckons in 64 bits
-SILENT = 1.0  # seconds of loading, after which the GUI is told
 COMPILING = "compiling the engine, once on this machine: about half a minute"
 UNCLEAR_MS = 100  # a search takes where it isn't clear how much it may
 LONGEST = 300  # letters of what is said of an error
@@ -97,6 +97,24 @@ def read_net(file: Path | None) -> Evaluator:
     from nnuelab.nnue.evaluator import NetEvaluator
 
     return NetEvaluator(file)
+
+
+def _announced(announce: Callable[[], None]) -> AbstractContextManager[Any]:
+    """Calls ``announce`` when kernels have to be compiled: few GUIs wait so long in silence."""
+    from numba.core import event
+
+    class Once(event.Listener):
+        announced = False
+
+        def on_start(self, event: event.Event) -> None:
+            if not self.announced:
+                self.announced = True
+                announce()
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    return event.install_listener("numba:compile", Once())
 
 
 class Uci:
@@ -185,13 +203,8 @@ class Uci:
     def _loaded(self) -> Engine:
         """The engine, made when it is first needed."""
         if self._engine is None:
-            # Without compiled kernels in the cache it takes longer than many GUIs wait in silence.
-            notice = threading.Timer(SILENT, self._say, [f"info string {COMPILING}"])
-            notice.start()
-            try:
+            with _announced(lambda: self._say(f"info string {COMPILING}")):
                 engine = self._made()
-            finally:
-                notice.cancel()
             # The collector would look through all of it again, some 60 ms, in a search.
             gc.collect()
             gc.freeze()
