@@ -244,7 +244,7 @@ def test_a_run_of_other_parameters_or_other_code_gives_way(tmp_path, capsys, mon
         with monkeypatch.context() as patch:
             patch.setattr("nnuelab.selfplay.datagen._write", killed)
             if code:
-                patch.setattr("nnuelab.artifacts.code_hash", lambda *_, code=code: code)
+                patch.setattr("nnuelab.artifacts.code_hash", lambda *_, code=code, **__: code)
             with pytest.raises(KeyboardInterrupt):
                 datagen(output, engine, 1, other, workers=1)
         assert journal.exists()
