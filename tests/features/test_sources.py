@@ -15,6 +15,7 @@ from nnuelab.features import (
     attackers,
     attacks,
     check,
+    moves,
     of_side,
     parse,
     piece_target,
@@ -58,11 +59,31 @@ def aims(square, pieces):
     role, color = pieces[square]
     return attacks(square, pieces) & king_zone(pieces, 1 - color)
 
+@square_set("NEAR", "is or goes near the enemy king on")
+def near(square, pieces):
+    role, color = pieces[square]
+    return attacks(square, pieces) | king_zone(pieces, 1 - color)
+
+@square_set("AREA", "shares the board with a pawn's")
+def area(square, pieces):
+    role, color = pieces[square]
+    return of_side(attacks, pieces, color, PAWN) - of_side(standing, pieces, color)
+
 @piece_target("HIT", "is attacked from")
 def hit(square, pieces):
     return attackers(square, pieces)
 """
-SETS = ["SAFE", "HANG", "WIDE", "WEAK", "XR", "AIM", "HIT", "ALL+KING*HANG+PHASE(2,XR)"]
+SETS = [
+    "SAFE",
+    "HANG",
+    "WIDE",
+    "WEAK",
+    "XR",
+    "AIM",
+    "HIT",
+    "NEAR+AREA",
+    "ALL+KING*HANG+PHASE(2,XR)",
+]
 
 
 @pytest.fixture
@@ -143,6 +164,13 @@ def test_pins_and_lesser_attackers_are_those_of_python_chess(mine, games):
             assert any(name.startswith(word) for name in names), (board.fen(), word)
 
 
+def test_what_depends_on_no_piece_needs_one_of_its_kind(mine):
+    """Or a side without a queen would have the squares of one."""
+    position = notation.from_fen("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1")
+    names = [parse("AREA").feature_name(i) for i in check.extracted(parse("AREA"), position, 0)]
+    assert {name.split()[1] for name in names} == {"pawn", "king"}
+
+
 def test_x_rays_end_at_the_second_piece(mine):
     features = parse("XR")
     position = notation.from_fen("4k3/4q3/8/8/4r3/8/4R3/4K3 w - - 0 1")
@@ -194,6 +222,9 @@ SECTION = Section(("attacking", "square"), most=(8,) * 6)
         (lambda s, p: attacks(s, p) if len(attacks(s, p)) > 2 else set(), "can't be traced"),
         (lambda s, p: attacks(s, p) - {27}, "can't be traced"),
         (lambda s, p: attacks(s + 1, p), "can't be traced"),
+        (lambda s, p: attacks(s, p) if s != 3 else set(), "can't be traced"),
+        (lambda s, p: attacks(s, p) if s in (3, 4) else set(), "can't be traced"),
+        (lambda s, p: moves(s, p) if attacks(s, p) == set() else set(), "can't be traced"),
         (lambda s, p: p[s], "returns 2 sets, not 1"),
         (lambda s, p: 7, "returns no squares"),
         (lambda s, p: attacks(s, p) if p[s][1] else set(), "own and enemy pawns differently"),

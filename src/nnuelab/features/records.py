@@ -214,9 +214,10 @@ KEPT = 128  # positions whose sets are kept: more than a search updates around a
 PLACEMENT = 10  # words that tell a position: bitboards of roles, of colours, rights, key
 SPARE = 2  # features that jitted code may write behind the end of a list
 
-PIECE, UNION, AND, OR, MINUS = range(5)
+PIECE, UNION, GATE, AND, OR, MINUS = range(6)
 """Instructions: push what belongs to the piece that is asked, or the union of what belongs to all
-pieces of some roles and colours; or replace the last two sets by one."""
+pieces of some roles and colours; empty the last set where a source has nothing of a piece; or
+replace the last two sets by one."""
 
 INSTRUCTION = np.dtype(
     [

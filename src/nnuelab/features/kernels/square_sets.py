@@ -14,6 +14,7 @@ from nnuelab.chess.mobility import EVERYWHERE
 from nnuelab.features.kernels.lists import pack
 from nnuelab.features.records import (
     AND,
+    GATE,
     INSTRUCTION,
     KEPT,
     MOST_DEPTH,
@@ -24,7 +25,6 @@ from nnuelab.features.records import (
     PIECES,
     PLACEMENT,
     SPARE,
-    UNION,
 )
 from nnuelab.jit import at, call, inline, jit, lsb, popcount, view
 
@@ -46,14 +46,17 @@ def run(data, i, of_piece, of_all):
     stack, depth = np.empty(MOST_DEPTH, np.uint64), np.int64(0)
     for step in range(ends[i - 1] if i > 0 else 0, ends[i]):
         operation = code[step].operation
-        if operation <= UNION:
+        if operation <= GATE:
             given = of_piece if operation == PIECE else of_all
             union, pieces = _ZERO, np.uint64(code[step].pieces)
             while pieces:
                 union |= given[at(PIECES * code[step].source + lsb(pieces))]
                 pieces &= pieces - _ONE
-            stack[at(depth)] = union
-            depth += 1
+            if operation != GATE:
+                stack[at(depth)] = union
+                depth += 1
+            elif union == _ZERO:
+                stack[at(depth - 1)] = _ZERO
             continue
         depth -= 1
         left, right = stack[at(depth - 1)], stack[at(depth)]

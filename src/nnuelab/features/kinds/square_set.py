@@ -56,7 +56,7 @@ def _traced(what: str, contribution: Contribution, sections: int) -> list[Square
             "with what belongs to it, too, which says nothing of all pieces of its kind together; "
             "take one side of all pieces of a colour (of_side), or define it by piece_target"
         )
-    return found
+    return [squares.gate(i % PIECES) for i, squares in enumerate(found)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

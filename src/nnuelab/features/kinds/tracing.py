@@ -14,7 +14,7 @@ block that uses it compare the two.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from itertools import accumulate, product
 from types import MappingProxyType
@@ -28,6 +28,7 @@ from nnuelab.features.concepts import COLOR_NAMES, ROLE_NAMES
 from nnuelab.features.legality import LEGAL_PLACES, Seen
 from nnuelab.features.records import (
     AND,
+    GATE,
     INSTRUCTION,
     KEPT,
     MINUS,
@@ -84,7 +85,6 @@ class Board(Mapping[int, tuple[int, int]]):
 Operation = tuple[int, str, int]
 """An instruction, as in :data:`~nnuelab.features.records.INSTRUCTION`, with the source's name."""
 
-_SQUARE = object()  # stands for any
 _ALL = (1 << PIECES) - 1
 _FULL = (1 << 64) - 1
 
@@ -99,7 +99,16 @@ def _refused(*_: Any) -> NoReturn:
     )
 
 
-@dataclass(frozen=True)
+class _AnySquare:
+    """Stands for any square; it can't be compared or looked up, only be handed to sources."""
+
+    __eq__ = __ne__ = __hash__ = _refused  # type: ignore[assignment]
+
+
+_SQUARE = _AnySquare()
+
+
+@dataclass(frozen=True, eq=False)
 class Squares:
     """An expression that stands for a set of squares.
 
@@ -111,7 +120,9 @@ class Squares:
         Whether it depends on which of the pieces of a role and colour is asked.
     joins : bool
         Whether the union of what the pieces of a role and colour have is the same expression of
-        the unions.
+        the unions, if there is such a piece.
+    gated : bool
+        Whether it is empty where there is none.
     reach : int64[64] as Python integers
         Bitboard of what it can be on any board, by the piece's square.
     most : int
@@ -121,6 +132,7 @@ class Squares:
     code: tuple[Operation, ...]
     of_piece: bool
     joins: bool
+    gated: bool
     reach: tuple[int, ...]
     most: int
 
@@ -131,6 +143,7 @@ class Squares:
             _refused()
         both = self.of_piece and other.of_piece
         joins = {OR: True, AND: not both, MINUS: not other.of_piece}[operation]
+        gated = {OR: self.gated and other.gated, AND: self.gated or other.gated, MINUS: self.gated}
         pairs = list(zip(self.reach, other.reach, strict=True))
         reach, most = {
             OR: (tuple(a | b for a, b in pairs), self.most + other.most),
@@ -141,9 +154,16 @@ class Squares:
             (*self.code, *other.code, (operation, "", 0)),
             self.of_piece or other.of_piece,
             self.joins and other.joins and joins,
+            gated[operation],
             reach,
             most,
         )
+
+    def gate(self, piece: int) -> Squares:
+        """The same, but empty where there is no such piece."""
+        if self.gated:
+            return self
+        return replace(self, code=(*self.code, (GATE, "standing", 1 << piece)), gated=True)
 
     def __and__(self, other: Any) -> Squares:
         return self._with(other, AND)
@@ -155,13 +175,15 @@ class Squares:
         return self._with(other, MINUS)
 
     __rand__, __ror__ = __and__, __or__
-    __iter__ = __len__ = __bool__ = __contains__ = __rsub__ = __xor__ = __lt__ = __gt__ = _refused
+    __iter__ = __len__ = __bool__ = __contains__ = __rsub__ = __xor__ = _refused
+    __lt__ = __le__ = __gt__ = __ge__ = _refused
+    __eq__ = __ne__ = __hash__ = _refused  # type: ignore[assignment]
 
 
 def _union(name: str, pieces: int) -> Squares:
     """What the given pieces (a bit for each) have together by a source."""
     code = ((UNION, name, pieces),)
-    return Squares(code, False, True, (_FULL,) * 64, MOST_PIECES * 64)
+    return Squares(code, False, True, False, (_FULL,) * 64, MOST_PIECES * 64)
 
 
 class _AnyPieces(Mapping[Any, tuple[int, int]]):
@@ -187,7 +209,7 @@ class _AnyPieces(Mapping[Any, tuple[int, int]]):
         reach = (asked.reach(role, color, s) if LEGAL_PLACES[piece, s] else () for s in range(64))
         bits = tuple(sum(1 << target for target in targets) for targets in reach)
         code = ((PIECE, asked.name, 1 << piece),)
-        return Squares(code, True, True, bits, asked.most)
+        return Squares(code, True, True, True, bits, asked.most)
 
 
 Reach = Callable[[int, int, int], Iterable[int]]
@@ -322,7 +344,7 @@ def program(expressions: list[Squares], *, keep: bool = True) -> Program:
     from nnuelab.jit import address, entry
 
     code = [operation for squares in expressions for operation in squares.code]
-    names = list(dict.fromkeys(name for kind, name, _ in code if kind <= UNION))
+    names = list(dict.fromkeys(name for kind, name, _ in code if kind <= GATE))
     if len(names) > MOST_SOURCES or max(map(_depth, expressions)) > MOST_DEPTH:
         raise UserError(
             f"a definition uses {len(names)} sources; {MOST_SOURCES} are possible, and "
@@ -345,4 +367,5 @@ def program(expressions: list[Squares], *, keep: bool = True) -> Program:
 
 
 def _depth(squares: Squares) -> int:
-    return max(accumulate(1 if kind <= UNION else -1 for kind, _, _ in squares.code))
+    steps = {PIECE: 1, UNION: 1, GATE: 0}
+    return max(accumulate(steps.get(kind, -1) for kind, _, _ in squares.code))
