@@ -4,11 +4,12 @@ Needs params.yaml (with overlays by --configfile); makes results/EXPERIMENT_tabl
 experiment axis by default, of every one by `snakemake all_experiments`.
 """
 
+import platform
 import time
 
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.27")  # pathvars
 
 
 configfile: "params.yaml"
@@ -32,30 +33,37 @@ wildcard_constraints:
 rule all:
     default_target: True
     input:
-        f"results/{DEFAULT}_table.csv",
+        f"<results>/{DEFAULT}_table.csv",
 
 
 rule all_experiments:
     input:
-        expand("results/{experiment}_table.csv", experiment=settings.experiments),
+        expand("<results>/{experiment}_table.csv", experiment=settings.experiments),
+
+
+inform_logger()
 
 
 STARTED = time.time()
 
 
 onstart:
-    # With a limit of jobs per second, which this workflow has no use for, Snakemake looks for jobs to
-    # start once a second, and once more for each job that is done: after a few hundred, half a core
-    # goes to that, which games at a fixed time would miss.
+    # For ./run, which unlocks what a killed run has left, but not what another machine works on.
+    Path(".snakemake/host").write_text(platform.node())
+    # With a limit of jobs per timespan, which this workflow has no use for, Snakemake looks for jobs to
+    # start once in each, and once more for each job that is done: after a few hundred, half a core
+    # goes to that, which games at a fixed time would miss. No --max-jobs-per-timespan turns it off,
+    # and a run with a longer one ends only when the last of them is over.
     workflow.scheduler.job_rate_limiter = None
 
 
 onsuccess:
+    Path(FAILED).unlink(missing_ok=True)
     tables = [Path(table) for table in rules.all_experiments.input]
     made = [t for t in tables if t.exists() and t.stat().st_mtime >= STARTED]
-    for table in made:
-        shell("nnuelab inspect {table}")
     if made:
         print(
-            "Next: ./run report makes results/report.html: plots, games and weights"
+            f"Next: ./run report makes {RESULTS}/report.html: plots, games and weights"
         )
+    for table in made:
+        shell("nnuelab inspect {table:q}")

@@ -3,15 +3,18 @@
 import os
 import re
 from pathlib import Path
+from statistics import mean
 
 from snakemake.exceptions import WorkflowError
 
 from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
 from nnuelab.features import block_files
-from nnuelab.params import check_files, check_names, folder_of
-from nnuelab.params import default_experiment, options, plans, validate
+from nnuelab.params import check_files, check_names, core_seconds, folder_of
+from nnuelab.params import default_experiment, options, plans, results_folder, validate
 from nnuelab.sources import PACKAGE
+from snakemake_logger_plugin_nnuelab import targets
+from snakemake_logger_plugin_nnuelab.eta import USUAL
 
 try:
     check_names(workflow.configfiles)
@@ -24,6 +27,17 @@ except UserError as error:
 
 # What is made where no target says more, and what DVC's stages make.
 DEFAULT = default_experiment(settings)
+
+# params.yaml alone makes results/; with overlays a run has folders of its own, named after them.
+# Downloads are shared: results/games, books and puzzles.
+RESULTS = results_folder(workflow.configfiles)
+
+
+pathvars:
+    results=RESULTS,
+    logs=RESULTS.replace("results", "logs", 1),
+    benchmarks="<logs>/benchmarks",
+
 
 EXPRESSIONS = {
     folder_of(name): name
@@ -94,7 +108,7 @@ ALL_MOVES = settings.sample.model_copy(
 
 def data_for(train):
     """The folder of the positions that a net learns from."""
-    return "results/data" if train.method == "scores" else "results/data/moves"
+    return "<results>/data" if train.method == "scores" else "<results>/data/moves"
 
 
 def centring(quantize, folder):
@@ -111,7 +125,7 @@ def start_of(entry, seed):
 def of_nets(experiment, file):
     """A file of each net of an experiment, in the order of its players."""
     return [
-        f"results/nets/{net}/{file}" for net in plan_of[experiment].players.values()
+        f"<results>/nets/{net}/{file}" for net in plan_of[experiment].players.values()
     ]
 
 
@@ -124,13 +138,13 @@ def sets_of(experiments):
 
 def statistics_of(experiments):
     """What was counted of the feature sets of experiments."""
-    return [f"results/statistics/{folder_of(s)}.csv" for s in sets_of(experiments)]
+    return [f"<results>/statistics/{folder_of(s)}.csv" for s in sets_of(experiments)]
 
 
-def players(experiment):
+def players(wildcards, input):
     """NAME=NET of each net, as the tournament and the table take them."""
-    nets = of_nets(experiment, "net.nnue")
-    return [f"{name}={net}" for name, net in zip(plan_of[experiment].players, nets)]
+    names = plan_of[wildcards.experiment].players
+    return [f"{name}={net}" for name, net in zip(names, input.nets, strict=True)]
 
 
 def yardsticks(experiment):
@@ -168,7 +182,7 @@ def at_time(tournament):
 
 
 GENERATIONS = range(1, settings.selfplay.generations + 1)
-LEARNT = f"results/selfplay/{{generation}}/{settings.selfplay.seed}"
+LEARNT = f"<results>/selfplay/{{generation}}/{settings.selfplay.seed}"
 
 
 def of_generation(generation):
@@ -178,14 +192,10 @@ def of_generation(generation):
     return settings.selfplay.net or []
 
 
-# Tables are in git. One whose ratings aren't here came with the clone, so it is no result of this
-# folder: as the oldest of all files it is made anew where it is asked for. Snakemake itself takes a
-# target that is there for made as long as nothing that it comes from is newer, whatever lies missing
-# between; dry runs have to say the same, and a file can't be forced here without becoming a target.
-for experiment in settings.experiments:
-    table = Path(f"results/{experiment}_table.csv")
-    if (
-        table.exists()
-        and not Path(f"results/tournament/{experiment}_ratings.csv").exists()
-    ):
-        os.utime(table, (1, 1))
+def inform_logger():
+    """Tells what may be asked for, by what it may be called, and how long jobs usually take."""
+    tables = {name: f"{RESULTS}/{name}_table.csv" for name in settings.experiments}
+    targets.update({table: table for table in tables.values()} | tables)
+    targets.update({r.name: r.name for r in workflow.rules if not r.has_wildcards()})
+    known = list(map(core_seconds, plan_of.values()))
+    USUAL.update({rule: mean(job[rule] for job in known) for rule in known[0]})

@@ -11,16 +11,16 @@ What comes with the project, in resources, is made by resources/make/Snakefile.
 
 rule data:
     input:
-        "results/data/train.npy",
-        "results/data/validation.npy",
-        "results/data/test.npy",
+        "<results>/data/train.npy",
+        "<results>/data/validation.npy",
+        "<results>/data/test.npy",
 
 
 rule lichess_puzzles:
     output:
         puzzles="results/puzzles/lichess_db_puzzle.csv.zst",
     log:
-        "logs/download/puzzles.log",
+        "<logs>/download/puzzles.log",
     conda:
         "environment.yaml"
     # What was fetched stays what it is, whatever the way to it: another mirror or rate as a parameter
@@ -42,7 +42,7 @@ rule opening_book:
     output:
         book="results/books/{book}",
     log:
-        "logs/download/{book}.log",
+        "<logs>/download/{book}.log",
     conda:
         "environment.yaml"
     resources:
@@ -69,7 +69,7 @@ rule download:
     output:
         games="results/games/{part}.pgn.zst",
     log:
-        "logs/download/{part}.log",
+        "<logs>/download/{part}.log",
     conda:
         "environment.yaml"
     resources:
@@ -91,18 +91,18 @@ rule sample:
     input:
         games=settings.data.games,
     output:
-        sampled="results/data/sampled.npy",
-        report="results/data/sample_report.json",
+        sampled="<results>/data/sampled.npy",
+        report="<results>/data/sample_report.json",
         figure=report(
-            "results/data/sample_report.svg",
+            "<results>/data/sample_report.svg",
             caption="captions/sample.rst",
             category="Data",
             labels={"what": "positions of the sample"},
         ),
     log:
-        "logs/sample.log",
+        "<logs>/sample.log",
     benchmark:
-        "logs/benchmarks/sample.tsv"
+        "<benchmarks>/sample.tsv"
     conda:
         "environment.yaml"
     threads: ALL_CORES
@@ -119,20 +119,20 @@ rule sample:
 
 rule label:
     input:
-        sampled="results/data/sampled.npy",
+        sampled="<results>/data/sampled.npy",
         net=branch(
             settings.label.labeller == "engine" and settings.label.net is not None,
             then=settings.label.net,
         ),
         files=option_files(),
     output:
-        train="results/data/train.npy",
-        validation="results/data/validation.npy",
-        test="results/data/test.npy",
+        train="<results>/data/train.npy",
+        validation="<results>/data/validation.npy",
+        test="<results>/data/test.npy",
     log:
-        "logs/label.log",
+        "<logs>/label.log",
     benchmark:
-        "logs/benchmarks/label.tsv"
+        "<benchmarks>/label.tsv"
     conda:
         "environment.yaml"
     threads: ALL_CORES
@@ -151,13 +151,13 @@ rule label:
 
 use rule sample as sample_moves with:
     output:
-        sampled="results/data/moves/sampled.npy",
-        report="results/data/moves/sample_report.json",
-        figure="results/data/moves/sample_report.svg",
+        sampled="<results>/data/moves/sampled.npy",
+        report="<results>/data/moves/sample_report.json",
+        figure="<results>/data/moves/sample_report.svg",
     log:
-        "logs/moves/sample.log",
+        "<logs>/moves/sample.log",
     benchmark:
-        "logs/benchmarks/moves/sample.tsv"
+        "<benchmarks>/moves/sample.tsv"
     params:
         filter="",
         options=options(ALL_MOVES),
@@ -167,20 +167,20 @@ use rule sample as sample_moves with:
 
 use rule label as label_moves with:
     input:
-        sampled="results/data/moves/sampled.npy",
+        sampled="<results>/data/moves/sampled.npy",
         net=branch(
             settings.label.labeller == "engine" and settings.label.net is not None,
             then=settings.label.net,
         ),
         files=option_files(),
     output:
-        train="results/data/moves/train.npy",
-        validation="results/data/moves/validation.npy",
-        test="results/data/moves/test.npy",
+        train="<results>/data/moves/train.npy",
+        validation="<results>/data/moves/validation.npy",
+        test="<results>/data/moves/test.npy",
     log:
-        "logs/moves/label.log",
+        "<logs>/moves/label.log",
     benchmark:
-        "logs/benchmarks/moves/label.tsv"
+        "<benchmarks>/moves/label.tsv"
     params:
         options=options(
             settings.label.model_copy(update={"skip_captures": False}),

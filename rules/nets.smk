@@ -16,12 +16,12 @@ rule train:
         validation=lambda w: f"{data_for(NETS[w.name].train)}/validation.npy",
         start=lambda w: start_of(NETS[w.name], w.seed),
     output:
-        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
-        history="results/nets/{name}/{seed}/history.csv",
+        checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
+        history="<results>/nets/{name}/{seed}/history.csv",
     log:
-        "logs/train/{name}/{seed}.log",
+        "<logs>/train/{name}/{seed}.log",
     benchmark:
-        "logs/benchmarks/train/{name}/{seed}.tsv"
+        "<benchmarks>/train/{name}/{seed}.tsv"
     conda:
         "environment.yaml"
     threads: lambda w: NETS[w.name].train.threads
@@ -41,14 +41,14 @@ rule train:
 
 rule quantize:
     input:
-        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
+        checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
         positions=lambda w: centring(
             NETS[w.name].quantize, data_for(NETS[w.name].train)
         ),
     output:
-        net="results/nets/{name}/{seed}/net.nnue",
+        net="<results>/nets/{name}/{seed}/net.nnue",
     log:
-        "logs/quantize/{name}/{seed}.log",
+        "<logs>/quantize/{name}/{seed}.log",
     conda:
         "environment.yaml"
     params:
@@ -66,19 +66,19 @@ rule quantize:
 
 rule verify:
     input:
-        checkpoint="results/nets/{name}/{seed}/checkpoint.pt",
-        net="results/nets/{name}/{seed}/net.nnue",
-        validation="results/data/validation.npy",
+        checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
+        net="<results>/nets/{name}/{seed}/net.nnue",
+        validation="<results>/data/validation.npy",
     output:
-        error="results/nets/{name}/{seed}/verify.json",
+        error="<results>/nets/{name}/{seed}/verify.json",
         plot=report(
-            "results/nets/{name}/{seed}/verify.png",
+            "<results>/nets/{name}/{seed}/verify.png",
             caption="captions/verify.rst",
             category="Nets",
             labels={"net": "{name}", "seed": "{seed}", "what": "integer error"},
         ),
     log:
-        "logs/verify/{name}/{seed}.log",
+        "<logs>/verify/{name}/{seed}.log",
     conda:
         "environment.yaml"
     params:
@@ -94,18 +94,18 @@ rule verify:
 
 rule puzzles:
     input:
-        net="results/nets/{name}/{seed}/net.nnue",
+        net="<results>/nets/{name}/{seed}/net.nnue",
         puzzles=settings.puzzles.file,
     output:
-        scores="results/nets/{name}/{seed}/puzzles.json",
+        scores="<results>/nets/{name}/{seed}/puzzles.json",
         groups=report(
-            "results/nets/{name}/{seed}/puzzles.csv",
+            "<results>/nets/{name}/{seed}/puzzles.csv",
             caption="captions/puzzles.rst",
             category="Nets",
             labels={"net": "{name}", "seed": "{seed}", "what": "puzzles"},
         ),
     log:
-        "logs/puzzles/{name}/{seed}.log",
+        "<logs>/puzzles/{name}/{seed}.log",
     conda:
         "environment.yaml"
     params:

@@ -1,6 +1,6 @@
 """From nets and held-out positions to what the nets have learnt of the moves played.
 
-Needs the nets of an experiment; makes results/pqr/{experiment}.json, .csv and .svg, which the report
+Needs the nets of an experiment; makes results/statistics/pqr/{experiment}.json, .csv and .svg, which the report
 shows.
 """
 
@@ -8,20 +8,20 @@ shows.
 rule pqr:
     input:
         nets=lambda w: of_nets(w.experiment, "net.nnue"),
-        positions="results/data/moves/validation.npy",
+        positions="<results>/data/moves/validation.npy",
     output:
-        triplets="results/pqr/{experiment}.json",
-        table="results/pqr/{experiment}.csv",
-        figure="results/pqr/{experiment}.svg",
+        triplets="<results>/statistics/pqr/{experiment}.json",
+        table="<results>/statistics/pqr/{experiment}.csv",
+        figure="<results>/statistics/pqr/{experiment}.svg",
     log:
-        "logs/pqr/{experiment}.log",
+        "<logs>/pqr/{experiment}.log",
     conda:
         "environment.yaml"
     params:
         code=lambda w: code(
             "report.pqr", sets=settings.experiments[w.experiment].feature_sets
         ),
-        nets=lambda w: players(w.experiment),
+        nets=players,
     message:
         "What the nets of experiment {wildcards.experiment} know of the moves played"
     shell:

@@ -8,18 +8,18 @@ games it has learned from, and results/selfplay/ratings.csv, where every generat
 
 rule generations:
     input:
-        "results/selfplay/ratings.csv",
+        "<results>/selfplay/ratings.csv",
 
 
 rule generation_games:
     input:
         net=lambda w: of_generation(int(w.generation) - 1),
     output:
-        games="results/selfplay/{generation}/games.pgn.zst",
+        games="<results>/selfplay/{generation}/games.pgn.zst",
     log:
-        "logs/selfplay/{generation}/games.log",
+        "<logs>/selfplay/{generation}/games.log",
     benchmark:
-        "logs/benchmarks/selfplay/{generation}/games.tsv"
+        "<benchmarks>/selfplay/{generation}/games.tsv"
     conda:
         "environment.yaml"
     threads: ALL_CORES
@@ -43,27 +43,27 @@ rule generation_games:
 
 use rule sample as generation_sample with:
     input:
-        games="results/selfplay/{generation}/games.pgn.zst",
+        games="<results>/selfplay/{generation}/games.pgn.zst",
     output:
-        sampled="results/selfplay/{generation}/sampled.npy",
-        report="results/selfplay/{generation}/sample_report.json",
-        figure="results/selfplay/{generation}/sample_report.svg",
+        sampled="<results>/selfplay/{generation}/sampled.npy",
+        report="<results>/selfplay/{generation}/sample_report.json",
+        figure="<results>/selfplay/{generation}/sample_report.svg",
     log:
-        "logs/selfplay/{generation}/sample.log",
+        "<logs>/selfplay/{generation}/sample.log",
     benchmark:
-        "logs/benchmarks/selfplay/{generation}/sample.tsv"
+        "<benchmarks>/selfplay/{generation}/sample.tsv"
 
 
 use rule label as generation_label with:
     input:
-        sampled="results/selfplay/{generation}/sampled.npy",
+        sampled="<results>/selfplay/{generation}/sampled.npy",
     output:
-        train="results/selfplay/{generation}/train.npy",
-        validation="results/selfplay/{generation}/validation.npy",
+        train="<results>/selfplay/{generation}/train.npy",
+        validation="<results>/selfplay/{generation}/validation.npy",
     log:
-        "logs/selfplay/{generation}/label.log",
+        "<logs>/selfplay/{generation}/label.log",
     benchmark:
-        "logs/benchmarks/selfplay/{generation}/label.tsv"
+        "<benchmarks>/selfplay/{generation}/label.tsv"
     params:
         # The scores of the games themselves, whatever labels the others.
         code=code("data.labels"),
@@ -76,19 +76,19 @@ use rule label as generation_label with:
 
 use rule train as generation_train with:
     input:
-        train="results/selfplay/{generation}/train.npy",
-        validation="results/selfplay/{generation}/validation.npy",
+        train="<results>/selfplay/{generation}/train.npy",
+        validation="<results>/selfplay/{generation}/validation.npy",
         start=(settings.train.from_ or "").replace(
             "{name}", folder_of(settings.selfplay.feature_set)
         )
         or [],
     output:
-        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
-        history="results/selfplay/{generation}/{seed}/history.csv",
+        checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
+        history="<results>/selfplay/{generation}/{seed}/history.csv",
     log:
-        "logs/selfplay/{generation}/{seed}/train.log",
+        "<logs>/selfplay/{generation}/{seed}/train.log",
     benchmark:
-        "logs/benchmarks/selfplay/{generation}/{seed}/train.tsv"
+        "<benchmarks>/selfplay/{generation}/{seed}/train.tsv"
     threads: settings.train.threads
     params:
         code=code("nnue.training", sets=[settings.selfplay.feature_set]),
@@ -100,12 +100,12 @@ use rule train as generation_train with:
 
 use rule quantize as generation_quantize with:
     input:
-        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
-        positions=centring(settings.quantize, "results/selfplay/{generation}"),
+        checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
+        positions=centring(settings.quantize, "<results>/selfplay/{generation}"),
     output:
-        net="results/selfplay/{generation}/{seed}/net.nnue",
+        net="<results>/selfplay/{generation}/{seed}/net.nnue",
     log:
-        "logs/selfplay/{generation}/{seed}/quantize.log",
+        "<logs>/selfplay/{generation}/{seed}/quantize.log",
     params:
         code=code("nnue.quantize", sets=[settings.selfplay.feature_set]),
         options=options(settings.quantize),
@@ -115,14 +115,14 @@ use rule quantize as generation_quantize with:
 
 use rule verify as generation_verify with:
     input:
-        checkpoint="results/selfplay/{generation}/{seed}/checkpoint.pt",
-        net="results/selfplay/{generation}/{seed}/net.nnue",
-        validation="results/selfplay/{generation}/validation.npy",
+        checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
+        net="<results>/selfplay/{generation}/{seed}/net.nnue",
+        validation="<results>/selfplay/{generation}/validation.npy",
     output:
-        error="results/selfplay/{generation}/{seed}/verify.json",
-        plot="results/selfplay/{generation}/{seed}/verify.png",
+        error="<results>/selfplay/{generation}/{seed}/verify.json",
+        plot="<results>/selfplay/{generation}/{seed}/verify.png",
     log:
-        "logs/selfplay/{generation}/{seed}/verify.log",
+        "<logs>/selfplay/{generation}/{seed}/verify.log",
     params:
         code=code("nnue.verify", sets=[settings.selfplay.feature_set]),
     message:
@@ -138,16 +138,18 @@ use rule tournament as generation_tournament with:
         ],
         book=settings.tournament.book,
     output:
-        games="results/selfplay/generations.pgn",
+        games="<results>/selfplay/generations.pgn",
     log:
-        "logs/selfplay/tournament.log",
+        "<logs>/selfplay/tournament.log",
     benchmark:
-        "logs/benchmarks/selfplay/tournament.tsv"
+        "<benchmarks>/selfplay/tournament.tsv"
     params:
         code=code("tournament.runner", sets=[settings.selfplay.feature_set]),
-        players=[
-            f"{generation}={of_generation(generation) or 'default'}"
-            for generation in [0, *GENERATIONS]
+        players=lambda w, input: [
+            f"{number}={net}"
+            for number, net in enumerate(
+                input.nets if settings.selfplay.net else ["default", *input.nets]
+            )
         ],
         options=at_nodes(settings.tournament),
     message:
@@ -156,11 +158,11 @@ use rule tournament as generation_tournament with:
 
 rule generation_rate:
     input:
-        games="results/selfplay/generations.pgn",
+        games="<results>/selfplay/generations.pgn",
     output:
-        ratings="results/selfplay/ratings.csv",
+        ratings="<results>/selfplay/ratings.csv",
     log:
-        "logs/selfplay/rate.log",
+        "<logs>/selfplay/rate.log",
     conda:
         "environment.yaml"
     params:

@@ -8,16 +8,16 @@ many features of a set are active, what a move changes, and what that costs.
 
 rule count:
     input:
-        positions="results/data/validation.npy",
+        positions="<results>/data/validation.npy",
     output:
         table=report(
-            "results/statistics/{name}.csv",
+            "<results>/statistics/{name}.csv",
             caption="captions/statistics.rst",
             category="Feature sets",
             labels={"feature set": "{name}", "what": "statistics"},
         ),
     log:
-        "logs/count/{name}.log",
+        "<logs>/count/{name}.log",
     conda:
         "environment.yaml"
     params:
@@ -37,27 +37,27 @@ rule table:
         histories=lambda w: of_nets(w.experiment, "history.csv"),
         errors=lambda w: of_nets(w.experiment, "verify.json"),
         puzzles=lambda w: of_nets(w.experiment, "puzzles.json"),
-        games="results/tournament/{experiment}.pgn",
+        games="<results>/tournament/{experiment}.pgn",
         timed=lambda w: [
-            f"results/tournament/{played}.pgn"
+            f"<results>/tournament/{played}.pgn"
             for played in yardsticks(w.experiment)[1:]
         ],
         ratings=lambda w: [
-            f"results/tournament/{played}_{what}"
+            f"<results>/tournament/{played}_{what}"
             for played in yardsticks(w.experiment)
             for what in ("ratings.csv", "details.json")
         ],
         statistics=lambda w: statistics_of([w.experiment]),
     output:
         table=report(
-            "results/{experiment}_table.csv",
+            "<results>/{experiment}_table.csv",
             caption="captions/table.rst",
             category="Results",
             labels={"experiment": "{experiment}", "what": "table"},
         ),
-        markdown="results/{experiment}_table.md",
+        markdown="<results>/{experiment}_table.md",
     log:
-        "logs/table/{experiment}.log",
+        "<logs>/table/{experiment}.log",
     conda:
         "environment.yaml"
     params:
@@ -66,7 +66,7 @@ rule table:
             sets=settings.experiments[w.experiment].feature_sets,
             files=[PACKAGE / "report/published.csv"],
         ),
-        nets=lambda w: players(w.experiment),
+        nets=players,
         anchor=lambda w: settings.experiments[w.experiment].anchor,
         timed=lambda w, input: ["--time-pgn", input.timed] if input.timed else [],
         statistics=lambda w, input: [f"--statistics={f}" for f in input.statistics],

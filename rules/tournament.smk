@@ -17,7 +17,7 @@ wildcard_constraints:
 rule tournaments:
     input:
         [
-            f"results/tournament/{played}_{what}"
+            f"<results>/tournament/{played}_{what}"
             for played in yardsticks(DEFAULT)
             for what in ("ratings.csv", "details.json")
         ],
@@ -30,11 +30,11 @@ rule tournament:
         verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
         book=lambda w: plan_of[w.experiment].tournament.book,
     output:
-        games="results/tournament/{experiment}.pgn",
+        games="<results>/tournament/{experiment}.pgn",
     log:
-        "logs/tournament/{experiment}.log",
+        "<logs>/tournament/{experiment}.log",
     benchmark:
-        "logs/benchmarks/tournament/{experiment}.tsv"
+        "<benchmarks>/tournament/{experiment}.tsv"
     conda:
         "environment.yaml"
     threads: ALL_CORES
@@ -42,7 +42,7 @@ rule tournament:
         code=lambda w: code(
             "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
         ),
-        players=lambda w: players(w.experiment),
+        players=players,
         options=lambda w: at_nodes(plan_of[w.experiment].tournament),
     message:
         "Games of experiment {wildcards.experiment} at fixed nodes; progress in {log}"
@@ -57,11 +57,11 @@ rule tournament_time:
         verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
         book=lambda w: plan_of[w.experiment].tournament.book,
     output:
-        games="results/tournament/time/{experiment}.pgn",
+        games="<results>/tournament/time/{experiment}.pgn",
     log:
-        "logs/tournament/time/{experiment}.log",
+        "<logs>/tournament/time/{experiment}.log",
     benchmark:
-        "logs/benchmarks/tournament/time/{experiment}.tsv"
+        "<benchmarks>/tournament/time/{experiment}.tsv"
     conda:
         "environment.yaml"
     # All cores: what else ran meanwhile would take time from the players.
@@ -70,7 +70,7 @@ rule tournament_time:
         code=lambda w: code(
             "tournament.runner", sets=settings.experiments[w.experiment].feature_sets
         ),
-        players=lambda w: players(w.experiment),
+        players=players,
         options=lambda w: at_time(plan_of[w.experiment].tournament),
     message:
         "Games of experiment {wildcards.experiment} at fixed time; progress in {log}"
@@ -81,17 +81,17 @@ rule tournament_time:
 
 rule rate:
     input:
-        games="results/tournament/{played}.pgn",
+        games="<results>/tournament/{played}.pgn",
     output:
         ratings=report(
-            "results/tournament/{played}_ratings.csv",
+            "<results>/tournament/{played}_ratings.csv",
             caption="captions/ratings.rst",
             category="Results",
             labels={"experiment": "{played}", "what": "rating of every net"},
         ),
-        details="results/tournament/{played}_details.json",
+        details="<results>/tournament/{played}_details.json",
     log:
-        "logs/rate/{played}.log",
+        "<logs>/rate/{played}.log",
     conda:
         "environment.yaml"
     params:
@@ -110,11 +110,11 @@ rule ladder_games:
         nets=ladder_nets,
         book=settings.tournament.book,
     output:
-        games="results/ladder/games.pgn",
+        games="<results>/ladder/games.pgn",
     log:
-        "logs/ladder/games.log",
+        "<logs>/ladder/games.log",
     benchmark:
-        "logs/benchmarks/ladder.tsv"
+        "<benchmarks>/ladder.tsv"
     conda:
         "environment.yaml"
     threads: ALL_CORES
@@ -133,12 +133,12 @@ rule ladder_games:
 
 rule ladder:
     input:
-        games="results/ladder/games.pgn",
+        games="<results>/ladder/games.pgn",
     output:
-        ratings="results/ladder.csv",
-        details="results/ladder/details.json",
+        ratings="<results>/ladder.csv",
+        details="<results>/ladder/details.json",
     log:
-        "logs/ladder/rate.log",
+        "<logs>/ladder/rate.log",
     conda:
         "environment.yaml"
     params:

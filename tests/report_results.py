@@ -53,7 +53,7 @@ def make(root: Path) -> Path:
     timed = folder / "tournament" / "time" / "axis.pgn"
     csv.write_text(table.to_csv(table.build("axis", nets, pgn, "ALL", timed, counted)))
     _record(csv, root, [pgn, timed, *nets, *counted], {"experiment": "axis", "anchor": "ALL"})
-    _triplets(folder / "pqr" / "axis.json", players, rng)
+    _triplets(folder / "statistics" / "pqr" / "axis.json", players, rng)
     return folder
 
 

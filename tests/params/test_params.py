@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
+import re
 import typing
 from pathlib import Path
 
 import pytest
 import typer
 import yaml
+from typer.testing import CliRunner
 
 from nnuelab import params
+from nnuelab.cli.__main__ import application
 from nnuelab.errors import UserError
 from nnuelab.params import Params, ParamsError
 from tests.cli.test_commands import registered
@@ -206,7 +210,7 @@ def test_variants_change_what_they_name_and_share_the_rest(settings):
     assert by_name["ALL,l1-256,l2-32"].folder == "ALL"
     tuned = by_name["ALL,tuned"]
     assert (tuned.train.method, tuned.train.l1) == ("pqr", checked.train.l1)
-    assert (tuned.folder, tuned.start) == ("ALL,tuned", "results/nets/ALL/{seed}/checkpoint.pt")
+    assert (tuned.folder, tuned.start) == ("ALL,tuned", "<results>/nets/ALL/{seed}/checkpoint.pt")
     grid = plans["baseline"]
     assert [(e.train.l1, e.train.l2) for e in grid.entries] == [
         (l1, l2) for l1 in (64, 128, 256) for l2 in (8, 16, 32)
@@ -367,7 +371,10 @@ def bounds(setting):
     return None
 
 
-@pytest.mark.parametrize("section", sorted(Params.model_fields.keys() - {"experiments", "blocks"}))
+SECTIONS = sorted(Params.model_fields.keys() - {"experiments", "report", "blocks"})
+
+
+@pytest.mark.parametrize("section", SECTIONS)
 def test_no_command_refuses_a_number_that_the_settings_may_have(section):
     named = {"data": "download", "ladder": "tournament", "selfplay": "datagen"}.get(section)
     function = registered()[f"nnuelab {named or section}"]
@@ -401,3 +408,27 @@ def test_uci_options_are_rendered_as_the_command_takes_them(settings):
     words = params.options(params.validate(settings).label)
     values = [words[i + 1] for i, word in enumerate(words) if word == "--options"]
     assert values == ["Hash=16", "UCI_LimitStrength=true", "Eval File=a=b.nnue"]
+
+
+def test_a_report_of_an_unknown_experiment_is_told(settings):
+    settings["report"] = ["axis", "pairwse"]
+    assert mistakes(settings) == ["report: there is no experiment pairwse; did you mean pairwise?"]
+
+
+def test_list_has_every_experiment_with_minutes(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    command = ["params", "list", "--overlay", "config/tiny.yaml"]
+    shown = CliRunner().invoke(application(), command)
+    assert shown.exit_code == 0, shown.output
+    for name in params.read(ROOT / "params.yaml").experiments:
+        assert re.search(rf"^results-tiny/{name}_table.csv +\d+ ", shown.output, re.MULTILINE)
+
+
+def test_minutes_follow_nets_and_games():
+    found = params.read(ROOT / "params.yaml")
+    plan = params.plans(found)["axis"]
+    assert 15 < params.minutes(plan, cores=2) < 30
+    games = plan.tournament.model_copy(update={"games_per_pairing": 16_000})
+    more = dataclasses.replace(plan, tournament=games)
+    assert params.minutes(more, cores=2) > 10 * params.minutes(plan, cores=2)
+    assert params.minutes(plan, cores=4) == params.minutes(plan, cores=2) / 2

@@ -93,7 +93,10 @@ def cell(path: Path, column: str, text: str) -> None:
             lambda f: edit(f / "data/sample_report.json", mobility=[]),
             "the sample can&#39;t be shown",
         ),
-        (lambda f: edit(f / "pqr/axis.json", nets=[{}]), "the triplets can&#39;t be shown"),
+        (
+            lambda f: edit(f / "statistics/pqr/axis.json", nets=[{}]),
+            "the triplets can&#39;t be shown",
+        ),
     ],
 )
 def test_a_damaged_input_costs_its_own_place_only(folder, tmp_path, damage, words):
@@ -149,32 +152,24 @@ def test_an_input_that_changed_is_told(folder, tmp_path):
     ]
 
 
-def test_a_table_that_came_alone_is_shown_without_alarm(folder, tmp_path):
-    """As those of the other experiments in a clone, made from nets that have these names, too."""
+def test_published_tables_are_no_results_of_the_folder(folder, tmp_path):
     copy = tmp_path / "results"
     shutil.copytree(folder, copy)
-    shutil.copy(copy / "axis_table.csv", copy / "other_table.csv")
+    published = copy / "published"
+    published.mkdir()
+    shutil.copy(copy / "axis_table.csv", published / "other_table.csv")
     record = json.loads((copy / "axis_table.csv.json").read_text())
     for source in record["inputs"].values():
         source["sha256"] = "0" * 64
-        source["path"] = source["path"].replace("axis.pgn", "other.pgn").replace("/ALL/2", "/V/2")
-    (copy / "other_table.csv.json").write_text(json.dumps(record))
+    (published / "other_table.csv.json").write_text(json.dumps(record))
     found = results.gather(copy, [])
+    assert [experiment.name for experiment in found.experiments] == ["axis"]
     assert results.outdated(found) == []
-    here, alone = found.experiments
-    assert here.problems == []
-    assert alone.rows == here.rows
-    assert not alone.nets
-    remedy = "its nets and games: snakemake results/other_table.csv"
-    assert alone.problems == [f"only the table is here; {remedy}"]
-    page = tmp_path / "report.html"
-    command = ["report", "--results", str(copy), "--output", str(page)]
-    assert CliRunner().invoke(app, command, catch_exceptions=False).exit_code == 0
-    assert page.read_text().count("only the table is here") == 1
+    assert found.records == results.gather(folder, []).records
 
 
 def test_a_table_of_other_nets_than_those_that_wait_for_games_is_told(folder, tmp_path):
-    """As where the nets of a table that came with a clone are trained, but haven't played."""
+    """As where its nets were trained again, but haven't played."""
     copy = tmp_path / "results"
     shutil.copytree(folder, copy)
     for pgn in copy.rglob("*.pgn"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import chess
 import numpy as np
@@ -298,7 +299,7 @@ def test_names_of_rows_are_whole_on_a_narrow_terminal(folder):
         "nets/H+PH+MC/1/net.nnue",
         "nets/ALL/1/history.csv",
         "nets/ALL/1/verify.json",
-        "pqr/axis.json",
+        "statistics/pqr/axis.json",
     ],
 )
 @pytest.mark.parametrize("suffix", inspect_plots.FORMATS)
@@ -355,6 +356,18 @@ def test_the_name_of_a_file_in_a_feature_set_is_no_number():
     row["feature_set"] = "ALL+TOPK(2,lists/pairs.csv)"
     grid = grids.statistics([row], {row["feature_set"]: "counts.csv"})
     assert grid.rows == [[row["feature_set"], *["1.25"] * (len(grid.columns) - 1)]]
+
+
+def test_diff_of_two_runs_is_that_of_the_tables_they_have(folder, tmp_path):
+    other = tmp_path / "results-other"
+    other.mkdir()
+    shutil.copy(folder / "axis_table.csv", other)
+    assert diff.pairs(folder, other) == [(folder / "axis_table.csv", other / "axis_table.csv")]
+    told = CliRunner().invoke(app, ["diff", str(folder), str(other), "--json"])
+    assert json.loads(told.stdout)["axis_table.csv"]["cells that differ"] == []
+    (other / "axis_table.csv").unlink()
+    with pytest.raises(UserError, match="no table of the same experiment"):
+        diff.pairs(folder, other)
 
 
 def test_diff_of_datasets_finds_the_positions_of_both(folder, records, tmp_path):

@@ -94,9 +94,10 @@ class Folder:
 
 
 def ran(output):
-    """Rules whose jobs ran, by Snakemake's report."""
-    jobs = re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)$", output, re.MULTILINE)
-    return set(jobs) - TARGETS
+    """Rules whose jobs ran, by the lines of a run without a terminal."""
+    return set(
+        re.findall(r"^\[[\d:]+\] \d+/\d+ jobs.*: (\w+), [\d:]+, done$", output, re.MULTILINE)
+    )
 
 
 def project(path):
@@ -109,7 +110,7 @@ def project(path):
         check=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file() and not name.startswith("results/"):
+        if (ROOT / name).is_file():
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, path / name)
     return path
@@ -135,14 +136,17 @@ def folder(tmp_path_factory):
     folder.commit()
     first = folder.run("snakemake")
     assert ran(first) == CHAIN
-    assert re.search(r"^results/axis_table.csv:.*\n(.*\n)+Next: ./run report", first, re.MULTILINE)
+    last = re.search(
+        r"^Next: ./run report.*\nresults/axis_table.csv: ((.*\n)+)\Z", first, re.MULTILINE
+    )
+    assert "H*WING" in last[1]
     folder.commit()
     return folder
 
 
 def change(folder, section, key, value):
     settings = yaml.safe_load((folder.path / "params.yaml").read_text())
-    settings[section][key] = value
+    (settings if section is None else settings[section])[key] = value
     (folder.path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
 
 
@@ -239,18 +243,17 @@ def test_a_new_record_of_the_embedded_games_is_looked_at(folder):
         record.write_bytes(before)
 
 
-def test_results_but_tables_are_ignored_by_git(folder):
+def test_of_results_only_the_published_ones_are_in_git(folder):
     tracked = subprocess.run(
-        ["git", "ls-files", "results", ".snakemake", "logs"],
+        ["git", "ls-files", "results*", ".snakemake", "logs*"],
         cwd=folder.path,
         capture_output=True,
         text=True,
         check=True,
     )
-    table = "results/axis_table"
-    assert tracked.stdout.split() == [
-        f"{table}.{kind}" for kind in ("csv", "csv.json", "md", "md.json")
-    ]
+    names = tracked.stdout.split()
+    assert "results/published/axis_table.csv" in names
+    assert all(name.startswith(("results/published/", "results/README.md")) for name in names)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +308,7 @@ def test_a_missing_file_is_told_although_all_results_are_there(folder):
     assert "Traceback" not in told
 
 
-def test_a_table_that_came_with_git_is_no_result_of_the_clone(folder, tmp_path):
+def test_a_published_table_is_no_result_of_the_clone(folder, tmp_path):
     folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
     assert set(Folder(tmp_path / "clone").would_run("results/axis_table.csv")) == CHAIN
 
@@ -363,9 +366,10 @@ def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
     others = yaml.safe_load((folder.path / "params.yaml").read_text())["experiments"].keys()
     assert folder.would_run("all_experiments")["table"] == len(others - {"axis", "pqr"})
     overlay = ["--configfile", "config/paper.yaml"]
-    assert "results/axis_table.csv" in folder.run("snakemake", "-n", "all", *overlay)
+    assert "results-paper/axis_table.csv" in folder.run("snakemake", "-n", "all", *overlay)
 
     # Nothing is trained again, and the report has what is new.
+    change(folder, None, "report", ["axis", "pqr"])
     assert ran(folder.run("dvc", "repro")) == {"pqr", "report"}
     folder.run("dvc", "remote", "add", "--default", "store", str(tmp_path / "store"))
     folder.commit()
@@ -379,11 +383,11 @@ def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
 
 def test_the_report_shows_what_nets_know_of_the_moves_played(folder):
     """Of an experiment whose nets learn from them."""
-    with open(folder.path / "results/pqr/pqr.csv", newline="") as file:
+    with open(folder.path / "results/statistics/pqr/pqr.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["net"] for row in rows][:2] == ["ALL,scores#1", "ALL,tuned#1"]
     assert rows[-1]["net"] == "material"
-    assert (folder.path / "results/pqr/pqr.svg").read_text().startswith("<svg")
+    assert (folder.path / "results/statistics/pqr/pqr.svg").read_text().startswith("<svg")
     page = (folder.path / "results/report.html").read_text()
     assert "pqr-pqr" in page
     assert "axis-pqr" not in page
@@ -404,6 +408,6 @@ def test_a_net_beyond_its_bound_plays_no_game(folder):
 
 def test_the_page_says_what_failed(folder):
     """After the job that failed above."""
-    page = (folder.path / "results/report.html").read_text()
+    page = (folder.path / "results/failed.html").read_text()
     assert "quantization error beyond the bounds" in page
     assert "axis-table" in page

@@ -30,7 +30,7 @@ def feature_sets(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def nets(incomplete: str) -> list[str]:
     """The nets that were made here; where none fits, shells complete any file."""
-    found = sorted(str(path) for path in Path("results").rglob("*.nnue"))
+    found = sorted(str(path) for path in Path().glob("results*/**/*.nnue"))
     return [path for path in found if path.startswith(incomplete)]
 
 

@@ -111,7 +111,10 @@ def inspect(
 
 @app.command()
 def diff(
-    a: Annotated[Path, typer.Argument(help="A net, dataset, tournament, table or ratings.")],
+    a: Annotated[
+        Path,
+        typer.Argument(help="A net, dataset, tournament, table or ratings; or a run's folder."),
+    ],
     b: Annotated[Path, typer.Argument(help="Another of the same kind.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     positions: Annotated[
@@ -119,9 +122,9 @@ def diff(
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Tell what differs between two files, and by how much.
+    """Tell what differs between two files, or the tables of two runs, and by how much.
 
-    Example: nnuelab diff results/nets/ALL/1/net.nnue results/nets/ALL/2/net.nnue
+    Example: nnuelab diff results results-tiny
     """
     import json as encoder
 
@@ -130,11 +133,13 @@ def diff(
     from nnuelab.report import diff as differences
     from nnuelab.report import render
 
-    found = differences.diff(a, b, positions)
+    found = {pair: differences.diff(*pair, positions) for pair in differences.pairs(a, b)}
     if json:
-        print(encoder.dumps(found.to_json(), indent=2, default=str))
+        told = {one.name: difference.to_json() for (one, _), difference in found.items()}
+        print(encoder.dumps(told if a.is_dir() else told[a.name], indent=2, default=str))
     else:
-        render.show_difference(found, a, b, Console())
+        for pair, difference in found.items():
+            render.show_difference(difference, *pair, Console())
 
 
 @params.command()
@@ -154,6 +159,46 @@ def check(
     check_files(found, " + ".join(map(str, (file, *overlay))))
     nets = {net for plan in plans(found).values() for net in plan.players.values()}
     typer.echo(f"{file}: {len(found.experiments)} experiments, {len(nets)} nets", err=True)
+
+
+@params.command(name="list")
+def list_targets(
+    overlay: Annotated[
+        list[Path], typer.Option(help="Laid over the settings, as snakemake --configfile does.")
+    ] = [],  # noqa: B006 (typer's way to say: none)
+) -> None:
+    """List the experiments and what else the workflow makes, with their minutes on this machine.
+
+    Example: nnuelab params list --overlay config/tiny.yaml
+    """
+    from textwrap import shorten
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from nnuelab.data.parallel import cores
+    from nnuelab.params import default_experiment, minutes, plans, read, results_folder
+
+    found = read(overlays=overlay)
+    folder = results_folder(overlay)
+    shown = Table("target", "minutes", "what it is", box=None, pad_edge=False)
+    shown.columns[1].justify = "right"
+    for name, plan in plans(found).items():
+        sets = shorten(" ".join(entry.name for entry in plan.entries), 30, placeholder=" ...")
+        about = f"{minutes(plan, cores()):.0f}"
+        shown.add_row(f"{folder}/{name}_table.csv", about, f"{len(plan.players)} nets: {sets}")
+    default = default_experiment(found)
+    for target, what in (
+        ("all", f"the table of {default}, as without a target"),
+        ("all_experiments", "all of these tables"),
+        ("report", f"the page of {', '.join(found.report or [default])}"),
+        ("generations", "nets that learn from self-play"),
+        (f"{folder}/ladder.csv", "this engine among installed ones"),
+        ("data, nets, tournaments, statistics", f"the stages of {default}"),
+    ):
+        shown.add_row(target, "", what)
+    Console().print(shown)
+    typer.echo(f"minutes: about, from nothing, on {cores()} cores", err=True)
 
 
 @params.command()

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from nnuelab.params.experiments import Entry, Plan, default_experiment, plans
 from nnuelab.params.files import check_files
+from nnuelab.params.minutes import core_seconds, minutes
 from nnuelab.params.models import Params, Section, folder_of
 from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
 
@@ -25,12 +27,15 @@ __all__ = [
     "Section",
     "check_files",
     "check_names",
+    "core_seconds",
     "default_experiment",
     "folder_of",
     "merge",
+    "minutes",
     "options",
     "plans",
     "read",
+    "results_folder",
     "schema",
     "validate",
 ]
@@ -70,6 +75,20 @@ def _words(key: str, value: Any) -> Iterator[str]:
             yield from (f"--{name}", "=".join(item))
     else:
         yield from (f"--{name}", str(value))
+
+
+def results_folder(files: Iterable[Path | str]) -> str:
+    """Where a run with these files of settings puts what it makes.
+
+    Overlays in another order mean other settings.
+
+    >>> results_folder(["params.yaml"]), results_folder(["config/tiny.yaml", "params.yaml"])
+    ('results', 'results-tiny')
+    >>> results_folder(["config/paper.yaml", "my.yaml", "params.yaml"])
+    'results-paper+my'
+    """
+    overlays = "+".join(Path(file).stem for file in files if Path(file) != FILE)
+    return f"results-{overlays}" if overlays else "results"
 
 
 def schema() -> str:

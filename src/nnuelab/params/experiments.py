@@ -39,7 +39,8 @@ class Entry:
     train : Train
     quantize : Quantize
     start : str or None
-        The checkpoint that it begins with, ``{seed}`` in it.
+        The checkpoint that it begins with, ``{seed}`` in it; of the run's own nets behind
+        ``<results>``.
     """
 
     name: str
@@ -105,6 +106,11 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
         found[name] = Plan(entries, experiment.seeds, experiment.anchor, tournament)
         told += _nonsense(path, experiment, found[name])
     told += _beyond_the_study(found.values())
+    told += [
+        f"report: there is no experiment {name}{nearest(name, found)}"
+        for name in params.report
+        if name not in found
+    ]
     return found
 
 
@@ -126,7 +132,7 @@ class _Variant:
     ) -> Entry:
         if self.begins_with is not None and self.begins_with in others:
             folder = others[self.begins_with].folder(params, feature_set, self.begins_with)
-            start: str | None = f"results/nets/{folder}/{{seed}}/checkpoint.pt"
+            start: str | None = f"<results>/nets/{folder}/{{seed}}/checkpoint.pt"
         else:
             start = self.train.from_ and self.train.from_.replace("{name}", folder_of(feature_set))
         return Entry(

@@ -487,6 +487,8 @@ class Params(Section):
     selfplay: Selfplay
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     """Experiments by name: each makes results/NAME_table.csv."""
+    report: Annotated[list[Name], AfterValidator(_each_once)]
+    """Experiments on the page that ./run report makes; none: the one that ./run makes."""
     blocks: list[str]
     """Python files with feature blocks of your own."""
 

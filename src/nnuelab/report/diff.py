@@ -47,6 +47,22 @@ class Difference:
         return {"kind": self.kind, **self.facts, **self.tables}
 
 
+def pairs(a: Path, b: Path) -> list[tuple[Path, Path]]:
+    """What to compare: two files, or the tables that the folders of two runs both have.
+
+    Raises
+    ------
+    UserError
+        When folders have no table in common.
+    """
+    if not (a.is_dir() and b.is_dir()):
+        return [(a, b)]
+    found = [(one, b / one.name) for one in sorted(a.glob("*_table.csv"))]
+    if not (common := [pair for pair in found if pair[1].is_file()]):
+        raise UserError(f"{a} and {b} have no table of the same experiment; name two files")
+    return common
+
+
 def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
     """Compares two files.
 

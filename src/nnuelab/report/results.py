@@ -16,6 +16,7 @@ from nnuelab.report.reading import read_csv, read_json, read_record, read_statis
 from nnuelab.tournament.ratings import SEED_MARK, set_of
 
 NET = "net.nnue"
+PUBLISHED = "published"  # tables that were made elsewhere, of other files of the same names
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class NetFiles:
             return read_json(path, "rms_cp")
         except UserError as error:
             place = self.path.absolute().parent
-            log = f"logs/verify/{place.parent.name}/{place.name}.log"
-            said = [str(error), *_end_of(place.parents[3], log)]
+            log = f"verify/{place.parent.name}/{place.name}.log"
+            said = [str(error), *_end_of(place.parents[2], log)]
             raise UserError("; ".join(said)) from error
 
 
@@ -128,7 +129,7 @@ class Results:
 
     def triplets(self, experiment: Experiment) -> Path:
         """What its nets say of held-out triplets, if `nnuelab pqr` was asked."""
-        return self.folder / "pqr" / f"{experiment.name}.json"
+        return self.folder / "statistics" / "pqr" / f"{experiment.name}.json"
 
     @property
     def nets(self) -> list[NetFiles]:
@@ -175,6 +176,8 @@ def gather(folder: Path, names: Sequence[str]) -> Results:
         names = sorted(p.name.removesuffix("_table.csv") for p in folder.glob("*_table.csv"))
     for path in sorted(folder.rglob("*.json")):
         made = path.with_suffix("")
+        if PUBLISHED in path.relative_to(folder).parts:
+            continue
         if made.is_file() and made.suffix not in ("", ".html"):  # no page tells of itself
             try:
                 found.records[found.label(made)] = read_record(path)
@@ -204,7 +207,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         missing = not path.exists()
         made = f"{label} isn't there; make it: snakemake {label}"
         found.problems.append(made if missing else str(error))
-        found.problems += _last_words(folder.parent, name)
+        found.problems += _last_words(folder, name)
     record = records.get(label, {})
     found.anchor = str(record.get("parameters", {}).get("anchor", ""))
     if not found.anchor and found.rows:
@@ -214,9 +217,6 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     named = [
         (place, name) for name, i in inputs if (place := folder.parent / i["path"]).name == NET
     ]
-    if found.rows and _came_alone(folder, record):
-        found.problems.append(f"only the table is here; its nets and games: snakemake {label}")
-        return found
     for place, player in named or [(path, "") for path in sorted(folder.glob(f"nets/*/*/{NET}"))]:
         if not found.rows:
             break
@@ -239,46 +239,31 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     return found
 
 
-def _came_alone(folder: Path, record: dict[str, Any]) -> bool:
-    """Whether neither the games nor all nets of a table are here: it was made elsewhere.
-
-    So come tables with a clone. Nets of these names that may be here have no part in them.
-    """
-    inputs = [folder.parent / source["path"] for source in record.get("inputs", {}).values()]
-    games = [path for path in inputs if path.suffix == ".pgn"]
-    nets = [path for path in inputs if path.name == NET]
-    return bool(games) and not any(p.exists() for p in games) and not all(p.exists() for p in nets)
-
-
-def _last_words(root: Path, name: str) -> list[str]:
+def _last_words(folder: Path, name: str) -> list[str]:
     """What the jobs of an experiment said last, where it left no table."""
     said = []
     for stage in ("tournament", "rate", "table"):
-        said += _end_of(root, f"logs/{stage}/{name}.log")
+        said += _end_of(folder, f"{stage}/{name}.log")
     return said[-1:]
 
 
-def _end_of(root: Path, name: str) -> list[str]:
-    """What a job said last in its log, nothing when it said nothing."""
-    log = root / name
+def _end_of(folder: Path, name: str) -> list[str]:
+    """What a job said last in its log, nothing when it said nothing; results-X has logs-X."""
+    logs = folder.with_name(folder.name.replace("results", "logs", 1))
+    log = logs / name
     lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
     words = [line.strip() for line in lines if line.strip()]
-    return [f"{name} ends with: {words[-1][:300]}"] if words else []
+    return [f"{logs.name}/{name} ends with: {words[-1][:300]}"] if words else []
 
 
 def outdated(found: Results) -> list[str]:
-    """Files that aren't what their records say, or were made from others than are there now.
-
-    Nothing is said of a table that was made elsewhere, from other files of the same names.
-    """
+    """Files that aren't what their records say, or were made from others than are there now."""
     said = []
     for path in found.files:
         record = found.records.get(found.label(path))
         if record is not None and sha256(path) != record["sha256"]:
             said.append(f"{found.label(path)} was changed after it was made")
     for label, record in found.records.items():
-        if _came_alone(found.folder, record):
-            continue
         others = [
             source["path"]
             for source in record["inputs"].values()
