@@ -99,7 +99,7 @@ def test_a_month_of_lichess_from_a_mirror_to_datasets(mirror, games, folder) -> 
     assert 5000 < have < len(kind.body)
     assert not part.with_suffix("").exists()
 
-    folder.run("snakemake", "--unlock")
+    assert "unlocked" in folder.run("nnuelab", "unlock")
     settings(folder, "data", max_rate=0)
     assert ran(folder.run("snakemake", "data")) == DATA
     assert kind.asked == [None, f"bytes={have}-"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -19,7 +20,7 @@ case "$*" in
 *version_info*) echo "${FAKE_VERSION:-3.12}" ;;
 *ensurepip*) exit "${FAKE_NO_VENV:-0}" ;;
 --version) echo "Python 3.12.1" ;;
-*default_experiment*) echo pairwise ;;
+*results_folder*) echo results/pairwise_table.csv ;;
 *"venv --clear"*)
     rm -rf .venv
     mkdir -p .venv/bin
@@ -40,7 +41,19 @@ def clone(tmp_path):
         shutil.copy(ROOT / name, folder)
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
-    for tool in ("sh", "cat", "cksum", "head", "rm", "mv", "mkdir", "cp", "basename", "dirname"):
+    for tool in (
+        "sh",
+        "cat",
+        "cksum",
+        "grep",
+        "head",
+        "rm",
+        "mv",
+        "mkdir",
+        "cp",
+        "basename",
+        "dirname",
+    ):
         (bin_folder / tool).symlink_to(shutil.which(tool))
     python = bin_folder / "python3.12"
     python.write_text(PYTHON)
@@ -68,7 +81,9 @@ def run(clone, *arguments, **variables):
 def test_setup_installs_the_lock_then_torch_then_the_package(clone):
     status, said, calls = run(clone, "--setup")
     assert status == 0
-    assert len(said) == 1
+    steps = ("setting up .venv", "requirements.lock", "torch==", "compiling the engine")
+    assert all(step in line for step, line in zip(steps, said, strict=True))
+    assert calls[-1] == "nnuelab uci"
     installs = [call for call in calls if "install" in call]
     assert [
         next(word for word in ("requirements.lock", "torch==", "--editable", " uv") if word in call)
@@ -131,7 +146,7 @@ def test_uv_that_fails_is_replaced_by_pip(clone):
 def test_what_is_missing_is_said_in_one_line_with_the_remedy(clone, variables, message):
     status, said, _ = run(clone, "--setup", **variables)
     assert status == 1
-    told = [line for line in said if "setting up" not in line]
+    told = [line for line in said if not re.match("run: (setting up|fetching|compiling)", line)]
     assert len(told) == 1
     assert message in told[0]
 
@@ -154,6 +169,35 @@ def test_alone_it_makes_the_table_of_the_default_experiment_and_prints_it(clone)
     (tables / "pairwise_table.csv").touch()
     os.utime(tables / "pairwise_table.csv", (2**32, 2**32))
     assert len(run(clone)[2]) == 2
+
+
+def test_overlays_alone_make_the_table_too(clone):
+    run(clone, "--setup")
+    (clone / "my.yaml").touch()
+    made, asked, shown = run(clone, "--configfile", "my.yaml")[2]
+    assert made == "snakemake all --configfile my.yaml"
+    assert asked.endswith("my.yaml")
+    assert shown.startswith("nnuelab inspect")
+    words = ["--configfile", "my.yaml", "-n"]
+    assert run(clone, *words)[2] == ["snakemake " + " ".join(words)]
+
+
+def test_a_lock_is_looked_at_before_a_run(clone):
+    run(clone, "--setup")
+    locks = clone / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.input.lock").touch()
+    assert run(clone, "report")[2] == ["nnuelab unlock", "snakemake report"]
+    status, _, calls = run(clone, "report", FAKE_BROKEN="unlock")
+    assert (status, calls) == (1, ["nnuelab unlock"])
+    assert run(clone, "-n")[2] == ["snakemake -n"]
+
+
+def test_list_is_the_packages(clone):
+    run(clone, "--setup")
+    assert run(clone, "--list", "--overlay", "my.yaml")[2] == [
+        "nnuelab params list --overlay my.yaml"
+    ]
 
 
 def test_docs_are_built_after_setup_and_their_place_is_told(clone):

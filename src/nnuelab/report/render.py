@@ -19,10 +19,17 @@ SHORT = 12  # letters of a text
 
 
 def show(summary: Summary, console: Console) -> None:
-    """Prints what it is, what is in it, and where it came from."""
+    """Prints what it is, what is in it, and where it came from; the table of an experiment last."""
     size = summary.path.stat().st_size
     console.print(f"[bold]{summary.path}[/bold]: {summary.kind}, {size:,} bytes", highlight=False)
     _facts(summary.facts, console)
+    made = summary.provenance
+    if made and summary.kind == "table":
+        console.print(
+            f"made from {len(made.get('inputs', {}))} files, which {summary.path}.json lists",
+            highlight=False,
+        )
+        made = None
     for title, rows in summary.tables.items():
         if not rows:
             continue
@@ -36,9 +43,9 @@ def show(summary: Summary, console: Console) -> None:
                 console.print(f"\n{table.PUBLISHED_NOTE}", highlight=False)
         else:
             _print(list(rows[0]), [[_text(v) for v in row.values()] for row in rows], console)
-    if summary.provenance:
+    if made:
         console.print("\n[bold]where it came from[/bold]")
-        console.print(_pairs(_flat(summary.provenance)))
+        console.print(_pairs(_flat(made)))
 
 
 def show_difference(found: Difference, a: Path, b: Path, console: Console) -> None:
