@@ -56,6 +56,20 @@ def test_uci_is_answered_without_loading_the_engine(net: Path) -> None:
     assert answers[-1] == "uciok"
 
 
+def test_compilation_is_announced_once_and_only_when_there_is_some() -> None:
+    program = (
+        "import numba, numba.core.event as event; from nnuelab.engine.uci import _announced;"
+        "kernel = numba.njit('i8(i8)')\n"
+        "with _announced(lambda: print('compiling')): pass\n"
+        "with _announced(lambda: print('compiling')):\n"
+        "    kernel(lambda x: x + 1), kernel(lambda x: x + 2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "compiling\n"
+
+
 def test_a_game_is_played_through(engine: chess.engine.SimpleEngine) -> None:
     board = chess.Board()
     while not board.is_game_over(claim_draw=True) and board.ply() < 30:

@@ -10,6 +10,7 @@ import gc
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -30,6 +31,7 @@ NUMBERS = (
 )
 KEYWORDS = {*NUMBERS, "infinite", "ponder", "searchmoves"}
 LARGEST = 1 << 42  # nodes or ms (139 years), of which a search still reckons in 64 bits
+COMPILING = "compiling the engine, once on this machine: about half a minute"
 UNCLEAR_MS = 100  # a search takes where it isn't clear how much it may
 LONGEST = 300  # letters of what is said of an error
 FAILURES = (UserError, ValueError, OverflowError, MemoryError)
@@ -87,6 +89,24 @@ def _integer(text: str, name: str) -> int:
         return int(text)
     except ValueError:
         raise ValueError(f"{name} needs a number, not {text!r}") from None
+
+
+def _announced(announce: Callable[[], None]) -> AbstractContextManager[Any]:
+    """Calls ``announce`` when kernels have to be compiled: few GUIs wait so long in silence."""
+    from numba.core import event
+
+    class Once(event.Listener):
+        announced = False
+
+        def on_start(self, event: event.Event) -> None:
+            if not self.announced:
+                self.announced = True
+                announce()
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    return event.install_listener("numba:compile", Once())
 
 
 class Uci:
@@ -169,13 +189,14 @@ class Uci:
         if self._engine is None:
             from nnuelab.engine.search import Engine
 
-            try:
-                engine = Engine(self._net, self._hash_mb)
-            except MemoryError as error:
-                self._complain(error)
-                self._say(f"info string Hash is {HASH_DEFAULT} MB instead of {self._hash_mb}")
-                self._hash_mb = HASH_DEFAULT
-                engine = Engine(self._net, self._hash_mb)
+            with _announced(lambda: self._say(f"info string {COMPILING}")):
+                try:
+                    engine = Engine(self._net, self._hash_mb)
+                except MemoryError as error:
+                    self._complain(error)
+                    self._say(f"info string Hash is {HASH_DEFAULT} MB instead of {self._hash_mb}")
+                    self._hash_mb = HASH_DEFAULT
+                    engine = Engine(self._net, self._hash_mb)
             # The collector would look through all of it again, some 60 ms, in a search.
             gc.collect()
             gc.freeze()
