@@ -161,7 +161,7 @@ def test_a_net_is_refused_where_a_block_has_changed(tmp_path, monkeypatch):
 def test_a_package_s_block_is_compared_too(tmp_path):
     path = tmp_path / "net.nnue"
     write_net(path, replace(random_net("H+V", 8, 4), blocks={"H": PACKAGE["H"], "V": "0" * 16}))
-    with pytest.raises(UserError, match=r"net\.nnue: the block V of .*v\.py is defined otherwise"):
+    with pytest.raises(UserError, match=r"the block V of .*lines\.py is defined otherwise"):
         read_net(path)
 
 

@@ -108,14 +108,14 @@ def test_sets_of_a_user_have_every_property(mine, games, expression):
 # Against python-chess ----------------------------------------------------------------------------
 
 
-def pawn_attacks(board: chess.Board, color: chess.Color) -> chess.SquareSet:
+def pawn_attacks(board: chess.Board, color: chess.Color) -> set[chess.Square]:
     pawns = board.pieces(chess.PAWN, color)
-    return chess.SquareSet.union(chess.SquareSet(), *(board.attacks(square) for square in pawns))
+    return set().union(*(board.attacks(square) for square in pawns))
 
 
 def safe(board, square):
     color = board.color_at(square)
-    return naive.safe_moves(board, square) - set(pawn_attacks(board, not color))
+    return naive.safe_moves(board, square) - pawn_attacks(board, not color)
 
 
 def hangs(board, square):

@@ -269,7 +269,7 @@ def test_of_results_only_the_published_ones_are_in_git(folder):
         ("src/nnuelab/data/sampling.py", CHAIN - {"download"}),
         ("src/nnuelab/report/published.csv", {"table"}),
         ("src/nnuelab/progress.py", set()),
-        ("src/nnuelab/features/blocks/d1.py", set()),
+        ("src/nnuelab/features/blocks/lines.py", set()),
     ],
 )
 def test_an_edit_of_the_package_reruns_what_used_it(folder, edited, rules):

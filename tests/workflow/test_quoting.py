@@ -39,7 +39,7 @@ BASES: list[dict[str, Any]] = [
 ]
 # Settings whose form has no room for it, and one that no command has.
 REFUSED = {"data.months.0", "data.sha256.*", "experiments.*.anchor"}
-REFUSED |= {"experiments.*.feature_sets.0", "selfplay.feature_set"}
+REFUSED |= {"experiments.*.feature_sets.0", "selfplay.feature_set", "report.0"}
 REFUSED |= {"blocks.0"}  # goes to the jobs by their environment
 
 
@@ -104,14 +104,14 @@ def test_a_setting_is_one_argument(folder, monkeypatch):
             first = next(allowed(settings, path, candidates(path, settings)), None)
             if first is not None:
                 settings, values[path] = first
-        Path("hostile.yaml").write_text(yaml.safe_dump(settings))
+        Path(f"{HOSTILE}.yaml").write_text(yaml.safe_dump(settings))
         targets = [
             "all_experiments",
             "generations",
-            "results/ladder.csv",
+            f"results-{HOSTILE}/ladder.csv",
             f"results/books/{HOSTILE}",
         ]
-        overlay = ["--configfile", "hostile.yaml", "--replace-workflow-config"]
+        overlay = ["--configfile", f"{HOSTILE}.yaml", "--replace-workflow-config"]
         found |= arguments(folder, "snakemake", "-n", "-p", *targets, MADE, *overlay)
     assert values.keys() == {*TEXT_SETTINGS} - REFUSED
     for path, value in values.items():
