@@ -88,7 +88,7 @@ def test_a_terminal_shows_what_runs_with_progress_and_eta(folder: Path) -> None:
     text = shown(folder)
     plain = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", text)
     assert re.search(r"Counting things +0:00:0\d +\d+/40 things \(\d+%\) .*/s +ETA 0:00:0\d", plain)
-    assert "1 of 1 steps (100%) done" in plain
+    assert "1/1 jobs" in plain
     # Nothing of it stays, and the cursor is back.
     assert text.count("\x1b[?25l") == text.count("\x1b[?25h") > 0
 
@@ -103,7 +103,7 @@ def test_a_job_that_fails_shows_its_log_and_leaves_the_cursor(folder: Path) -> N
 def test_a_pipe_gets_words_without_escape_codes(folder: Path) -> None:
     text = piped(folder)
     assert "Counting things" in text
-    assert "1 of 1 steps (100%) done" in text
+    assert "1/1 jobs: count" in text
     assert not re.search(r"[\x1b\r]", text + (folder / "logs/count.log").read_text())
 
 
