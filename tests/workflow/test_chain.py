@@ -380,7 +380,10 @@ def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
     clone = Folder(tmp_path / "clone")
     clone.run("dvc", "pull")
     assert clone.would_run() == {}
-    assert clone.would_run("results/axis_table.csv", "results/pqr_table.csv", "report") == {}
+    assert clone.would_run("results/axis_table.csv", "data", "nets", "tournaments") == {}
+    # No stage has this table; what it and the page are made of has been pulled.
+    remade = clone.would_run("results/pqr_table.csv", "report")
+    assert remade in ({"table": 1}, {"table": 1, "report": 1})
 
 
 def test_the_report_shows_what_nets_know_of_the_moves_played(folder):
