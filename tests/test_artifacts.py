@@ -190,7 +190,10 @@ def test_sources_follow_imports_down_and_nothing_else() -> None:
     assert {"chess/perft.py", "chess/moves.py", "chess/attacks.py", "jit.py"} <= files
     assert not any(file.startswith(("nnue", "engine", "cli")) for file in files)
     played = {file.parent.name for file in sources.closure("nnuelab.tournament.runner")}
-    assert {"engine", "nnue", "features", "chess"} <= played  # imported inside functions, too
+    assert {"engine", "features", "chess"} <= played  # imported inside functions, too
+    assert "nnue" not in played  # by name: kinds of players
+    nets = {file.parent.name for file in sources.closure("nnuelab.tournament.nets")}
+    assert "nnue" in nets
 
 
 def test_an_output_is_neither_an_input_nor_another_output(tmp_path: Path) -> None:

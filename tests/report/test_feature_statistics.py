@@ -284,7 +284,7 @@ def test_a_first_layer_that_no_machine_holds_is_not_timed(
     monkeypatch.setattr(statistics, "LARGEST_TIMED", 1000)
     done = stats("ALL", games)
     assert done.exit_code == 0
-    assert "786,432" in done.stdout
+    assert "393,216" in done.stdout
 
 
 @pytest.mark.parametrize(

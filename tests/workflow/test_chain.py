@@ -283,8 +283,10 @@ def test_an_edit_of_the_package_reruns_what_used_it(folder, edited, rules):
 
 
 def test_an_edit_of_a_users_block_reruns_the_nets_that_use_it(folder):
-    (folder.path / "wing.py").write_text(BLOCK + "\n# edited\n")
     try:
+        (folder.path / "wing.py").write_text(BLOCK + "\n# a comment is no edit\n")
+        assert folder.would_run() == {}
+        (folder.path / "wing.py").write_text(BLOCK.replace("// 4", "// 4 ^ 1"))
         jobs = folder.would_run()
     finally:
         (folder.path / "wing.py").write_text(BLOCK)

@@ -24,7 +24,7 @@ def label(
     train: Annotated[Path, typer.Option(help="Dataset for training, .npy.")],
     validation: Annotated[Path, typer.Option(help="Dataset for validation, .npy.")],
     test: Annotated[
-        Path | None, typer.Option(help="Dataset for a last test, .npy, with --test-share.")
+        Path | None, typer.Option(help="Dataset for a last test, .npy; empty without --test-share.")
     ] = None,
     settings: Labelling,
     workers: Annotated[int, typer.Option(min=0, help="Engines; 0: one per core.")] = 0,

@@ -173,7 +173,7 @@ def label(
     skip_captures: bool = Labelling.skip_captures,
     max_score: int = Labelling.max_score,
     validation_share: float = Labelling.validation_share,
-    test_share: float | None = Labelling.test_share,
+    test_share: float | None = None,
     seed: int = Labelling.seed,
     cache: Path | None = None,
     max_unusable: int = 0,

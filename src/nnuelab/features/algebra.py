@@ -64,7 +64,7 @@ class Block(ABC):
     aliases: tuple[str, ...] = ()
 
     jitted: ClassVar[tuple[str, ...]] = ()
-    """Modules in ``kernels`` that the kind needs. They are imported by name (:func:`kernels_by`),
+    """Modules in ``kernels`` that the kind needs. They are imported by name (`kernels_by`),
     since a job's code hash, which follows imports, counts those of its own blocks alone."""
 
     @classmethod
@@ -178,7 +178,7 @@ class Block(ABC):
 
     @property
     def alive_is_exact(self) -> bool:
-        """Whether :meth:`alive` finds every feature that no legal position has."""
+        """Whether ``alive`` finds every feature that no legal position has."""
         return False
 
     def tabulated(self) -> Tabulated | None:
@@ -205,12 +205,12 @@ class Block(ABC):
         return None
 
     def copies(self) -> list[str]:
-        """What tells the copies of :attr:`parts` apart that the block consists of, in order."""
+        """What tells the copies of ``parts`` apart that the block consists of, in order."""
         return [""]
 
     @property
     def is_sum(self) -> bool:
-        """Whether the block is its :attr:`parts` under one name, whose terms can take its place."""
+        """Whether the block is its ``parts`` under one name, whose terms can take its place."""
         return False
 
     def tuples(self) -> list[Tuples]:

@@ -1,4 +1,6 @@
-"""Tables from which batches of positions are extracted: what :mod:`kernels.extraction` reads.
+"""Tables from which batches of positions are extracted.
+
+What :mod:`nnuelab.features.kernels.extraction` reads.
 
 Blocks about a piece and its square, the square of the own king being given or not: a table says
 which feature a piece makes active on a square, and there is one for each class of own kings. In

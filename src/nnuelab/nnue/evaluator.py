@@ -217,7 +217,11 @@ class Accumulators:
 
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""
-        self._inference.check()
+        try:
+            self._inference.check()
+        except UserError:
+            self.memory["cached"]["key"] = NO_KEY  # nothing is kept of what it has left out
+            raise
 
 
 class NetEvaluator:

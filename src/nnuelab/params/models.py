@@ -162,13 +162,7 @@ class Sample(_section(Sampling, terminations=Terminations)):  # type: ignore[mis
     __doc__ = Sampling.__doc__
 
 
-class Label(
-    _section(  # type: ignore[misc]
-        Labelling,
-        options=dict[OptionName, OptionValue],
-        test_share=Annotated[float, Field(ge=0, lt=1)],
-    )
-):
+class Label(_section(Labelling, options=dict[OptionName, OptionValue])):  # type: ignore[misc]
     __doc__ = Labelling.__doc__
 
 

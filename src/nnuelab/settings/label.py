@@ -48,8 +48,8 @@ class Labelling:
     validation_share: float = setting(
         0.1, "Share of the games that validate instead of train.", gt=0, lt=1
     )
-    test_share: float | None = setting(
-        None,
+    test_share: float = setting(
+        0.0,
         "Share of the games that neither train nor validate; 0: the test set is empty.",
         ge=0,
         lt=1,
@@ -61,7 +61,7 @@ class Labelling:
             raise ValueError(f"label takes one limit, not {' and '.join(self._limits)}")
         if self.movetime is not None and self.movetime >= self.patience * 1000:
             raise ValueError("movetime is longer than patience: all engines would seem to hang")
-        if self.validation_share + (self.test_share or 0) >= 1:
+        if self.validation_share + self.test_share >= 1:
             raise ValueError("validation_share and test_share leave no game to train with")
 
     @property

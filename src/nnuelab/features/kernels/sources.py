@@ -1,4 +1,4 @@
-"""Sources of square sets for :func:`nnuelab.jit.call`: they write twelve sets, by piece code.
+"""Sources of square sets for ``jit.call``: they write twelve sets, by piece code.
 
 Each takes a position, the squares of the pieces that count, and a pointer to uint64[12].
 """

@@ -215,7 +215,7 @@ def piece_target(
 ) -> Callable[[Callable[[Any, Any], Any]], PieceTarget]:
     """Makes a block of single pieces with the squares, or with the pieces, that they act on.
 
-    The function is that of :func:`~nnuelab.features.kinds.square_set.square_set`: it takes a square
+    The function is that of :func:`~nnuelab.features.square_set`: it takes a square
     and all pieces, and returns the squares that the piece there acts on, made of sources with
     ``&``, ``|`` and ``-`` between them. Its docstring is the definition that ``nnuelab features
     list`` shows.

@@ -1,8 +1,8 @@
 """Blocks about the squares that the pieces of one role and colour have to do with together.
 
 A definition says which squares one piece contributes to the set of its role and colour, by sources
-(:mod:`nnuelab.features.kinds.sources`) and set operations on them. In :func:`square_set` each
-square of a set is a feature, in :func:`square_count` the number of them.
+(:mod:`nnuelab.features.kinds.sources`) and set operations on them. In ``square_set`` each
+square of a set is a feature, in ``square_count`` the number of them.
 """
 
 from __future__ import annotations
@@ -306,7 +306,8 @@ def square_count(
 ) -> Callable[[Contribution], SquareCount]:
     """Makes a block with a feature for the number of squares, up to a limit, of each such set.
 
-    The function is that of :func:`square_set`; with several sections it returns a tuple of sets.
+    The function is that of :func:`~nnuelab.features.square_set`; with two sections it returns a
+    tuple of two sets.
 
     Raises
     ------
