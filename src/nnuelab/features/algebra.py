@@ -90,7 +90,7 @@ class Block(ABC):
         """
 
         def make(function: Callable[..., Any]) -> Any:
-            file = Path(inspect.getfile(inspect.unwrap(function)))
+            file = Path(inspect.getfile(function))
             check_definition(file, name, *aliases)
             return cls(
                 name=name,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import update_wrapper
+from functools import wraps
 from itertools import accumulate, product
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -202,46 +202,43 @@ class _AnyPieces(Mapping[Any, tuple[int, int]]):
 
     __iter__ = __len__ = __contains__ = _refused
 
-    def ask(self, asked: Source, square: Any) -> Squares:
+    def ask(self, name: str, reach: Reach, most: int, square: Any) -> Squares:
         """What the piece has by a source."""
         role, color = self[square]
         piece = 2 * role + color
-        reach = (asked.reach(role, color, s) if LEGAL_PLACES[piece, s] else () for s in range(64))
-        bits = tuple(sum(1 << target for target in targets) for targets in reach)
-        code = ((PIECE, asked.name, 1 << piece),)
-        return Squares(code, True, True, True, bits, asked.most)
+        found = (reach(role, color, s) if LEGAL_PLACES[piece, s] else () for s in range(64))
+        bits = tuple(sum(1 << target for target in targets) for targets in found)
+        return Squares(((PIECE, name, 1 << piece),), True, True, True, bits, most)
 
 
 Reach = Callable[[int, int, int], Iterable[int]]
 """Takes role, colour and square of a piece; returns what a source can be on any board."""
+Source = Callable[[Any, Any], Any]
+"""Takes a square and all pieces; returns squares that the piece there has to do with."""
 
 
-class Source:
-    """Squares that a piece has to do with: in plain Python, and jitted by the same name.
+def source(*, reach: Reach, most: int) -> Callable[[Source], Source]:
+    """Makes a source of a function in plain Python, with a jitted twin of the same name.
+
+    The twin stands in :mod:`nnuelab.features.kernels.sources`.
 
     Parameters
     ----------
-    function : function
-        Takes a square and all pieces; returns a set of squares.
     reach : function
     most : int
         See :class:`Squares`.
     """
 
-    def __init__(self, function: Callable[[int, Any], set[int]], reach: Reach, most: int) -> None:
-        update_wrapper(self, function)
-        self.name = function.__name__
-        self.function, self.reach, self.most = function, reach, most
+    def make(function: Source) -> Source:
+        @wraps(function)
+        def asked(square: Any, pieces: Any) -> Any:
+            if isinstance(pieces, _AnyPieces):
+                return pieces.ask(function.__name__, reach, most, square)
+            return function(square, pieces)
 
-    def __call__(self, square: Any, pieces: Any) -> Any:
-        if isinstance(pieces, _AnyPieces):
-            return pieces.ask(self, square)
-        return self.function(square, pieces)
+        return asked
 
-
-def source(*, reach: Reach, most: int) -> Callable[[Callable[[int, Any], set[int]]], Source]:
-    """Makes a source of a function; :mod:`nnuelab.features.kernels.sources` has its twin."""
-    return lambda function: Source(function, reach, most)
+    return make
 
 
 def trace(what: str, function: Callable[[Any, Any], Any], sections: int) -> list[Squares]:
@@ -296,7 +293,7 @@ def of_side(asked: Source, pieces: Any, color: int, *roles: int) -> Any:
     """What all pieces of a colour have together by a source; of some roles, if any are named."""
     chosen = roles or range(6)
     if isinstance(pieces, _AnyPieces):
-        return _union(asked.name, sum(1 << 2 * role + color for role in chosen))
+        return _union(asked.__name__, sum(1 << 2 * role + color for role in chosen))
     found: set[int] = set()
     for square, (role, c) in pieces.items():
         if c == color and role in chosen:
