@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import get_args, get_type_hints
 
 import pytest
 import torch
 from torch.optim import lr_scheduler
 
-from nnuelab.learning.schedules import SCHEDULES, factor
+from nnuelab.learning.schedules import factor
+from nnuelab.settings.train import Training
 
+SCHEDULES = get_args(get_type_hints(Training)["schedule"])
 PER_EPOCH, EPOCHS = 7, 10
 TOTAL = PER_EPOCH * EPOCHS
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-SCHEDULES = ("step", "cosine", "one-cycle")
 _RISE = 0.3  # share of a one-cycle run in which the rate rises, ...
 _FIRST, _LAST = 1 / 25, 1 / 25e4  # ... from and to these factors: the defaults of torch
 

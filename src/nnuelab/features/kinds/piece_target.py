@@ -162,12 +162,12 @@ class PieceTarget(Block):
         return f"{piece} {self.phrases[victim[1] != color]} {other}"
 
     def defined(self, seen: Seen) -> list[int]:
-        found = []
-        for square, (role, color) in seen.pieces.items():
-            for target in self.targets(square, board_of(seen)):
-                if self.has_victims and target not in seen.pieces:
+        found, board = [], board_of(seen)
+        for square, (role, color) in board.items():
+            for target in self.targets(square, board):
+                if self.has_victims and target not in board:
                     continue
-                victim = seen.pieces[target] if self.has_victims else ()
+                victim = board[target] if self.has_victims else ()
                 index = self._index.get((role, color, square, *victim, target))
                 if index is not None:
                     found.append(index)
