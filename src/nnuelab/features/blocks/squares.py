@@ -31,6 +31,12 @@ def king(square, role, color):
     return square if role == KING and color == OWN else None
 
 
+@piece_square("OWN", ROLES, RANKS, FILES)
+def own_piece(square, role, color):
+    """An own piece of role r stands on the square."""
+    return (role, rank_of(square), file_of(square)) if color == OWN else None
+
+
 @piece_square("SC", SQUARES, COLORS)
 def square_color(square, role, color):
     """A piece of colour c stands on the square."""
