@@ -93,14 +93,11 @@ def _source(a, line, ply, perspective):
     """The nearest ply from which the accumulator can be updated, -1 when there is none."""
     source = ply
     while ply_at(line, source).computed[at(perspective)] == 0:
-        if source == 0 or (
-            a.slots > 1
-            and kernels.needs_refresh(
-                a.net.features,
-                ply_at(line, source - 1).position,
-                ply_at(line, source).position,
-                perspective,
-            )
+        if source == 0 or kernels.needs_refresh(
+            a.net.features,
+            ply_at(line, source - 1).position,
+            ply_at(line, source).position,
+            perspective,
         ):
             return np.int64(-1)
         source -= 1
@@ -154,7 +151,23 @@ def _steps_of_both(a, line, source, ply):
 
 @inline
 def _update_to(a, line, ply):
-    """Computes the accumulators at ``ply`` unless that is done."""
+    """Computes the accumulators at ``ply`` unless that is done; no key ever changes."""
+    source = ply
+    while source >= 0 and ply_at(line, source).computed[0] == 0:
+        source -= 1
+    if source >= 0:
+        _steps_of_both(a, line, source, ply)
+        return
+    entry = ply_at(line, ply)
+    for perspective in range(2):
+        target = accumulators_of(a)[at(ply), at(perspective)]
+        inference.refresh(a.net, entry.position, perspective, target)
+        entry.computed[at(perspective)] = 1
+
+
+@jit
+def _update_by_key(a, line, ply):
+    """The same where a refresh may be due, for one perspective or for both."""
     white = _source(a, line, ply, np.int64(0))
     black = _source(a, line, ply, np.int64(1))
     if white == black and white >= 0:
@@ -171,7 +184,10 @@ def _update_to(a, line, ply):
 
 
 def _evaluate(a, line, ply):
-    _update_to(a, line, ply)
+    if a.slots > 1:
+        _update_by_key(a, line, ply)
+    else:
+        _update_to(a, line, ply)
     position, accumulators = ply_at(line, ply).position, accumulators_of(a)
     turn = np.int64(position.turn)
     value = inference.forward(
