@@ -165,7 +165,7 @@ def _update_to(a, line, ply):
         entry.computed[at(perspective)] = 1
 
 
-@jit
+@inline
 def _update_by_key(a, line, ply):
     """The same where a refresh may be due, for one perspective or for both."""
     white = _source(a, line, ply, np.int64(0))
@@ -183,11 +183,9 @@ def _update_by_key(a, line, ply):
             ply_at(line, ply).computed[at(perspective)] = 1
 
 
-def _evaluate(a, line, ply):
-    if a.slots > 1:
-        _update_by_key(a, line, ply)
-    else:
-        _update_to(a, line, ply)
+@inline
+def _forward(a, line, ply):
+    """The value at ``ply``, whose accumulators are computed."""
     position, accumulators = ply_at(line, ply).position, accumulators_of(a)
     turn = np.int64(position.turn)
     value = inference.forward(
@@ -196,6 +194,16 @@ def _evaluate(a, line, ply):
     if CHECKED and value != inference.evaluate(a.net, position):
         a.mismatches += 1
     return value
+
+
+def _evaluate(a, line, ply):
+    _update_to(a, line, ply)
+    return _forward(a, line, ply)
+
+
+def _evaluate_by_key(a, line, ply):
+    _update_by_key(a, line, ply)
+    return _forward(a, line, ply)
 
 
 class Accumulators:
@@ -229,7 +237,8 @@ class Accumulators:
             data[name] = address(array)
         arguments = from_dtype(ACCUMULATORS), types.uint64, types.int64
         self.data, self.record = data[0], np.zeros(1, EVALUATOR)[0]
-        self.record["evaluate"], self.record["data"] = entry(_evaluate, *arguments), address(data)
+        evaluate = _evaluate_by_key if slots > 1 else _evaluate
+        self.record["evaluate"], self.record["data"] = entry(evaluate, *arguments), address(data)
 
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""
