@@ -292,9 +292,11 @@ class HceEvaluator:
     """
 
     def __init__(self, evaluation: Evaluation | Path | str | None = None) -> None:
-        given = isinstance(evaluation, Evaluation)
-        self._file = None if given else Path(evaluation or DEFAULT)
-        self.evaluation = evaluation if given else read(evaluation or DEFAULT)
+        self._file: Path | None = None
+        if not isinstance(evaluation, Evaluation):
+            self._file = Path(evaluation or DEFAULT)
+            evaluation = read(self._file)
+        self.evaluation = evaluation
 
     @property
     def name(self) -> str:
