@@ -1,39 +1,54 @@
-"""Slow, obvious twins of hand-crafted evaluations."""
+"""Slow, obvious twins of the kernels of hand-crafted evaluations."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 import chess
-import numpy as np
 
 from nnuelab.chess import notation
-from nnuelab.features.check import seen
+from nnuelab.features.check import defined
 from nnuelab.hce.evaluation import Evaluation
 
-# Values -------------------------------------------------------------------------------------------
+# Values, traces and errors -----------------------------------------------------------------------
 
 
-def sums(evaluation: Evaluation, board: chess.Board) -> tuple[int, int]:
-    """Middlegame and endgame for White, by the definitions of the blocks."""
+def traced(evaluation: Evaluation, fen: str) -> dict[int, int]:
+    """Weights that a position counts, White's less Black's, by the definitions of the blocks."""
+    position, found = notation.from_fen(fen), Counter()
     starts, weights = evaluation.members
-    total = [0, 0]
-    position = notation.from_fen(board.fen())
     for perspective, sign in ((0, 1), (1, -1)):
-        for feature in evaluation.features.defined(seen(position, perspective)):
-            for weight in weights[starts[feature] : starts[feature + 1]]:
-                total[0] += sign * int(evaluation.weights[weight][0])
-                total[1] += sign * int(evaluation.weights[weight][1])
-    return total[0], total[1]
+        for feature in defined(evaluation.features, position, perspective):
+            for weight in weights[starts[feature] : starts[feature + 1]].tolist():
+                found[weight] += sign
+    return {weight: count for weight, count in found.items() if count}
 
 
-def phase(evaluation: Evaluation, board: chess.Board) -> int:
-    """0 to 24, by the pieces that are left."""
-    pieces = board.piece_map().values()
+def phase(evaluation: Evaluation, fen: str) -> int:
+    """What the pieces count together, at most 24."""
+    pieces = chess.Board(fen).piece_map().values()
     return min(24, sum(int(evaluation.phase[piece.piece_type - 1]) for piece in pieces))
 
 
+def score(evaluation: Evaluation, fen: str) -> float:
+    """Centipawns for White, not rounded."""
+    mg = eg = 0
+    for weight, count in traced(evaluation, fen).items():
+        mg += count * int(evaluation.weights[weight, 0])
+        eg += count * int(evaluation.weights[weight, 1])
+    p = phase(evaluation, fen)
+    return (mg * p + eg * (24 - p)) / 24
+
+
 def value(evaluation: Evaluation, board: chess.Board) -> int:
-    """Centipawns for the side to move."""
-    (middlegame, endgame), p = sums(evaluation, board), phase(evaluation, board)
-    total = middlegame * p + endgame * (24 - p)
-    centipawns = int(np.sign(total)) * (abs(total) // 24)
+    """Whole centipawns for the side to move, towards 0."""
+    centipawns = int(score(evaluation, board.fen()))
     return centipawns if board.turn == chess.WHITE else -centipawns
+
+
+def mean_error(scores: list[float], results: list[float], k: float) -> float:
+    """Mean squared error of expected results."""
+    total = 0.0
+    for cp, result in zip(scores, results, strict=True):
+        total += (result - 1 / (1 + 10 ** (-k * cp / 400))) ** 2
+    return total / len(scores)
