@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, fields
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,7 +59,8 @@ def tune(
     Example: nnuelab texel tune train.trace --validation validation.trace --output tuned.yaml
     --history history.csv --terms terms.csv --optimizer pbil --bits 515
     """
-    from nnuelab.hce import checkpoint, trace as traces, tuning
+    from nnuelab.hce import checkpoint, outcome, tuning
+    from nnuelab.hce import trace as traces
     from nnuelab.hce.evaluation import DEFAULT, ENDINGS, read
 
     place = evaluation or DEFAULT
@@ -67,11 +68,11 @@ def tune(
     inputs |= {"validation": validation} if validation else {}
     inputs |= {"reference": reference} if reference else {}
     outputs = [output, history, terms]
-    artifacts.check_apart([*inputs.values(), *(blocks or [])], [*outputs, checkpoint.beside(output)])
+    artifacts.check_apart(
+        [*inputs.values(), *(blocks or [])], [*outputs, checkpoint.beside(output)]
+    )
     artifacts.check_ending(output, "an evaluation", *ENDINGS)
     start = read(place)
-    if place.resolve() == output.resolve():
-        raise UserError(f"{output} would overwrite the evaluation; choose another output")
     tuned = tuning.tune(
         start,
         traces.open(trace, start),
@@ -83,7 +84,7 @@ def tune(
         _of_same_terms(reference, start) if reference else None,
         threads,
     )
-    for line in tuning.summary(tuned):
+    for line in outcome.summary(tuned):
         typer.echo(f"{output}: {line}", err=True)
 
 
@@ -124,7 +125,9 @@ def simplify(
     """
     import pandas as pd
 
-    from nnuelab.hce import error, simplify as simplifying, trace as traces
+    from nnuelab.hce import error
+    from nnuelab.hce import simplify as simplifying
+    from nnuelab.hce import trace as traces
     from nnuelab.hce.evaluation import DEFAULT, read
     from nnuelab.progress import Progress
 
@@ -177,7 +180,9 @@ def outliers(
 
     Example: nnuelab texel outliers train.trace train.npy --evaluation tuned.yaml
     """
-    from nnuelab.hce import error, outliers as found, trace as traces
+    from nnuelab.hce import error
+    from nnuelab.hce import outliers as found
+    from nnuelab.hce import trace as traces
     from nnuelab.hce.evaluation import DEFAULT, read
 
     start = read(evaluation or DEFAULT)
