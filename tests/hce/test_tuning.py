@@ -75,7 +75,7 @@ def test_a_run_writes_weights_history_and_terms(name: str, tmp_path: Path) -> No
     exact = naive.squared_error(simulated.trace(BEST, 500), tuned.k, written.weights)
     assert Error(simulated.trace(BEST, 500), tuned.k).value(written.weights) == pytest.approx(exact)
     assert not checkpoint.beside(tmp_path / "tuned.yaml").exists()
-    assert len(outcome.summary(tuned)) == 4
+    assert len(outcome.summary(tuned)) == 4 + bool(tuned.at_the_end)
 
 
 @pytest.mark.parametrize("settings", [Tuning(generations=12), Tuning(generations=12, refit_k=True)])
@@ -205,6 +205,10 @@ def test_the_genome_has_the_width_that_is_asked_for(tmp_path: Path) -> None:
     assert tune(tmp_path / "a", Tuning(generations=1, bits=64)).bits == 64
     widths = {"term_0": 9, "term_1": 8, "term_2": 8, "term_3": 7}
     assert tune(tmp_path / "b", Tuning(generations=1, bits=64, width=widths)).bits == 64
+    narrow = tune(tmp_path / "narrow", Tuning(generations=60, width={"term_0": 5}))
+    assert narrow.evaluation.weights[0].tolist() == [15, 15]
+    assert narrow.at_the_end == ["term_0"]
+    assert "with --width: term_0" in outcome.summary(narrow)[-1]
     with pytest.raises(UserError, match="sum to 64 bits, not 515"):
         tune(tmp_path / "c", Tuning(generations=1, bits=515, width=widths))
     with pytest.raises(UserError, match="--width term_0=many: write a number"):

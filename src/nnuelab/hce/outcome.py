@@ -82,9 +82,7 @@ def write_terms(
                 tuned = int(made.weights[weight, phase])
                 begun = int(start.weights[weight, phase])
                 known = errors[weight, phase], coverage[weight, phase]
-                rows.append(
-                    (term.name, made.labels[weight], name, begun, tuned, *known, tuned == 0)
-                )
+                rows.append((term.name, labels[weight], name, begun, tuned, *known, tuned == 0))
     table = pd.DataFrame(rows, columns=list(TERM_COLUMNS)).astype({"zero": int})
     with artifacts.atomic(path) as temporary:
         table.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")

@@ -228,7 +228,7 @@ class Run:
         far = np.abs(numbers) == np.maximum(self.genome.highest, -self.genome.lowest)
         cells = self.free.first[far & (numbers != 0)]
         labels = self.start.labels
-        return [labels[cell // 2] for cell in cells.tolist()]
+        return [labels[weight] for weight in np.unique(cells // 2).tolist()]
 
     def _save(self) -> None:
         progress = {
