@@ -183,7 +183,9 @@ def read(path: Path | str) -> Evaluation:
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is no YAML: {one_line(error)}") from error
     except yaml.YAMLError as error:
-        raise UserError(f"{path} is no YAML: {': '.join(filter(None, yaml_text.told(error)))}") from None
+        raise UserError(
+            f"{path} is no YAML: {': '.join(filter(None, yaml_text.told(error)))}"
+        ) from None
     try:
         return _evaluation(content, path.stem)
     except ValueError as error:
