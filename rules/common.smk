@@ -14,8 +14,9 @@ from nnuelab.features import fingerprint
 from nnuelab.names import NetName
 from nnuelab.params import check_files, check_names, core_seconds
 from nnuelab.params import default_experiment, options, plans, results_folder, validate
+from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
-from nnuelab.tournament.players import KINDS, kinds_and_files
+from nnuelab.tournament.players import KINDS, kinds_and_files, players_of
 from snakemake_logger_plugin_nnuelab import targets
 from snakemake_logger_plugin_nnuelab.eta import USUAL
 
@@ -170,7 +171,7 @@ BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairin
 
 def of_ladder():
     """Kinds and files of the ladder's players, read where the ladder is asked for."""
-    return kinds_and_files(Path(settings.ladder.players))
+    return kinds_and_files(players_of(Path(settings.ladder.players)))
 
 
 def adjudication(tournament):

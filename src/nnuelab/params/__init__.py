@@ -71,7 +71,7 @@ def _words(key: str, value: Any) -> Iterator[str]:
             yield from _words(key, item)
     elif isinstance(value, dict):
         for item in value.items():
-            yield from (f"--{name}", "=".join(item))
+            yield from (f"--{name}", "=".join(map(str, item)))
     else:
         yield from (f"--{name}", str(value))
 
