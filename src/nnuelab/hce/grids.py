@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab.features.concepts import FILES, RANKS, SQUARES, Concept
-from nnuelab.hce.evaluation import Term
+from nnuelab.hce.evaluation import Evaluation, Term
 
 NONE = -1
 """Stands where no legal position has a feature."""
@@ -61,3 +61,29 @@ def grid(term: Term) -> Grid | None:
     cells = np.full([concept.size for concept in shown], NONE, np.int64)
     cells[tuple(place)] = term.group[alive]
     return Grid(tuple(shown), cells)
+
+
+def piece_squares(evaluation: Evaluation) -> np.ndarray:
+    """What a piece of a player adds on each square of an otherwise empty board, by all terms.
+
+    Material, piece-square tables, and terms of files and ranks alone come together so; what
+    depends on other pieces has no part in it.
+
+    Returns
+    -------
+    ndarray of int64 [2, 6, 64]
+        Centipawns: middlegame and endgame, roles, squares as the player sees them.
+    """
+    found = np.zeros((2, 6, 64), np.int64)
+    for term in evaluation.terms:
+        start = evaluation.starts[term.name]
+        for product, offset in zip(term.features.terms, term.features.offsets, strict=True):
+            if len(product.factors) > 1 or (places := product.factors[0].places()) is None:
+                continue
+            group = term.group[offset : offset + product.size]
+            weights = evaluation.weights[start + group]
+            # Pieces are role * 2 + colour; what is the enemy's in the other player's view counts
+            # against it.
+            sums = np.einsum("fp,fks->pks", weights, places.astype(np.int64))
+            found += sums[:, 0::2] - sums[:, 1::2][:, :, np.arange(64) ^ 56]
+    return found
