@@ -20,8 +20,10 @@ TUNERS = settings.texel.tuners
 TRACED = {name: tuner.evaluation for name, tuner in TUNERS.items() if tuner.evaluation}
 WITH_BITS = [n for n in TUNERS if settings.texel.settings_of(n).optimizer in BITS]
 MATCH_KINDS, MATCH_FILES = kinds_and_files(settings.texel.players.values())
-# The evaluation that nothing names comes with the package: its content is part of the code.
-SHIPPED_EVALUATION = [] if settings.texel.evaluation else [evaluations.DEFAULT]
+# Where no file is named: it comes with the package, so its content is part of the code.
+SHIPPED_EVALUATION = [evaluations.DEFAULT]
+# What positions are searched with: modules that take any evaluator don't import it.
+HCE_EVALUATOR = PACKAGE / "hce/evaluator.py"
 
 
 wildcard_constraints:
@@ -49,12 +51,11 @@ def features_of(file):
         raise WorkflowError(str(error)) from None
 
 
-def code_of(module, *tuners, kinds=()):
+def code_of(module, *tuners, files=(), kinds=()):
     """As `code`, with the blocks of the evaluations of some runs; START is a run without changes."""
-    files = [terms_of(tuner) for tuner in tuners]
-    shipped = SHIPPED_EVALUATION if [] in files else []
-    sets = [features_of(file or None) for file in files]
-    return code(module, sets=sorted(set(sets)), files=shipped, kinds=kinds)
+    named = {terms_of(tuner) or None for tuner in tuners}
+    shipped = SHIPPED_EVALUATION if None in named else []
+    return code(module, sorted(map(features_of, named)), [*shipped, *files], kinds)
 
 
 def with_evaluation(file):
@@ -96,7 +97,7 @@ rule texel_positions:
         "environment.yaml"
     threads: ALL_CORES
     params:
-        code=lambda w: code_of("selfplay.quiet_positions", START),
+        code=lambda w: code_of("selfplay.texel_positions", START, files=[HCE_EVALUATOR]),
         evaluation=lambda w, input: with_evaluation(input.evaluation),
         options=options(settings.texel, only=Positions.__dataclass_fields__),
     message:

@@ -23,7 +23,7 @@ import pandas as pd
 from nnuelab import artifacts
 from nnuelab.errors import UserError
 from nnuelab.hce import checkpoint, evaluation, genome, history, optimizers, parameters
-from nnuelab.hce.console import Console
+from nnuelab.hce.console import Console, counts
 from nnuelab.hce.error import Error, fit_k
 from nnuelab.hce.evaluation import Evaluation
 from nnuelab.hce.objective import Objective
@@ -243,6 +243,8 @@ class Run:
         history.write(self.files.history, self.rows)
         self._write_terms(made, numbers)
         evaluation.write(self.files.output, made)
+        # Where the bits ended: the history has shares of them alone.
+        ended = {} if self.bits is None else {"bit_histogram": counts(self.bits).tolist()}
         for path in self.files.all():
             artifacts.provenance(
                 path,
@@ -250,6 +252,7 @@ class Run:
                 parameters=asdict(self.settings),
                 seed=self.seed,
                 module="hce.tuning",
+                **(ended if path == self.files.history else {}),
             )
         self.partial.unlink(missing_ok=True)
         return tuned
@@ -287,6 +290,7 @@ class Run:
             "k": self.objective.k,
             "rows": self.rows,
             "converged": self.converged,
+            **({} if self.bits is None else {"bits": self.bits}),
             **{f"optimizer.{name}": value for name, value in self.optimizer.saved().items()},
         }
         checkpoint.write(self.partial, self._described, progress)
@@ -294,6 +298,7 @@ class Run:
 
     def _restore(self, before: dict[str, Any]) -> None:
         self.rows, self.converged = before["rows"], before["converged"]
+        self.bits = before.get("bits")
         self.objective.set_k(before["k"])
         own = "optimizer."
         self.optimizer.restore(

@@ -11,7 +11,9 @@ from nnuelab.charts import Figure, figure, zoom
 
 Row = Mapping[str, Any]
 MOST_POINTS = 400  # of a line
-VALUES = {"phase": "phase (24: all pieces)", "material": "material, White less Black (pawns)"}
+LEAST = 1e-8  # difference of errors that is drawn
+By = Literal["phase", "material"]
+VALUES: dict[By, str] = {"phase": "phase (24: all pieces)", "material": "material, White less Black (pawns)"}
 
 
 def _thinned(rows: Sequence[Row]) -> list[Row]:
@@ -51,7 +53,7 @@ def error(runs: Mapping[str, Sequence[Row]], scale: Literal["linear", "log"] = "
         values = [
             {**v, "error": v["error"] - lowest[v["of"]]}
             for v in values
-            if v["error"] > lowest[v["of"]]
+            if v["error"] > lowest[v["of"]] + LEAST
         ]
         references = [r - lowest["train"] for r in references if r > lowest["train"]]
         title, axis = "above the lowest error", alt.Scale(type="log")
@@ -175,7 +177,7 @@ def k_curve(content: Mapping[str, Any]) -> Figure:
     )
 
 
-def _residuals(content: Mapping[str, Any], by: Literal["phase", "material"]) -> Any:
+def _residuals(content: Mapping[str, Any], by: By) -> Any:
     values = [
         {**group, "low": group["residual"] - group["half_width"],
          "high": group["residual"] + group["half_width"]}
@@ -198,7 +200,7 @@ def _residuals(content: Mapping[str, Any], by: Literal["phase", "material"]) -> 
     return alt.layer(zero.encode(y=alt.datum(0)), rules, points)
 
 
-def residuals(content: Mapping[str, Any], by: Literal["phase", "material"]) -> Figure:
+def residuals(content: Mapping[str, Any], by: By) -> Figure:
     """Mean residuals of groups of positions with their 95 % intervals."""
     return figure(
         f"residuals-{by}",
