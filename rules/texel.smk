@@ -29,7 +29,7 @@ HCE_EVALUATOR = PACKAGE / "hce/evaluator.py"
 wildcard_constraints:
     tuner="|".join(TUNERS),
     traced="|".join([START, *TRACED]),
-    part="train|validation",
+    split="train|validation",
 
 
 def traced(tuner):
@@ -110,19 +110,19 @@ rule texel_positions:
 
 rule texel_trace:
     input:
-        positions="<results>/texel/{part}.npy",
+        positions="<results>/texel/{split}.npy",
         evaluation=lambda w: terms_of(w.traced),
     output:
-        trace="<results>/texel/traces/{traced}/{part}.trace",
+        trace="<results>/texel/traces/{traced}/{split}.trace",
     log:
-        "<logs>/texel/traces/{traced}/{part}.log",
+        "<logs>/texel/traces/{traced}/{split}.log",
     conda:
         "environment.yaml"
     params:
         code=lambda w: code_of("hce.trace", w.traced),
         evaluation=lambda w, input: with_evaluation(input.evaluation),
     message:
-        "Terms of the positions in {wildcards.part}; progress in {log}"
+        "Terms of the positions in {wildcards.split}; progress in {log}"
     shell:
         "nnuelab texel trace {input.positions:q} {params.evaluation:q} --output {output.trace:q}"
         " 2> {log:q}"
@@ -158,13 +158,14 @@ rule texel_tune:
         reference=lambda w, input: (
             ["--reference", input.reference] if input.reference else []
         ),
+        seed=settings.texel.seed,
         options=lambda w: options(settings.texel.settings_of(w.tuner)),
     message:
         "Tuning by {wildcards.tuner}; progress in {log}"
     shell:
         "nnuelab texel tune {input.train:q} --validation {input.validation:q} {params.evaluation:q}"
         " {params.reference:q} --output {output.tuned:q} --history {output.history:q}"
-        " --terms {output.terms:q} {params.options:q} --threads {threads} 2> {log:q}"
+        " --terms {output.terms:q} --seed {params.seed:q} {params.options:q} --threads {threads} 2> {log:q}"
 
 
 rule texel_plots:
