@@ -19,6 +19,7 @@ from nnuelab.tournament.players import (
     KINDS,
     Defaults,
     kinds_and_files,
+    players_of,
     modules,
     read_players,
 )
@@ -122,8 +123,9 @@ def test_an_engine_is_made_of_its_nets_and_books_too(tmp_path: Path) -> None:
 
 def test_a_file_of_players_tells_kinds_and_the_nets_beside_the_package_s(tmp_path: Path) -> None:
     text = "players: {a: {net: default}, b: {net: b.nnue}, c: {engine: stockfish}, d: d.nn}"
-    assert kinds_and_files(write(tmp_path, text)) == (["net", "engine"], ["b.nnue", "d.nn"])
-    assert kinds_and_files(write(tmp_path, "players: {a: default}")) == (["net"], [])
+    found = kinds_and_files(players_of(write(tmp_path, text)))
+    assert found == (["net", "engine"], ["b.nnue", "d.nn"])
+    assert kinds_and_files(["default"]) == (["net"], [])
 
 
 def test_the_command_line_and_files_have_one_text_form(tmp_path: Path) -> None:

@@ -57,13 +57,18 @@ def block(probabilities: np.ndarray, before: np.ndarray | None = None) -> str:
     return "\n".join([head, *histogram(probabilities)]) + "\n"
 
 
-def histogram(probabilities: np.ndarray) -> list[str]:
-    """The lines below the head."""
+def counts(probabilities: np.ndarray) -> np.ndarray:
+    """How many bits stand in each of the columns, int64 [COLUMNS]."""
     # 0.58 * 50 is 28.999...: a step of 1e-9 is no other column.
     columns = np.floor(np.asarray(probabilities) * (COLUMNS - 1) + 1e-9).astype(np.int64)
-    counts = np.bincount(columns, minlength=COLUMNS)
-    most = int(counts.max())
-    halves = (4 * ROWS * counts + most) // (2 * most)  # rounded
+    return np.bincount(columns, minlength=COLUMNS)
+
+
+def histogram(probabilities: np.ndarray) -> list[str]:
+    """The lines below the head."""
+    found = counts(probabilities)
+    most = int(found.max())
+    halves = (4 * ROWS * found + most) // (2 * most)  # rounded
     lines = []
     for row in range(ROWS, 0, -1):
         filled = "".join(" ▄█"[min(max(n - 2 * (row - 1), 0), 2)] for n in halves.tolist())

@@ -1,4 +1,4 @@
-"""The error of an evaluation on results of games: what tuning lowers, and how it depends on weights.
+"""The error of an evaluation on results of games: what tuning lowers.
 
 E = 1/N sum (result - sigmoid(score))^2, with the score that the weights give a traced position and
 the result of its game, both White's; sigmoid(s) = 1 / (1 + 10^(-K s / 400)). The constant K is that
@@ -10,8 +10,9 @@ chunks that depend on how many there are alone, and the sums of chunks are added
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -114,7 +115,7 @@ class Error:
 
         square, right = np.zeros((n, n, 2, 2)), np.zeros((n, 2))
         bounds = np.linspace(0, len(self), min(PARTS, len(self)) + 1).astype(np.int64).tolist()
-        for more, slopes in self._map(of, list(zip(bounds[:-1], bounds[1:], strict=True))):
+        for more, slopes in self._map(of, list(pairwise(bounds))):
             square += more
             right += slopes
         whole = square.transpose(0, 2, 1, 3).reshape(2 * n, 2 * n)
@@ -144,7 +145,7 @@ class Error:
         self,
         function: Callable[[tuple[int, int]], T],
         chunks: list[tuple[int, int]] | None = None,
-    ):
+    ) -> Iterator[T]:
         return in_threads(function, self._chunks if chunks is None else chunks, self.threads)
 
 

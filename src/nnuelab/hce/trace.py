@@ -24,7 +24,6 @@ import numpy as np
 
 from nnuelab import __version__, artifacts
 from nnuelab.data.dataset import Dataset
-from nnuelab.data.records import UNKNOWN_RESULT
 from nnuelab.errors import UserError
 from nnuelab.hce.evaluation import FULL, Evaluation
 from nnuelab.jit import CACHE_LINE
@@ -34,7 +33,7 @@ MAGIC = b"nnuelab trace 1\n"
 HEADER = 4096  # bytes
 CHUNK = 1 << 13  # positions that are traced at once
 MOST_WEIGHTS = 1 << 16  # what uint16 numbers
-_ARRAYS = {
+_ARRAYS: dict[str, np.dtype] = {
     "starts": np.dtype("<u8"),
     "phase": np.dtype("u1"),
     "results": np.dtype("<f4"),
@@ -198,41 +197,41 @@ def write(path: Path | str, positions: Dataset, evaluation: Evaluation) -> Trace
     n = len(positions)
     if not n:
         raise UserError(f"{positions.path} has no positions; nothing can be learnt of them")
-    with artifacts.atomic(path) as temporary, builtins.open(temporary, "r+b") as file:
-        # Numbers of weights are written as they come; how many there will be, nobody knows, so what
+    places, entries, done = _places(n), 0, 0
+    with (
+        artifacts.atomic(path) as temporary,
+        builtins.open(temporary, "r+b") as file,
+        # Numbers of weights are written as they come. How many there will be, nobody knows, so what
         # comes behind them waits in a file of its own.
-        with tempfile.TemporaryFile(dir=path.parent) as counted:
-            places = _places(n)
-            entries = 0
-            file.truncate(places["terms"])
-            file.seek(places["starts"])
-            file.write(bytes(8))
-            with Progress(n, "positions", "trace") as progress:
-                done = 0
-                for chunk in traced(positions, evaluation):
-                    columns = {**chunk, "starts": chunk["starts"] + np.uint64(entries)}
-                    for name in ("starts", "phase", "results", "games"):
-                        at = places[name] + (done + (name == "starts")) * _ARRAYS[name].itemsize
-                        _put(file, at, columns[name])
-                    _put(file, places["terms"] + 2 * entries, chunk["terms"])
-                    counted.write(chunk["counts"].data)
-                    entries += len(chunk["terms"])
-                    done += len(chunk["phase"])
-                    progress.advance(len(chunk["phase"]))
-            file.seek(_aligned(places["terms"] + 2 * entries))
-            counted.seek(0)
-            shutil.copyfileobj(counted, file, 1 << 20)
-            file.truncate(_size(n, entries))
-            header = {
-                "fingerprint": evaluation.fingerprint(),
-                "evaluation": evaluation.name[:200],
-                "n_weights": evaluation.n_weights,
-                "positions": n,
-                "entries": entries,
-                "dataset": positions.content_hash(),
-                "version": __version__,
-            }
-            _put(file, 0, np.frombuffer(MAGIC + json.dumps(header).encode(), np.uint8), HEADER)
+        tempfile.TemporaryFile(dir=path.parent) as counted,
+        Progress(n, "positions", "trace") as progress,
+    ):
+        _put(file, places["starts"], np.zeros(1, np.uint64))
+        for chunk in traced(positions, evaluation):
+            chunk["starts"] += np.uint64(entries)
+            for name in ("starts", "phase", "results", "games"):
+                row = done + (name == "starts")
+                _put(file, places[name] + row * _ARRAYS[name].itemsize, chunk[name])
+            _put(file, places["terms"] + 2 * entries, chunk["terms"])
+            counted.write(chunk["counts"].data)
+            entries += len(chunk["terms"])
+            done += len(chunk["phase"])
+            progress.advance(len(chunk["phase"]))
+        file.seek(_aligned(places["terms"] + 2 * entries))
+        counted.seek(0)
+        shutil.copyfileobj(counted, file, 1 << 20)
+        file.truncate(_size(n, entries))
+        header = {
+            "fingerprint": evaluation.fingerprint(),
+            "evaluation": evaluation.name[:200],
+            "n_weights": evaluation.n_weights,
+            "positions": n,
+            "entries": entries,
+            "dataset": positions.content_hash(),
+            "version": __version__,
+        }
+        head = MAGIC + json.dumps(header).encode()
+        _put(file, 0, np.frombuffer(head.ljust(HEADER), np.uint8))
     return open(path, evaluation)
 
 
@@ -247,10 +246,9 @@ def _places(positions: int) -> dict[str, int]:
     return places
 
 
-def _put(file: BinaryIO, at: int, array: np.ndarray, width: int = 0) -> None:
-    """Writes an array at a place, with blanks behind it up to ``width`` bytes."""
+def _put(file: BinaryIO, at: int, array: np.ndarray) -> None:
     file.seek(at)
-    file.write(array.tobytes().ljust(width))
+    file.write(array.tobytes())
 
 
 def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.ndarray]]:
@@ -266,8 +264,8 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
 
     if evaluation.n_weights > MOST_WEIGHTS:
         raise UserError(
-            f"{evaluation.name} has {evaluation.n_weights:,} weights, a trace holds {MOST_WEIGHTS:,}: "
-            "leave terms out, or name fewer concepts in `by`"
+            f"{evaluation.name} has {evaluation.n_weights:,} weights, a trace holds "
+            f"{MOST_WEIGHTS:,}: leave terms out, or name fewer concepts in `by`"
         )
     features = evaluation.features
     tables = compiled(features)
@@ -314,10 +312,10 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
 def _results(positions: Dataset, records: np.ndarray) -> np.ndarray:
     """float32 [n]: for White, of the results for the side to move."""
     result = records["result"]
-    if (unknown := np.count_nonzero(result == UNKNOWN_RESULT)) or np.abs(result).max() > 1:
+    if np.abs(result).max() > 1:  # UNKNOWN_RESULT, too
         raise UserError(
-            f"{positions.path} has positions without a result ({unknown:,} of {len(records):,} in a "
-            "row); take those of finished games: nnuelab texel positions"
+            f"{positions.path} has positions without a result; take those of games that ended: "
+            "nnuelab texel positions"
         )
     white = np.where(records["flags"] & 1, -result, result)
     return ((white + np.float32(1)) / 2).astype(np.float32)

@@ -30,7 +30,7 @@ from nnuelab.hce import (
     outcome,
     parameters,
 )
-from nnuelab.hce.console import Console
+from nnuelab.hce.console import Console, counts
 from nnuelab.hce.error import Error, fit_k
 from nnuelab.hce.evaluation import Evaluation
 from nnuelab.hce.objective import Objective
@@ -211,6 +211,8 @@ class Run:
             self.files.terms, self.start, made, self.free.spread(errors), self.coverage
         )
         evaluation.write(self.files.output, made)
+        # Where the bits ended: the history has shares of them alone.
+        ended = {} if self.bits is None else {"bit_histogram": counts(self.bits).tolist()}
         for path in self.files.all():
             artifacts.provenance(
                 path,
@@ -218,6 +220,7 @@ class Run:
                 parameters=asdict(self.settings),
                 seed=self.seed,
                 module="hce.tuning",
+                **(ended if path == self.files.history else {}),
             )
         self.partial.unlink(missing_ok=True)
         return tuned
@@ -235,6 +238,7 @@ class Run:
             "k": self.objective.k,
             "rows": self.rows,
             "converged": self.converged,
+            **({} if self.bits is None else {"bits": self.bits}),
             **{f"optimizer.{name}": value for name, value in self.optimizer.saved().items()},
         }
         checkpoint.write(self.partial, self._described, progress)
@@ -242,6 +246,7 @@ class Run:
 
     def _restore(self, before: dict[str, Any]) -> None:
         self.rows, self.converged = before["rows"], before["converged"]
+        self.bits = before.get("bits")
         self.objective.set_k(before["k"])
         own = "optimizer."
         self.optimizer.restore(
