@@ -77,10 +77,10 @@ def histogram(probabilities: np.ndarray) -> list[str]:
     return [*lines, f"{0:4} +{_AXIS}", _LABELS]
 
 
-def line(row: Mapping[str, Any]) -> str:
-    """A generation in one line, for a log: a row of the history."""
+def line(row: Mapping[str, Any], total: int, left: str = "") -> str:
+    """A generation of ``total`` in one line: a row of the history, and the time that is left."""
     parts = [
-        f"generation {row['generation']}",
+        f"generation {row['generation']}/{total}{left}",
         f"best {row['best']:.6f}",
         f"mean {row['mean']:.6f}",
         f"reference {row['reference']:.6f}",
@@ -117,14 +117,15 @@ class Console:
     def show(self, row: Mapping[str, Any], bits: np.ndarray | None, last: bool = False) -> None:
         """Shows a generation: its row, and its bit probabilities if it has any."""
         now = time.monotonic()
-        told = line(row) + self._left(int(row["generation"]), now)
+        told = line(row, self.total, self._left(int(row["generation"]), now))
         if not self._terminal:
             print(told, file=self.stream, flush=True)
         elif last or now - self._last >= _INTERVAL:
             self._last = now
+            lines = [told, *([] if bits is None else block(bits, self._bits).splitlines())]
             # A line that wraps would be two to go up.
-            told = told[: shutil.get_terminal_size().columns - 1]
-            picture = told + "\n" + ("" if bits is None else block(bits, self._bits))
+            width = shutil.get_terminal_size().columns - 1
+            picture = "".join(told[:width] + "\n" for told in lines)
             up = f"\x1b[{self._height}A\x1b[J" if self._height else ""
             print(up + picture, end="", file=self.stream, flush=True)
             self._height = picture.count("\n")

@@ -53,6 +53,10 @@ class Parameters:
         found[..., free] = numbers[..., self.cells[free]]
         return found
 
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """A value of each number, float64 [n], in its cells [n_weights, 2]; nan in the others."""
+        return np.where(self.cells >= 0, values[self.cells], np.nan)
+
     def gradient(self, cells: np.ndarray) -> np.ndarray:
         """Derivatives by the free numbers, of those by the cells [n_weights, 2]: float64 [n]."""
         flat = self.cells.ravel()
@@ -68,9 +72,9 @@ class Parameters:
             return np.ascontiguousarray(cells[np.ix_(order, order)])
         rows = np.zeros((self.n, len(free)))
         np.add.at(rows, of, cells[np.ix_(free, free)])
-        found = np.zeros((self.n, self.n))
-        np.add.at(found, of, rows.T)
-        return found
+        columns = np.zeros((self.n, self.n))
+        np.add.at(columns, of, rows.T)
+        return np.ascontiguousarray(columns.T)
 
 
 def choose(

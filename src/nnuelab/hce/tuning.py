@@ -18,15 +18,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from nnuelab import artifacts
 from nnuelab.errors import UserError
-from nnuelab.hce import checkpoint, evaluation, genome, history, optimizers, parameters
+from nnuelab.hce import (
+    checkpoint,
+    evaluation,
+    genome,
+    history,
+    optimizers,
+    outcome,
+    parameters,
+)
 from nnuelab.hce.console import Console, counts
 from nnuelab.hce.error import Error, fit_k
 from nnuelab.hce.evaluation import Evaluation
 from nnuelab.hce.objective import Objective
+from nnuelab.hce.outcome import Tuned
 from nnuelab.hce.trace import Trace
 from nnuelab.hce.uncertainty import standard_errors
 from nnuelab.settings.tuning import Tuning
@@ -37,9 +45,6 @@ MOST_UNCERTAIN = (
     3000  # free numbers whose standard errors are computed: eigenvalues take their cube
 )
 AT_MINIMUM = ("adam", "gauss-newton", "lbfgs", "local")  # end where the gradient vanishes
-TERM_COLUMNS = (
-    "term", "weight", "phase", "start", "tuned", "standard_error", "coverage", "zero",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,46 +57,6 @@ class Files:
 
     def all(self) -> tuple[Path, ...]:
         return self.output, self.history, self.terms
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """A finished run.
-
-    Attributes
-    ----------
-    evaluation : Evaluation
-        With whole centipawns.
-    rows : list of dict
-        The history.
-    error, reference : float
-        On the positions that were fitted: of ``evaluation``, and of the reference; with ``k``.
-    validation, validation_reference : float or None
-        The same on held-out ones.
-    k : float
-    free : int
-        Numbers that were tuned.
-    bits : int
-        Of the genome; 0 without one.
-    never_hit : list of str
-        Labels of weights that no position hits.
-    """
-
-    evaluation: Evaluation
-    rows: list[dict[str, Any]]
-    error: float
-    reference: float
-    validation: float | None
-    validation_reference: float | None
-    k: float
-    free: int
-    bits: int
-    never_hit: list[str]
-
-    @property
-    def passed(self) -> int | None:
-        """The first generation below the reference error."""
-        return next((r["generation"] for r in self.rows if r["best"] < r["reference"]), None)
 
 
 class Run:
@@ -224,6 +189,7 @@ class Run:
         held_out = None
         if self.validation is not None:
             held_out = Error(self.validation, k, self.threads).value(whole)
+        labels = self.start.labels
         tuned = Tuned(
             made,
             self.rows,
@@ -234,14 +200,16 @@ class Run:
             k,
             self.free.n,
             0 if self.genome is None else self.genome.bits,
-            [
-                label
-                for label, share in zip(self.start.labels, self.coverage.max(1), strict=True)
-                if share == 0
-            ],
+            [label for label, own in zip(labels, self.coverage, strict=True) if not own.any()],
+            [] if self.genome is None else self._at_the_end(numbers),
         )
         history.write(self.files.history, self.rows)
-        self._write_terms(made, numbers)
+        errors = np.full(self.free.n, np.nan)
+        if self.settings.optimizer in AT_MINIMUM and self.free.n <= MOST_UNCERTAIN:
+            errors = standard_errors(self.objective, numbers)
+        outcome.write_terms(
+            self.files.terms, self.start, made, self.free.spread(errors), self.coverage
+        )
         evaluation.write(self.files.output, made)
         # Where the bits ended: the history has shares of them alone.
         ended = {} if self.bits is None else {"bit_histogram": counts(self.bits).tolist()}
@@ -257,33 +225,13 @@ class Run:
         self.partial.unlink(missing_ok=True)
         return tuned
 
-    def _write_terms(self, made: Evaluation, numbers: np.ndarray) -> None:
-        errors = np.full(self.free.n, np.nan)
-        if self.settings.optimizer in AT_MINIMUM and self.free.n <= MOST_UNCERTAIN:
-            errors = standard_errors(self.objective, numbers)
-        of = self.free.cells
-        errors = np.where(of >= 0, errors[of], np.nan)
-        rows = []
-        for term in made.terms:
-            for own in range(term.n_weights):
-                weight = made.starts[term.name] + own
-                for phase, name in enumerate(("mg", "eg")):
-                    tuned = int(made.weights[weight, phase])
-                    rows.append(
-                        (
-                            term.name,
-                            made.labels[weight],
-                            name,
-                            int(self.start.weights[weight, phase]),
-                            tuned,
-                            errors[weight, phase],
-                            self.coverage[weight, phase],
-                            int(tuned == 0),
-                        )
-                    )
-        table = pd.DataFrame(rows, columns=list(TERM_COLUMNS))
-        with artifacts.atomic(self.files.terms) as temporary:
-            table.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
+    def _at_the_end(self, numbers: np.ndarray) -> list[str]:
+        """Labels of weights whose field doesn't reach any further."""
+        assert self.genome is not None
+        far = np.abs(numbers) == np.maximum(self.genome.highest, -self.genome.lowest)
+        cells = self.free.first[far & (numbers != 0)]
+        labels = self.start.labels
+        return [labels[weight] for weight in np.unique(cells // 2).tolist()]
 
     def _save(self) -> None:
         progress = {
@@ -373,35 +321,3 @@ def tune(
 
     run.generations_left(save_seconds, show)
     return run.finish(inputs)
-
-
-def summary(tuned: Tuned) -> list[str]:
-    """A run in a few lines."""
-    last = tuned.rows[-1]
-    gained = 100 * (tuned.error / tuned.reference - 1)
-    lines = [
-        f"{len(tuned.rows)} generations, error {tuned.error:.6f}, reference {tuned.reference:.6f} "
-        f"({gained:+.2f} %), k {tuned.k:.4f}"
-    ]
-    if tuned.validation is not None and tuned.validation_reference is not None:
-        gained = 100 * (tuned.validation / tuned.validation_reference - 1)
-        lines.append(
-            f"held out: error {tuned.validation:.6f}, reference {tuned.validation_reference:.6f} "
-            f"({gained:+.2f} %)"
-        )
-    passed = tuned.passed
-    lines.append(
-        "the reference error wasn't reached"
-        if passed is None
-        else f"below the reference error from generation {passed} on"
-    )
-    bits = ""
-    if tuned.bits:
-        bits = f", {tuned.bits} bits, {last['bits_at_0']:.0%} of them at 0, {last['bits_at_1']:.0%} at 1"
-    lines.append(f"{tuned.free} numbers tuned{bits}; {last['zero_weights']} weights are 0")
-    if tuned.never_hit:
-        named = ", ".join(tuned.never_hit[:3]) + (", ..." if len(tuned.never_hit) > 3 else "")
-        lines.append(
-            f"{len(tuned.never_hit)} weights stay at their start, for no position hits them: {named}"
-        )
-    return lines
