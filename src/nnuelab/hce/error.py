@@ -21,12 +21,14 @@ from scipy import optimize
 from nnuelab.data.parallel import in_threads
 from nnuelab.errors import UserError
 from nnuelab.hce import error_kernels as kernels
+from nnuelab.hce.evaluation import FULL
 from nnuelab.hce.trace import Trace
 
 CHUNK = 1 << 14  # positions that are summed by themselves, at least
 MOST_CHUNKS = 256  # gradients that wait to be added up
 PARTS = 8  # of the positions, whose matrices are summed by themselves
 SMALLEST_K, LARGEST_K = 1e-3, 20.0
+_SHARES = np.arange(FULL + 1)[:, None] / FULL  # of the middlegame, by phase
 T = TypeVar("T")
 
 
@@ -66,38 +68,39 @@ class Error:
 
     def value(self, weights: np.ndarray) -> float:
         """The error of weights, float64 [n_weights, 2] in centipawns."""
-        weights = self._checked(weights)
+        rows = self._rows(weights)
 
         def of(chunk: tuple[int, int]) -> float:
-            return float(kernels.errors(self._arrays, weights, self._scale, *chunk))
+            return float(kernels.errors(self._arrays, rows, self._scale, *chunk))
 
         return sum(self._map(of)) / len(self)
 
     def gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """The error and its gradient, float64 [n_weights, 2], by centipawn."""
-        weights = self._checked(weights)
-        total = np.zeros_like(weights)
+        rows = self._rows(weights)
 
         def of(chunk: tuple[int, int]) -> tuple[float, np.ndarray]:
-            found = np.zeros_like(weights)
-            return kernels.gradient(self._arrays, weights, self._scale, *chunk, found), found
+            found = np.zeros_like(rows)
+            return kernels.gradient(self._arrays, rows, self._scale, *chunk, found), found
 
-        error = 0.0
+        error, total = 0.0, np.zeros_like(rows)
         for part, slopes in self._map(of):
             error += part
             total += slopes
-        return error / len(self), total * (2 * self._slope / len(self))
+        columns = [(total * share).sum(axis=0) for share in (_SHARES, 1 - _SHARES)]
+        return error / len(self), np.stack(columns, 1) * (2 * self._slope / len(self))
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Centipawns for White of each position, not rounded, float32 [n]."""
-        weights, found = self._checked(weights), np.empty(len(self), np.float32)
-        list(self._map(lambda chunk: kernels.scores(self._arrays, weights, *chunk, found)))
+        rows, found = self._rows(weights), np.empty(len(self), np.float32)
+        for _ in self._map(lambda chunk: kernels.scores(self._arrays, rows, *chunk, found)):
+            pass
         return found
 
     def normal(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """J'J and J'r with the derivatives J of sigmoid(score) and r = sigmoid(score) - result.
 
-        Means over the positions: half the gradient is J'r, and J'J is half the Hessian where the
+        Means over the positions: J'r is half the gradient, and J'J is half the Hessian where the
         residuals are small (Gauss-Newton).
 
         Returns
@@ -105,24 +108,23 @@ class Error:
         (float64 [2 n, 2 n], float64 [2 n])
             Weights in the order of ``weights.ravel()``: middlegame and endgame side by side.
         """
-        weights = self._checked(weights)
-        n = len(weights)
+        rows, n = self._rows(weights), len(weights)
 
-        def of(part: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-            square, right = np.zeros((n, n, 2, 2)), np.zeros((n, 2))
-            kernels.normal(self._arrays, weights, self._scale, *part, square, right)
-            return square, right
+        def of(part: tuple[int, int]) -> np.ndarray:
+            found = np.zeros((n, n, 4))
+            kernels.normal(self._arrays, rows, self._scale, *part, found)
+            return found
 
-        square, right = np.zeros((n, n, 2, 2)), np.zeros((n, 2))
         bounds = np.linspace(0, len(self), min(PARTS, len(self)) + 1).astype(np.int64).tolist()
-        for more, slopes in self._map(of, list(pairwise(bounds))):
-            square += more
-            right += slopes
-        whole = square.transpose(0, 2, 1, 3).reshape(2 * n, 2 * n)
-        # The kernel leaves out what is below the diagonal of weights.
-        upper = np.triu(whole)
-        whole = upper + np.triu(upper, 1).T
-        return whole * (self._slope**2 / len(self)), right.ravel() * (self._slope / len(self))
+        total = np.zeros((n, n, 4))
+        for square in self._map(of, list(pairwise(bounds))):
+            total += square
+        # The kernel leaves out what is below the diagonal, and the second of two equal products.
+        upper = total[:, :, [0, 1, 1, 2]]
+        whole = upper + np.where(np.eye(n, dtype=bool)[:, :, None], 0, upper.transpose(1, 0, 2))
+        matrix = whole.reshape(n, n, 2, 2).transpose(0, 2, 1, 3).reshape(2 * n, 2 * n)
+        right = self.gradient(weights)[1].ravel() / 2
+        return matrix * (self._slope**2 / len(self)), right
 
     def part(self, start: int, stop: int) -> Error:
         """The error on the positions start to stop alone: a mini-batch."""
@@ -135,11 +137,12 @@ class Error:
         """Of the sigmoid by centipawn, over e (1 - e)."""
         return float(self.k / 400 * np.log(10))
 
-    def _checked(self, weights: np.ndarray) -> np.ndarray:
-        found = np.ascontiguousarray(weights, np.float64)
-        if found.shape != (self.trace.n_weights, 2):
-            raise ValueError(f"{found.shape} weights for {(self.trace.n_weights, 2)}")
-        return found
+    def _rows(self, weights: np.ndarray) -> np.ndarray:
+        """Weights at each phase, float64 [25, n_weights]."""
+        if weights.shape != (self.trace.n_weights, 2):
+            raise ValueError(f"{weights.shape} weights for {(self.trace.n_weights, 2)}")
+        mg, eg = weights.astype(np.float64).T
+        return mg * _SHARES + eg * (1 - _SHARES)
 
     def _map(
         self,
