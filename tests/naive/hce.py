@@ -10,7 +10,7 @@ from nnuelab.chess import notation
 from nnuelab.features.check import defined
 from nnuelab.hce.evaluation import Evaluation
 
-# Traces and errors --------------------------------------------------------------------------------
+# Values, traces and errors -----------------------------------------------------------------------
 
 
 def traced(evaluation: Evaluation, fen: str) -> dict[int, int]:
@@ -38,6 +38,12 @@ def score(evaluation: Evaluation, fen: str) -> float:
         eg += count * int(evaluation.weights[weight, 1])
     p = phase(evaluation, fen)
     return (mg * p + eg * (24 - p)) / 24
+
+
+def value(evaluation: Evaluation, board: chess.Board) -> int:
+    """Whole centipawns for the side to move, towards 0."""
+    centipawns = int(score(evaluation, board.fen()))
+    return centipawns if board.turn == chess.WHITE else -centipawns
 
 
 def mean_error(scores: list[float], results: list[float], k: float) -> float:
