@@ -1,11 +1,13 @@
 """Who plays: kinds of players, and their settings from the command line or a file.
 
-A player is ``NAME=FILE``: a net (``default`` is the shipped one), or an engine with its arguments.
-What it plays with besides stands in braces, ``NAME={net: FILE, nodes: 500}``, or in a file, YAML or
-TOML, with one mapping, ``players``, of names to settings::
+A player is ``NAME=FILE``: a net (``default`` is the shipped one), a hand-crafted evaluation
+(.yaml; ``{hce: default}`` is the shipped one), or an engine with its arguments. What it plays with
+besides stands in braces, ``NAME={net: FILE, nodes: 500}``, or in a file, YAML or TOML, with one
+mapping, ``players``, of names to settings::
 
     players:
       nnuelab: {net: default, options: {Hash: 16}}
+      classical: {hce: default}
       toga: {engine: toga2, options: {Hash: 16}, movetime: 50}
       gnuchess: {engine: gnuchess, args: [--uci]}
       other: results/nets/ALL/1/net.nnue
@@ -56,6 +58,7 @@ class Kind:
 
 KINDS = {
     "net": Kind("tournament.nets", (".nnue", ".nn")),
+    "hce": Kind("tournament.evaluations", (".yaml", ".yml")),
     "engine": Kind("tournament.external"),
 }
 
@@ -146,12 +149,17 @@ def read_players(
     return players
 
 
-def kinds_and_files(file: Path) -> tuple[list[str], list[str]]:
-    """The kinds of a file's players, and the files that they are made of.
+def players_of(file: Path) -> list[Any]:
+    """The settings of a file's players."""
+    return list(_load(file).values())
+
+
+def kinds_and_files(players: Iterable[Any]) -> tuple[list[str], list[str]]:
+    """The kinds of players, told as in a file of them, and the files that they are made of.
 
     Neither programs are among these nor the net that comes with the package.
     """
-    settings = [_understood(player) for player in _load(file).values()]
+    settings = [_understood(player) for player in players]
     named = [(kind, player[kind]) for player in settings for kind in KINDS if kind in player]
     files = [str(what) for kind, what in named if KINDS[kind].endings and what != DEFAULT]
     return list(dict.fromkeys(kind for kind, _ in named)), files
