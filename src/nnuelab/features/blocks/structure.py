@@ -136,7 +136,7 @@ def passed_way(position, out):
 
 PLACES = Concept("PLACES", ("behind an own pawn", "not behind an own pawn"), "{}")
 SPACE_RANKS = Concept("RANKS", RANKS.values[1:4])
-SPACE_FILES = Concept("FILES", FILES.values[2:6])
+SPACE_FILES = Concept("CENTRAL FILES", FILES.values[2:6])
 SPACE = np.uint64(0x3C3C3C00)  # files c to f, ranks 2 to 4
 
 
