@@ -10,7 +10,7 @@ chunks that depend on how many there are alone, and the sums of chunks are added
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar
@@ -27,7 +27,8 @@ from nnuelab.hce.trace import Trace
 CHUNK = 1 << 14  # positions that are summed by themselves, at least
 MOST_CHUNKS = 256  # gradients that wait to be added up
 PARTS = 8  # of the positions, whose matrices are summed by themselves
-SMALLEST_K, LARGEST_K = 1e-3, 20.0
+SMALLEST_K, LARGEST_K = 1e-3, 1e4
+GRID = 43  # of K, six to a tenfold
 _SHARES = np.arange(FULL + 1)[:, None] / FULL  # of the middlegame, by phase
 T = TypeVar("T")
 
@@ -35,6 +36,11 @@ T = TypeVar("T")
 def sigmoid(scores: np.ndarray | float, k: float) -> np.ndarray:
     """Expected result for White of scores in centipawns for White: 0 to 1."""
     return np.asarray(1 / (1 + 10 ** (np.asarray(scores, np.float64) * (-k / 400))))
+
+
+def _scale(k: float) -> float:
+    """Of the sigmoid as 1 / (1 + 2^(scale * score))."""
+    return float(-k / 400 * np.log2(10))
 
 
 class Error:
@@ -59,7 +65,7 @@ class Error:
             raise UserError("there are no positions; nothing can be learnt of them")
         self.trace, self.k, self.threads = trace, k, threads
         self._arrays = trace.starts, trace.terms, trace.counts, trace.phase, trace.results
-        self._scale = -k / 400 * np.log2(10)
+        self._scale = _scale(k)
         size = max(CHUNK, -(-len(trace) // MOST_CHUNKS))
         self._chunks = [(s, min(s + size, len(trace))) for s in range(0, len(trace), size)]
 
@@ -73,7 +79,27 @@ class Error:
         def of(chunk: tuple[int, int]) -> float:
             return float(kernels.errors(self._arrays, rows, self._scale, *chunk))
 
-        return sum(self._map(of)) / len(self)
+        return _summed(self._map(of)) / len(self)
+
+    def values(self, weights: np.ndarray) -> np.ndarray:
+        """The errors of several weights, float64 [m] of [m, n_weights, 2]: faster than one by one.
+
+        They are the same bits as those of `value`.
+        """
+        m = len(weights)
+        rows = np.stack([self._rows(weights[min(i, m - 1)]) for i in range(-(-m // 4) * 4)], -1)
+        groups = [np.ascontiguousarray(rows[:, :, i : i + 4]) for i in range(0, m, 4)]
+
+        def of(chunk: tuple[int, int]) -> np.ndarray:
+            found = np.empty((len(groups), 4))
+            for rows, totals in zip(groups, found, strict=True):
+                kernels.errors_of_four(self._arrays, rows, self._scale, *chunk, totals)
+            return found.ravel()[:m]
+
+        total = np.zeros(m)
+        for part in self._map(of):
+            total += part
+        return total / len(self)
 
     def gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """The error and its gradient, float64 [n_weights, 2], by centipawn."""
@@ -97,6 +123,15 @@ class Error:
             pass
         return found
 
+    def of_scores(self, scores: np.ndarray, k: float) -> float:
+        """The error of known scores, float32 [n], at another K."""
+        scale = _scale(k)
+
+        def of(chunk: tuple[int, int]) -> float:
+            return float(kernels.errors_of_scores(scores, self.trace.results, scale, *chunk))
+
+        return _summed(self._map(of)) / len(self)
+
     def normal(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """J'J and J'r with the derivatives J of sigmoid(score) and r = sigmoid(score) - result.
 
@@ -119,9 +154,9 @@ class Error:
         total = np.zeros((n, n, 4))
         for square in self._map(of, list(pairwise(bounds))):
             total += square
-        # The kernel leaves out what is below the diagonal, and the second of two equal products.
-        upper = total[:, :, [0, 1, 1, 2]]
-        whole = upper + np.where(np.eye(n, dtype=bool)[:, :, None], 0, upper.transpose(1, 0, 2))
+        # The kernel leaves out what is below the diagonal; there the phases change places, too, and
+        # their two mixed products are equal.
+        whole = total + np.where(np.eye(n, dtype=bool)[:, :, None], 0, total.transpose(1, 0, 2))
         matrix = whole.reshape(n, n, 2, 2).transpose(0, 2, 1, 3).reshape(2 * n, 2 * n)
         right = self.gradient(weights)[1].ravel() / 2
         return matrix * (self._slope**2 / len(self)), right
@@ -152,34 +187,36 @@ class Error:
         return in_threads(function, self._chunks if chunks is None else chunks, self.threads)
 
 
+def _summed(parts: Iterable[float]) -> float:
+    """In order, and rounded each time: what ``sum`` does depends on the version of Python."""
+    total = 0.0
+    for part in parts:
+        total += part
+    return total
+
+
 def fit_k(trace: Trace, weights: np.ndarray, threads: int = 1) -> float:
     """The K of the least error of some weights.
 
     Raises
     ------
     UserError
-        When no K is best: the scores say nothing of the results, or are all 0.
+        When no K is best: the scores say nothing of the results, are all 0, or tell all of them.
     """
-    scores = Error(trace, 1.0, threads).scores(weights)
-    return fit_k_of(scores, trace.results)
-
-
-def fit_k_of(scores: np.ndarray, results: np.ndarray) -> float:
-    """The same for scores of positions, float [n] for White, and results of their games."""
-    scores, results = scores.astype(np.float64), results.astype(np.float64)
-
-    def error(log_k: float) -> float:
-        return float(np.square(results - sigmoid(scores, np.exp(log_k))).mean())
-
-    # On a logarithmic scale: a score of pawns and one of centipawns are a hundred apart.
-    bounds = np.log(SMALLEST_K), np.log(LARGEST_K)
-    found = optimize.minimize_scalar(
-        error, bounds=bounds, method="bounded", options={"xatol": 1e-9}
-    )
-    k = float(np.exp(found.x))
-    if not 1.01 * SMALLEST_K < k < LARGEST_K / 1.01:
+    error = Error(trace, 1.0, threads)
+    scores = error.scores(weights)
+    grid = np.geomspace(SMALLEST_K, LARGEST_K, GRID)
+    best = int(np.argmin([error.of_scores(scores, k) for k in grid.tolist()]))
+    if not 0 < best < GRID - 1:
         raise UserError(
-            "no K fits the scores of these weights to the results: they say nothing of who won; "
-            "begin with weights that do, such as those of material"
+            "no K fits the scores of these weights to the results: they say nothing of who won, or "
+            "all; begin with weights that do, such as those of material, and with more games"
         )
-    return k
+    # On a logarithmic scale: scores in pawns and in centipawns are a hundred apart.
+    found = optimize.minimize_scalar(
+        lambda log_k: error.of_scores(scores, float(np.exp(log_k))),
+        bounds=np.log(grid[[best - 1, best + 1]]),
+        method="bounded",
+        options={"xatol": 1e-9},
+    )
+    return float(np.exp(found.x))

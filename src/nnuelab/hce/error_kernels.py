@@ -68,9 +68,8 @@ def _expected(scores, n, scale):
 
 
 @inline
-def _differences(trace, expected, start, n, out):
+def _differences(results, expected, start, n, out):
     """Expected results less those of the games, and the sum of their squares."""
-    results = trace[4]
     for i in range(n):
         out[at(i)] = expected[at(i)] - np.float64(results[at(start + i)])
     even, odd = 0.0, 0.0
@@ -116,7 +115,53 @@ def errors(trace, rows, scale, start, stop):
         n = min(TOGETHER, stop - first)
         _scores(trace, rows, first, n, expected)
         _expected(expected, n, scale)
-        total += _differences(trace, expected, first, n, differences)
+        total += _differences(trace[4], expected, first, n, differences)
+    return total
+
+
+@jit
+def errors_of_four(trace, rows, scale, start, stop, totals):
+    """The same sums for four sets of weights at once, bit for bit.
+
+    Parameters
+    ----------
+    rows : float64[25, n_weights, 4]
+    totals : float64[4], written
+    """
+    starts, terms, counts, phase, _ = trace
+    expected, differences = np.empty((4, TOGETHER), np.float64), np.empty(TOGETHER, np.float64)
+    stride = np.int64(8 * TOGETHER)
+    totals[:] = 0.0
+    for first in range(start, stop, TOGETHER):
+        n = min(TOGETHER, stop - first)
+        for i in range(n):
+            k, end = np.int64(starts[at(first + i)]), np.int64(starts[at(first + i + 1)])
+            row = rows[at(phase[at(first + i)])]
+            if end - k >= simd.EIGHT:
+                entries, out = _place(terms) + 2 * k, _place(expected) + 8 * i
+                simd.weigh_four(entries, _place(counts) + k, end - k, _place(row), out, stride)
+            else:
+                expected[:, at(i)] = 0.0
+                for m in range(k, end):
+                    for j in range(4):
+                        more = np.float64(counts[at(m)]) * row[at(terms[at(m)]), at(j)]
+                        expected[at(j), at(i)] += more
+        for j in range(4):
+            _expected(expected[at(j)], n, scale)
+            totals[at(j)] += _differences(trace[4], expected[at(j)], first, n, differences)
+
+
+@jit
+def errors_of_scores(scores, results, scale, start, stop):
+    """The same sum for known scores, float32[n]."""
+    expected, differences = np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64)
+    total = 0.0
+    for first in range(start, stop, TOGETHER):
+        n = min(TOGETHER, stop - first)
+        for i in range(n):
+            expected[at(i)] = scores[at(first + i)]
+        _expected(expected, n, scale)
+        total += _differences(results, expected, first, n, differences)
     return total
 
 
@@ -137,7 +182,7 @@ def gradient(trace, rows, scale, start, stop, out):
         n = min(TOGETHER, stop - first)
         _scores(trace, rows, first, n, expected)
         _expected(expected, n, scale)
-        total += _differences(trace, expected, first, n, differences)
+        total += _differences(trace[4], expected, first, n, differences)
         for i in range(n):
             position = first + i
             slope = differences[at(i)] * (expected[at(i)] * (1.0 - expected[at(i)]))
@@ -154,16 +199,16 @@ def gradient(trace, rows, scale, start, stop, out):
 
 @jit
 def normal(trace, rows, scale, start, stop, square):
-    """The sums that J'J is made of: products of the slopes of expected results, added to ``square``.
+    """What J'J is made of: products of the slopes of expected results, added to ``square``.
 
     Parameters
     ----------
     square : float64[n_weights, n_weights, 4], changed
         Of two weights, the second not below the first: sums of (e (1 - e))^2 and both counts, times
-        p p, p q, q q with the middlegame's share p and the endgame's q; the fourth is unused.
+        p p, p q, q p and q q with the middlegame's share p and the endgame's q.
     """
     starts, terms, counts, phase, _ = trace
-    n_weights, sums = square.shape[1], square.reshape(square.size)
+    width = 32 * square.shape[1]  # bytes
     expected = np.empty(TOGETHER, np.float64)
     full = np.float64(len(rows) - 1)
     for first in range(start, stop, TOGETHER):
@@ -177,11 +222,8 @@ def normal(trace, rows, scale, start, stop, square):
             mm, me, ee = mg * mg, mg * eg, eg * eg
             begin, end = np.int64(starts[at(first + i)]), np.int64(starts[at(first + i + 1)])
             for k in range(begin, end):
-                row = np.int64(terms[at(k)]) * n_weights
-                a = np.float64(counts[at(k)])
+                row = _place(square) + width * np.int64(terms[at(k)])
+                count = np.float64(counts[at(k)])
                 for m in range(k, end):
-                    c, cell = a * np.float64(counts[at(m)]), 4 * (row + np.int64(terms[at(m)]))
-                    sums[at(cell)] += c * mm
-                    sums[at(cell + 1)] += c * me
-                    sums[at(cell + 2)] += c * ee
-                    sums[at(cell + 3)] += c * 0.0
+                    both = count * np.float64(counts[at(m)])
+                    simd.add_four(row + 32 * np.int64(terms[at(m)]), both, mm, me, me, ee)

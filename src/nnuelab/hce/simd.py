@@ -5,7 +5,8 @@ was taken already: a remainder would be a loop of its own, which the CPU mispred
 position. Sums have one order, whatever the CPU; nothing is multiplied and added at once, which
 rounds otherwise.
 
-Addresses are integers (int64): terms -> uint16, counts -> int8, at the first of ``n`` entries.
+Addresses are integers (int64). ``terms`` (uint16) and ``counts`` (int8) are those of the first of
+the ``n`` entries of a position.
 """
 
 from __future__ import annotations
@@ -79,6 +80,44 @@ def weigh(typing_context: Any, terms: Any, counts: Any, n: Any, weights: Any) ->
 
 
 @intrinsic
+def weigh_four(
+    typing_context: Any, terms: Any, counts: Any, n: Any, weights: Any, out: Any, stride: Any
+) -> Any:
+    """The same of four sets of weights beside each other, float64[all, 4]: the same bits.
+
+    The sums are written to the address ``out`` and ``stride`` bytes further on each.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        terms, counts, n, weights, out, stride = args
+        zero = ir.Constant(_FOUR, [0.0] * 4)
+        sums = [cgutils.alloca_once_value(builder, zero) for _ in range(EIGHT)]
+
+        def use(numbers: list[Any], four: Any, half: int) -> None:
+            for i, number in enumerate(numbers):
+                place = builder.add(weights, builder.shl(number, I64(5)))
+                more = builder.fmul(
+                    shuffled(builder, four, [i] * 4), load(builder, place, _FOUR, 8)
+                )
+                total = sums[4 * half + i]
+                builder.store(builder.fadd(builder.load(total), more), total)
+
+        _each_four(builder, terms, counts, n, use)
+        values = [builder.load(total) for total in sums]
+        while len(values) > 1:  # in the order of `weigh`: halves, then every other lane
+            middle = len(values) // 2
+            values = [
+                builder.fadd(*pair) for pair in zip(values[:middle], values[middle:], strict=True)
+            ]
+        for i in range(4):
+            place = builder.add(out, builder.mul(stride, I64(i)))
+            store(builder, builder.extract_element(values[0], I32(i)), place, 8)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), generate
+
+
+@intrinsic
 def spread(typing_context: Any, terms: Any, counts: Any, n: Any, slope: Any, out: Any) -> Any:
     """Adds counts times ``slope`` to what is at ``out``, the address of float64[all].
 
@@ -101,3 +140,21 @@ def spread(typing_context: Any, terms: Any, counts: Any, n: Any, slope: Any, out
 
     kinds = [types.int64] * 3 + [types.float64, types.int64]
     return types.void(*kinds), generate
+
+
+@intrinsic
+def add_four(
+    typing_context: Any, place: Any, factor: Any, one: Any, two: Any, three: Any, four: Any
+) -> Any:
+    """Adds ``factor`` times four values to the four float64 at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        place, factor, *values = args
+        vector = ir.Constant(_FOUR, ir.Undefined)
+        for i, value in enumerate(values):
+            vector = builder.insert_element(vector, value, I32(i))
+        more = builder.fmul(splat(builder, factor, 4), vector)
+        store(builder, builder.fadd(load(builder, place, _FOUR, 8), more), place, 8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, *[types.float64] * 5), generate
