@@ -23,7 +23,7 @@ MATCH_KINDS, MATCH_FILES = kinds_and_files(settings.texel.players.values())
 # Where no file is named: it comes with the package, so its content is part of the code.
 SHIPPED_EVALUATION = [evaluations.DEFAULT]
 # What positions are searched with: modules that take any evaluator don't import it.
-HCE_EVALUATOR = PACKAGE / "hce/evaluator.py"
+HCE_EVALUATOR = evaluator_of(evaluations.DEFAULT)
 
 
 wildcard_constraints:

@@ -19,8 +19,8 @@ from nnuelab.tournament.players import (
     KINDS,
     Defaults,
     kinds_and_files,
-    players_of,
     modules,
+    players_of,
     read_players,
 )
 
@@ -174,9 +174,12 @@ def test_no_import_leads_from_the_runner_to_a_kind() -> None:
         ("[]", "it needs a mapping `players:`"),
         ("players: {}", "it needs a mapping `players:`"),
         ("players: {a: 3}", "player a: its settings must be a mapping"),
-        ("players: {a: {}}", "player a: it needs one of these: net, engine"),
+        ("players: {a: {}}", "player a: it needs one of these: net, hce, engine"),
         ("players:\n  a: {net: default}\n  a: {net: default}", "line 3: a stands there twice"),
-        ("players: {a: {net: default, engine: x}}", "player a: it needs one of these: net, engine"),
+        (
+            "players: {a: {net: default, engine: x}}",
+            "player a: it needs one of these: net, hce, engine",
+        ),
         ("players: {a: {net: default, node: 3}}", "unknown setting node; did you mean nodes?"),
         ("players: {a: {net: x.nnue}}", "player a: there is no net x.nnue"),
         ("players: {a: {engine: no-such-engine}}", "player a: no engine no-such-engine"),

@@ -178,8 +178,14 @@ def list_targets(
     from rich.table import Table
 
     from nnuelab.data.parallel import cores
-    from nnuelab.params import default_experiment, minutes, plans, read, results_folder
-    from nnuelab.params import texel_minutes
+    from nnuelab.params import (
+        default_experiment,
+        minutes,
+        plans,
+        read,
+        results_folder,
+        texel_minutes,
+    )
 
     found = read(overlays=overlay)
     folder = results_folder(overlay)

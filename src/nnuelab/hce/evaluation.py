@@ -35,6 +35,7 @@ from nnuelab.features import FeatureSet, Product, fingerprint, parse
 from nnuelab.features.concepts import FILES, ROLE_NAMES, Concept
 
 DEFAULT = Path(__file__).with_name("classical.yaml")
+"""The evaluation that ships with the package."""
 ENDINGS = (".yaml", ".yml")
 LARGEST_WEIGHT = 20_000  # centipawns
 PHASE = {"pawn": 0, "knight": 1, "bishop": 1, "rook": 2, "queen": 4, "king": 0}

@@ -93,14 +93,11 @@ def _source(a, line, ply, perspective):
     """The nearest ply from which the accumulator can be updated, -1 when there is none."""
     source = ply
     while ply_at(line, source).computed[at(perspective)] == 0:
-        if source == 0 or (
-            a.slots > 1
-            and kernels.needs_refresh(
-                a.net.features,
-                ply_at(line, source - 1).position,
-                ply_at(line, source).position,
-                perspective,
-            )
+        if source == 0 or kernels.needs_refresh(
+            a.net.features,
+            ply_at(line, source - 1).position,
+            ply_at(line, source).position,
+            perspective,
         ):
             return np.int64(-1)
         source -= 1
@@ -154,7 +151,23 @@ def _steps_of_both(a, line, source, ply):
 
 @inline
 def _update_to(a, line, ply):
-    """Computes the accumulators at ``ply`` unless that is done."""
+    """Computes the accumulators at ``ply`` unless that is done; no key ever changes."""
+    source = ply
+    while source >= 0 and ply_at(line, source).computed[0] == 0:
+        source -= 1
+    if source >= 0:
+        _steps_of_both(a, line, source, ply)
+        return
+    entry = ply_at(line, ply)
+    for perspective in range(2):
+        target = accumulators_of(a)[at(ply), at(perspective)]
+        inference.refresh(a.net, entry.position, perspective, target)
+        entry.computed[at(perspective)] = 1
+
+
+@inline
+def _update_by_key(a, line, ply):
+    """The same where a refresh may be due, for one perspective or for both."""
     white = _source(a, line, ply, np.int64(0))
     black = _source(a, line, ply, np.int64(1))
     if white == black and white >= 0:
@@ -170,8 +183,9 @@ def _update_to(a, line, ply):
             ply_at(line, ply).computed[at(perspective)] = 1
 
 
-def _evaluate(a, line, ply):
-    _update_to(a, line, ply)
+@inline
+def _forward(a, line, ply):
+    """The value at ``ply``, whose accumulators are computed."""
     position, accumulators = ply_at(line, ply).position, accumulators_of(a)
     turn = np.int64(position.turn)
     value = inference.forward(
@@ -180,6 +194,16 @@ def _evaluate(a, line, ply):
     if CHECKED and value != inference.evaluate(a.net, position):
         a.mismatches += 1
     return value
+
+
+def _evaluate(a, line, ply):
+    _update_to(a, line, ply)
+    return _forward(a, line, ply)
+
+
+def _evaluate_by_key(a, line, ply):
+    _update_by_key(a, line, ply)
+    return _forward(a, line, ply)
 
 
 class Accumulators:
@@ -213,7 +237,8 @@ class Accumulators:
             data[name] = address(array)
         arguments = from_dtype(ACCUMULATORS), types.uint64, types.int64
         self.data, self.record = data[0], np.zeros(1, EVALUATOR)[0]
-        self.record["evaluate"], self.record["data"] = entry(_evaluate, *arguments), address(data)
+        evaluate = _evaluate_by_key if slots > 1 else _evaluate
+        self.record["evaluate"], self.record["data"] = entry(evaluate, *arguments), address(data)
 
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""

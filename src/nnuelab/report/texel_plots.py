@@ -13,7 +13,10 @@ Row = Mapping[str, Any]
 MOST_POINTS = 400  # of a line
 LEAST = 1e-8  # difference of errors that is drawn
 By = Literal["phase", "material"]
-VALUES: dict[By, str] = {"phase": "phase (24: all pieces)", "material": "material, White less Black (pawns)"}
+VALUES: dict[By, str] = {
+    "phase": "phase (24: all pieces)",
+    "material": "material, White less Black (pawns)",
+}
 
 
 def _thinned(rows: Sequence[Row]) -> list[Row]:

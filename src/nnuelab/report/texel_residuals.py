@@ -10,7 +10,7 @@ import numpy as np
 
 from nnuelab.data import dataset
 from nnuelab.hce import outliers
-from nnuelab.hce.error import Error, fit_k_of, sigmoid
+from nnuelab.hce.error import Error, fit_k, sigmoid
 from nnuelab.hce.evaluation import Evaluation
 from nnuelab.hce.trace import Trace
 
@@ -49,8 +49,9 @@ def content(
     UserError
         When the dataset is another one.
     """
-    scores = Error(trace, 1.0, threads).scores(evaluation.weights.astype(np.float64))
-    best = fit_k_of(scores, trace.results)
+    weights = evaluation.weights.astype(np.float64)
+    scores = Error(trace, 1.0, threads).scores(weights)
+    best = fit_k(trace, weights, threads)
     k = k or float(evaluation.provenance.get("k") or best)
     # Finds out whether the positions are those of the trace, too.
     worst = outliers.find(evaluation, trace, positions, k, OUTLIERS)
