@@ -22,6 +22,7 @@ include: "rules/tournament.smk"
 include: "rules/table.smk"
 include: "rules/selfplay.smk"
 include: "rules/pqr.smk"
+include: "rules/texel.smk"
 include: "rules/report.smk"
 
 
@@ -67,3 +68,6 @@ onsuccess:
         )
     for table in made:
         shell("nnuelab inspect {table:q}")
+    match = Path(f"{RESULTS}/texel/match_table.txt")
+    if match.exists() and match.stat().st_mtime >= STARTED:
+        print(f"{match}:\n{match.read_text()}", end="")

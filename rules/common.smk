@@ -13,10 +13,11 @@ from nnuelab.errors import UserError
 from nnuelab.evaluator import module_of
 from nnuelab.features import fingerprint
 from nnuelab.names import NetName
-from nnuelab.params import check_files, check_names, core_seconds
+from nnuelab.params import check_files, check_names, core_seconds, texel_seconds
 from nnuelab.params import default_experiment, options, plans, results_folder, validate
+from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
-from nnuelab.tournament.players import KINDS, kinds_and_files
+from nnuelab.tournament.players import KINDS, kinds_and_files, players_of
 from snakemake_logger_plugin_nnuelab import targets
 from snakemake_logger_plugin_nnuelab.eta import USUAL
 
@@ -69,7 +70,7 @@ ENGINE_OPTIONS = {
 }
 
 
-def code_of(file):
+def evaluator_of(file):
     """The file of the code that evaluates with a net or an evaluation; null: the shipped net.
 
     Modules that take any evaluator don't import it.
@@ -78,7 +79,7 @@ def code_of(file):
 
 
 LABELS_OF = {  # what labels, where that isn't data.labels
-    "engine": {"module": "selfplay.labels", "files": [code_of(settings.label.net)]}
+    "engine": {"module": "selfplay.labels", "files": [evaluator_of(settings.label.net)]}
 }
 
 
@@ -179,7 +180,7 @@ BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairin
 
 def of_ladder():
     """Kinds and files of the ladder's players, read where the ladder is asked for."""
-    return kinds_and_files(Path(settings.ladder.players))
+    return kinds_and_files(players_of(Path(settings.ladder.players)))
 
 
 def adjudication(tournament):
@@ -215,6 +216,9 @@ def inform_logger():
     """Tells what may be asked for, by what it may be called, and how long jobs usually take."""
     tables = {name: f"{RESULTS}/{name}_table.csv" for name in settings.experiments}
     targets.update({table: table for table in tables.values()} | tables)
+    match = f"{RESULTS}/texel/match_table.txt"
+    targets.update({match: match, "match_table": match})
     targets.update({r.name: r.name for r in workflow.rules if not r.has_wildcards()})
     known = list(map(core_seconds, plan_of.values()))
     USUAL.update({rule: mean(job[rule] for job in known) for rule in known[0]})
+    USUAL.update(texel_seconds(settings))

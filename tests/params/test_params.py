@@ -18,6 +18,7 @@ from nnuelab import params
 from nnuelab.cli.__main__ import application
 from nnuelab.errors import UserError
 from nnuelab.params import Params, ParamsError
+from nnuelab.settings.texel import Positions
 from tests.cli.test_commands import registered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +101,11 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("label", {"options": {"Hash": "1\nquit"}}, "label.options.Hash"),
         ("train", {"patience": 2, "fake_quantize_epochs": 1}, "set one of them to 0"),
         ("label", {"validation_share": 1.5}, "label.validation_share"),
+        ("texel", {"players": {"adam": "a.nnue"}}, "two players of the match are called adam"),
+        ("texel", {"players": {"untuned": "a.nnue"}}, "players of the match are called untuned"),
+        ("texel", {"tuners": {"untuned": {}}, "simplify": []}, "the start is called untuned"),
+        ("texel", {"simplify": ["adan"]}, "simplify: adan is no run; there are adam, "),
+        ("texel", {"tuners": {"a": {"elit": 3}}, "simplify": []}, "tuners.a.elit: unknown; did"),
         ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game to train with"),
     ],
 )
@@ -264,6 +270,7 @@ def unfit(settings, tmp_path, monkeypatch):
         settings["tournament"] |= {"book": "openings.epd", "timed_games_per_pairing": 6, **few}
         settings["puzzles"]["file"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
+        settings["texel"] |= {"tuners": {"adam": {}}, "simplify": [], **few}
         settings["experiments"] = {"axis": settings["experiments"]["axis"]}
         params.merge(settings, changes)
         try:
@@ -286,6 +293,20 @@ def test_files_that_are_missing_are_told_one_a_line(unfit):
         "tournament.book: there is no file no.epd",
         "data.files[1]: there is no file club.pgn",
         "label.engine: there is no file bin/fish",
+    ]
+    told = unfit(
+        texel={
+            "evaluation": "a.yaml",
+            "sources": ["b.epd"],
+            "tuners": {"adam": {"evaluation": "c.yaml"}},
+            "players": {"other": "d.nnue", "fish": "stockfish"},
+        }
+    )
+    assert [line for line in told if line.startswith("texel")] == [
+        "texel.evaluation: there is no file a.yaml",
+        "texel.tuners.adam.evaluation: there is no file c.yaml",
+        "texel.players.other: there is no file d.nnue",
+        "texel.sources[0]: there is no file b.epd",
     ]
     told = unfit(data={"source": "embedded"})
     assert "data.source: there is no file resources/embedded/games.pgn.zst" in told
@@ -362,6 +383,32 @@ def test_keys_of_a_section_are_options_of_its_command(section):
     assert {word for word in words if word.startswith("--")} <= known
 
 
+def test_settings_of_texel_are_options_of_its_commands(settings):
+    found = params.validate(settings).texel
+    called = commands()["texel"].commands
+    for command, words in (
+        ("positions", params.options(found, only=Positions.__dataclass_fields__)),
+        *(("tune", params.options(found.settings_of(name))) for name in found.tuners),
+    ):
+        known = {
+            name
+            for option in called[command].params
+            for name in (*option.opts, *option.secondary_opts)
+        }
+        assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_a_run_of_texel_changes_what_it_names(settings):
+    settings["texel"]["tuning"] |= {"l2": 0.5, "width": {"material": 9}}
+    settings["texel"]["tuners"] = {"a": {"optimizer": "ga", "evaluation": "b.yaml"}, "b": {}}
+    settings["texel"]["simplify"] = []
+    found = params.validate(settings).texel
+    assert found.settings_of("b") == found.tuning
+    assert found.settings_of("a") == found.tuning.model_copy(update={"optimizer": "ga"})
+    words = params.options(found.settings_of("a"))
+    assert words[words.index("--width") + 1] == "material=9"
+
+
 def bounds(setting):
     """Smallest and largest value that the schema lets a setting have; None when it is no number."""
     for kind in setting.get("anyOf", [setting]):
@@ -376,7 +423,12 @@ SECTIONS = sorted(Params.model_fields.keys() - {"experiments", "report", "blocks
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_no_command_refuses_a_number_that_the_settings_may_have(section):
-    named = {"data": "download", "ladder": "tournament", "selfplay": "datagen"}.get(section)
+    named = {
+        "data": "download",
+        "ladder": "tournament",
+        "selfplay": "datagen",
+        "texel": "texel positions",
+    }.get(section)
     function = registered()[f"nnuelab {named or section}"]
     options = typing.get_type_hints(function, include_extras=True)
     schema = Params.model_fields[section].annotation.model_json_schema()
@@ -420,8 +472,16 @@ def test_list_has_every_experiment_with_minutes(monkeypatch):
     command = ["params", "list", "--overlay", "config/tiny.yaml"]
     shown = CliRunner().invoke(application(), command)
     assert shown.exit_code == 0, shown.output
-    for name in params.read(ROOT / "params.yaml").experiments:
-        assert re.search(rf"^results-tiny/{name}_table.csv +\d+ ", shown.output, re.MULTILINE)
+    tables = [f"{name}_table.csv" for name in params.read(ROOT / "params.yaml").experiments]
+    for table in (*tables, "texel/match_table.txt"):
+        assert re.search(rf"^results-tiny/{table} +\d+ ", shown.output, re.MULTILINE)
+
+
+def test_minutes_of_texel_follow_runs_and_games(settings):
+    found = params.validate(settings)
+    assert 3 < params.texel_minutes(found, cores=2) < 20
+    settings["texel"]["games_per_pairing"] *= 10
+    assert params.texel_minutes(params.validate(settings), 2) > 3 * params.texel_minutes(found, 2)
 
 
 def test_minutes_follow_nets_and_games():

@@ -23,6 +23,7 @@ CONTINUING = {
     "download",
     "label",
     "puzzles",
+    "texel",
     "train",
     "tournament",
 }  # commands that resume an interrupted run

@@ -32,11 +32,11 @@ def _file(net: Path | None, hce: Path | None) -> Path | None:
         return net
     if net is not None:
         raise typer.BadParameter("give --net or --hce, not both")
-    if str(hce) == "default":
-        from nnuelab.hce.evaluation import DEFAULT
+    from nnuelab.hce.evaluation import DEFAULT, ENDINGS
 
+    if str(hce) == "default":
         return DEFAULT
-    artifacts.check_ending(hce, "a hand-crafted evaluation", ".yaml", ".yml")
+    artifacts.check_ending(hce, "a hand-crafted evaluation", *ENDINGS)
     return hce
 
 

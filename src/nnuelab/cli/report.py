@@ -178,7 +178,14 @@ def list_targets(
     from rich.table import Table
 
     from nnuelab.data.parallel import cores
-    from nnuelab.params import default_experiment, minutes, plans, read, results_folder
+    from nnuelab.params import (
+        default_experiment,
+        minutes,
+        plans,
+        read,
+        results_folder,
+        texel_minutes,
+    )
 
     found = read(overlays=overlay)
     folder = results_folder(overlay)
@@ -188,12 +195,16 @@ def list_targets(
         sets = shorten(" ".join(str(entry.name) for entry in plan.entries), 30, placeholder=" ...")
         about = f"{minutes(plan, cores()):.0f}"
         shown.add_row(f"{folder}/{name}_table.csv", about, f"{len(plan.players)} nets: {sets}")
+    about = f"{texel_minutes(found, cores()):.0f}"
+    runs = shorten(" ".join(found.texel.tuners), 30, placeholder=" ...")
+    shown.add_row(f"{folder}/texel/match_table.txt", about, f"tuned evaluations: {runs}")
     default = default_experiment(found)
     for target, what in (
         ("all", f"the table of {default}, as without a target"),
         ("all_experiments", "all of these tables"),
         ("report", f"the page of {', '.join(found.report or [default])}"),
         ("generations", "nets that learn from self-play"),
+        ("texel", "the match of tuned evaluations, their tables, what their terms are worth"),
         (f"{folder}/ladder.csv", "this engine among installed ones"),
         ("data, nets, tournaments, statistics", f"the stages of {default}"),
     ):

@@ -36,6 +36,7 @@ from nnuelab.features.concepts import FILES, ROLE_NAMES, Concept
 
 DEFAULT = Path(__file__).with_name("classical.yaml")
 """The evaluation that ships with the package."""
+ENDINGS = (".yaml", ".yml")
 LARGEST_WEIGHT = 20_000  # centipawns
 PHASE = {"pawn": 0, "knight": 1, "bishop": 1, "rook": 2, "queen": 4, "king": 0}
 """What a piece of each role counts, as in Fruit: 24 is the starting position."""

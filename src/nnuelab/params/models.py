@@ -24,7 +24,9 @@ from nnuelab.settings import games
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
+from nnuelab.settings.texel import Positions
 from nnuelab.settings.train import Training
+from nnuelab.settings.tuning import Tuning
 from nnuelab.tournament.words import Runner
 
 Count = Annotated[int, Field(ge=1)]
@@ -33,6 +35,7 @@ Positive = Annotated[float, Field(gt=0)]
 _MONTH = r"\d{4}-(0[1-9]|1[0-2])"
 Seeds = Annotated[list[CountOrZero], Field(min_length=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+UNTUNED = "untuned"  # a player of the match of texel
 
 
 class Section(BaseModel):
@@ -250,6 +253,58 @@ class Games(_overrides("GamesOverrides", Tournament)):  # type: ignore[misc]
     """What an experiment changes of tournament."""
 
 
+class TexelTuning(_section(Tuning)):  # type: ignore[misc]
+    __doc__ = Tuning.__doc__
+
+
+class Tuner(_overrides("TunerOverrides", TexelTuning)):  # type: ignore[misc]
+    """What a run changes of texel.tuning."""
+
+    evaluation: str | None = None
+    """Other terms than those of texel.evaluation: YAML. The positions are the same."""
+
+
+class Texel(_section(Positions)):  # type: ignore[misc]
+    """Hand-crafted evaluations, tuned on results of games, and a match between them."""
+
+    evaluation: str | None
+    """Terms and the weights that tuning begins with: YAML; null: what comes with the package."""
+    sources: Annotated[list[str], AfterValidator(_each_file_once)]
+    """PGN, EPD, CSV or datasets with results; none: the games of data, sampled as in sample."""
+    reference: str | None
+    """The same terms with the weights whose error is the line to pass; null: those of the start."""
+    tuning: TexelTuning
+    """For every run of the optimizers."""
+    tuners: Annotated[dict[Name, Tuner], Field(min_length=1)]
+    """Runs by name, each with what it changes of tuning: results/texel/NAME/tuned.yaml."""
+    simplify: Annotated[list[Name], AfterValidator(_each_once)]
+    """Runs whose terms are left out one by one: results/texel/NAME/simplify.csv."""
+    players: dict[Name, str]
+    """Who else plays the match besides the start, `untuned`, and every run: NAME: FILE."""
+    games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
+    """Even: each opening is played twice, with colours swapped."""
+    nodes: Count
+    """Per move. The rest is as in tournament."""
+
+    @model_validator(mode="after")
+    def _has_one_player_of_a_name(self) -> Texel:
+        for name in self.players:
+            if name in (UNTUNED, *self.tuners):
+                raise ValueError(f"two players of the match are called {name}; rename one")
+        if UNTUNED in self.tuners:
+            raise ValueError(f"the start is called {UNTUNED}; give the run another name")
+        for name in self.simplify:
+            if name not in self.tuners:
+                raise ValueError(f"simplify: {name} is no run; there are {', '.join(self.tuners)}")
+        return self
+
+    def settings_of(self, tuner: str) -> TexelTuning:
+        """What a run is tuned with."""
+        changes = given(self.tuners[tuner])
+        changes.pop("evaluation", None)
+        return TexelTuning.model_validate(self.tuning.model_dump() | changes)
+
+
 class Experiment(Section):
     """Nets that are compared with each other: each feature set, as each variant, with each seed."""
 
@@ -302,6 +357,7 @@ class Params(Section):
     puzzles: Puzzles
     ladder: Ladder
     selfplay: Selfplay
+    texel: Texel
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     """Experiments by name: each makes results/NAME_table.csv."""
     report: Annotated[list[Name], AfterValidator(_each_once)]

@@ -37,6 +37,8 @@ class Computed(Block):
         Features that are active at once.
     changed : function, optional
         (old, new) -> bool: False where the active features are surely the same.
+    possible : function, optional
+        Takes a feature's values, one for each concept; False where no legal position has it.
     """
 
     jitted = ("computed", "guarded")
@@ -44,10 +46,17 @@ class Computed(Block):
     function: Callable[..., Any] = field(repr=False)
     at_most: int
     changed: Callable[..., Any] | None = field(default=None, repr=False)
+    possible: Callable[..., bool] | None = field(default=None, repr=False)
 
     @property
     def max_active(self) -> int:
         return min(self.at_most, self.size)
+
+    def alive(self) -> np.ndarray:
+        if self.possible is None:
+            return super().alive()
+        every = np.ndindex(*(concept.size for concept in self.concepts))
+        return np.array([self.possible(*values) for values in every], dtype=bool)
 
     def feature_name(self, index: int) -> str:
         values = zip(self.concepts, self.values(index), strict=True)
@@ -205,6 +214,7 @@ def computed(
     *concepts: Concept,
     at_most: int,
     changed: Callable[..., Any] | None = None,
+    possible: Callable[..., bool] | None = None,
     aliases: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Computed]:
     """Makes a block of a function that numba compiles.
@@ -222,6 +232,9 @@ def computed(
     changed : function, optional
         Takes two positions and returns False where the active features are surely the same; it
         spares the engine the comparison. ``nnuelab features check`` finds where it is wrong.
+    possible : function, optional
+        Takes the values of a feature, one for each concept, and returns False where no legal
+        position has it: such features are dead. The check finds where that is wrong.
 
     >>> from nnuelab.jit import popcount
     >>> @computed("PAIR", COLORS, at_most=2)
@@ -246,6 +259,6 @@ def computed(
         for used in (function, changed):
             if used is not None:
                 _check_places(used, Path(function.__code__.co_filename), set())
-        return {"function": function, "at_most": at_most, "changed": changed}
+        return {"function": function, "at_most": at_most, "changed": changed, "possible": possible}
 
     return Computed.define(name, concepts, aliases, own)
