@@ -29,7 +29,7 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="data, features, kernels, latency, perft, search, selfplay or train.",
+            help="data, features, kernels, latency, perft, search, selfplay, texel or train.",
             autocompletion=_names,
         ),
     ],
