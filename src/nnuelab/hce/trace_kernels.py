@@ -6,7 +6,7 @@ from nnuelab.features.kernels import feature_set
 from nnuelab.jit import at, inline, jit, popcount
 
 MOST = 127  # a count that int8 holds
-_BLOCK = 256  # positions whose lists of features stay in the cache
+_BLOCK = 64  # positions whose lists of features stay in the cache
 _ONE = np.uint64(1)
 
 
