@@ -15,7 +15,7 @@ from nnuelab.settings.tuning import Tuning
 
 _LEAST, _MOST = 1e-9, 1e9  # damping
 _FALL, _RISE = 0.1, 10.0
-SMALLEST_GAIN = 1e-9  # of the error, relative: what doesn't gain more has converged
+SMALLEST_GAIN = 1e-8  # of the error, relative: what doesn't gain more has converged
 
 
 class GaussNewton(Optimizer):
