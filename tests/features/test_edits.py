@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +71,17 @@ def test_an_edited_predicate_is_what_is_computed(
     assert found[0] != found[1]
     for holds in ("extraction = definition", "incremental = refresh after every move"):
         check.PROPERTIES[holds](after, games[:2])
+
+
+def test_blocks_of_another_clone_have_its_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clones share their compiled kernels, which name the module that they are of."""
+    names = []
+    for clone in ("one", "other"):
+        file = tmp_path / clone / "blocks.py"
+        file.parent.mkdir()
+        file.write_text((registry.BUILT_IN / "activity.py").read_text())
+        monkeypatch.setattr(registry, "PACKAGE", file.parent)
+        names.append(registry._blocks_of(file)[0].function.__module__)
+    assert names[0] == names[1]

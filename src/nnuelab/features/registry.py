@@ -16,6 +16,7 @@ from nnuelab.errors import UserError, one_line
 from nnuelab.features import fingerprint
 from nnuelab.features.algebra import Block
 from nnuelab.features.family import Family
+from nnuelab.sources import PACKAGE
 
 BUILT_IN = Path(__file__).parent / "blocks"
 VARIABLE = "NNUELAB_BLOCKS"  # a user's files, separated like PATH; child processes inherit it
@@ -72,7 +73,9 @@ def _blocks_of(path: Path) -> list[Block | Family]:
     """Runs a file and gathers the blocks that it defines, in order."""
     if not path.is_file():
         raise UserError(f"there is no file of feature blocks {path}")
-    place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    # Kernels that another clone has compiled and cached name the module, too.
+    within = path.relative_to(PACKAGE) if path.is_relative_to(PACKAGE) else path
+    place = hashlib.sha256(str(within).encode()).hexdigest()[:8]
     name = f"nnuelab_blocks_{path.stem}_{place}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None:
