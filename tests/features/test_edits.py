@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -34,6 +33,37 @@ EDITS = [
     ("attacks", "PM", "return moves(", "return attacks("),
     ("attacks", "TH", "return attacks(square, pieces) &", "return moves(square, pieces) &"),
     ("pairs", "PP", "not in (0, 7)", "not in (0, 1, 7)"),
+    ("squares", "OWN", "(role, rank_of(square)", "(role, file_of(square)"),
+    ("squares", "MEN", "return role, rank_of(square)", "return role, file_of(square)"),
+    ("structure", "DOUBLED", "own & behind(own)", "own & ahead(own)"),
+    ("structure", "ISOLATED", "beside(files(own))", "beside(own)"),
+    ("structure", "BACKWARD", "& left_behind & stopped", "& left_behind"),
+    ("structure", "CONNECTED", "& ~defended", ""),
+    ("structure", "PASSED", "passed(position), -8", "pawns_of(position, OWN), -8"),
+    ("structure", "PASSED_KINGS", "distance(own, square + 8)", "distance(own, square)"),
+    ("structure", "PASSED_WAY", "3 * 48 - 8", "2 * 48 - 8"),
+    ("structure", "SPACE", "SPACE & ~own", "SPACE & own"),
+    ("activity", "BISHOP_PAIR", "!= 0 and bishops", "!= 0 or bishops"),
+    ("activity", "MOBILITY", "& allowed)", "& occupied)"),
+    ("activity", "REACH", "& allowed)", "& occupied)"),
+    (
+        "activity",
+        "OUTPOST",
+        "RANKS_4_TO_6 & attacked_upwards(pawns_of(position, OWN))",
+        "RANKS_4_TO_6",
+    ),
+    ("activity", "BISHOP_PAWNS", "popcount(pawns & LIGHT", "popcount(pawns & ~LIGHT"),
+    ("activity", "ROOK_FILE", "rooks & half_open, 0", "rooks & ~half_open, 0"),
+    ("activity", "SEVENTH", "position.roles[ROOK] & own", "position.roles[KNIGHT] & own"),
+    ("activity", "TEMPO", "== OWN", "== ENEMY"),
+    ("shelter", "SHELTER", "if column else 6", "if column else 5"),
+    ("shelter", "STORM", "np.uint64(square - 8)", "np.uint64(square - 7)"),
+    ("shelter", "KING_ATTACK", "& targets)", "& occupied)"),
+    ("shelter", "KING_ATTACKERS", "& targets !=", "& occupied !="),
+    ("shelter", "KING_CHECKS", "& attacks.knight(king)", "& attacks.king(king)"),
+    ("exchanges", "THREAT", "by_pawns & position.roles[role]", "by_pawns & ~position.roles[role]"),
+    ("exchanges", "HANGING", "targets ^= targets &", "targets &= targets &"),
+    ("exchanges", "PUSH_THREAT", "& ~attacked_upwards(own)", ""),
     ("phases", "PHASE(3,ALL)", "phases(n, parts)", "phases(n + 1, parts)"),
 ]
 """Blocks of the package: their file, the edit, in the definition of that block alone."""
@@ -71,17 +101,3 @@ def test_an_edited_predicate_is_what_is_computed(
     assert found[0] != found[1]
     for holds in ("extraction = definition", "incremental = refresh after every move"):
         check.PROPERTIES[holds](after, games[:2])
-
-
-def test_blocks_of_another_clone_have_its_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Clones share their compiled kernels, which name the module that they are of."""
-    names = []
-    for clone in ("one", "other"):
-        file = tmp_path / clone / "blocks.py"
-        file.parent.mkdir()
-        file.write_text((registry.BUILT_IN / "activity.py").read_text())
-        monkeypatch.setattr(registry, "PACKAGE", file.parent)
-        names.append(registry._blocks_of(file)[0].function.__module__)
-    assert names[0] == names[1]

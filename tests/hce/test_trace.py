@@ -6,11 +6,15 @@ import chess
 import numpy as np
 import pytest
 
-from nnuelab.data import dataset
-from nnuelab.data.records import UNKNOWN_RESULT
+from nnuelab.chess.position import POSITION
+from nnuelab.data import dataset, sampling
+from nnuelab.data.records import UNKNOWN_RESULT, unpack
 from nnuelab.errors import UserError
+from nnuelab.evaluator import values
 from nnuelab.hce import evaluation, trace
+from nnuelab.hce.evaluator import HceEvaluator
 from nnuelab.hce.trace import Trace
+from nnuelab.settings.sample import Sampling
 from tests.hce import traces
 from tests.naive import hce as naive
 
@@ -33,9 +37,9 @@ def test_a_trace_is_its_twin(tmp_path) -> None:
         assert found.phase[i] == naive.phase(terms, fen), fen
     for name in ("starts", "terms", "counts", "phase", "results", "games"):
         assert isinstance(getattr(found, name), np.memmap)
-    ascending = np.diff(found.terms.astype(int)) > 0
-    ends = found.starts[1:-1].astype(int) - 1
-    assert np.delete(ascending, ends[ends < len(ascending)]).all()
+    assert (
+        np.diff(found.starts.astype(int)) == [len(entries(found, i)) for i in range(len(fens))]
+    ).all()
 
 
 def test_the_first_position_counts_nothing_and_colours_change_signs(tmp_path) -> None:
@@ -139,3 +143,23 @@ def test_a_count_beyond_a_byte_is_told_with_its_weight(tmp_path) -> None:
     positions = traces.saved(tmp_path / "many.npy", traces.records([few, many]))
     with pytest.raises(UserError, match=r"pairs counts more than 127 in a position of .*many"):
         trace.write(tmp_path / "b.trace", positions, terms)
+
+
+def test_a_trace_times_the_weights_is_what_the_engine_plays_by(shared, tmp_path) -> None:
+    terms = traces.some_terms(tmp_path, seed=9)
+    positions = np.concatenate(
+        list(sampling.positions([shared / "data/games/fixture_evals_200.pgn"], Sampling()))
+    )
+    found = trace.write(tmp_path / "a.trace", traces.saved(tmp_path / "a.npy", positions), terms)
+    sums = np.zeros((len(found), 2), np.int64)
+    entry = np.repeat(np.arange(len(found)), np.diff(found.starts.astype(np.int64)))
+    np.add.at(sums, entry, found.counts.astype(np.int64)[:, None] * terms.weights[found.terms])
+    phase = found.phase.astype(np.int64)
+    total = sums[:, 0] * phase + sums[:, 1] * (24 - phase)
+    white = np.sign(total) * (np.abs(total) // 24)
+    expected = np.where(positions["flags"] & 1, -white, white)
+    boards = np.zeros(len(positions), POSITION)
+    for record, board in zip(positions, boards, strict=True):
+        unpack(record, board)
+    bound = HceEvaluator(terms).bind()
+    assert list(values(bound, boards)) == expected.tolist()

@@ -154,8 +154,8 @@ class Error:
         total = np.zeros((n, n, 4))
         for square in self._map(of, list(pairwise(bounds))):
             total += square
-        # The kernel leaves out what is below the diagonal; there the phases change places, too, and
-        # their two mixed products are equal.
+        # A pair is in one of two places. In the other the phases change theirs, too, but their two
+        # mixed products are equal.
         whole = total + np.where(np.eye(n, dtype=bool)[:, :, None], 0, total.transpose(1, 0, 2))
         matrix = whole.reshape(n, n, 2, 2).transpose(0, 2, 1, 3).reshape(2 * n, 2 * n)
         right = self.gradient(weights)[1].ravel() / 2

@@ -204,8 +204,8 @@ def normal(trace, rows, scale, start, stop, square):
     Parameters
     ----------
     square : float64[n_weights, n_weights, 4], changed
-        Of two weights, the second not below the first: sums of (e (1 - e))^2 and both counts, times
-        p p, p q, q p and q q with the middlegame's share p and the endgame's q.
+        Of two weights, either one first: sums of (e (1 - e))^2 and both counts, times p p, p q, q p
+        and q q with the middlegame's share p and the endgame's q.
     """
     starts, terms, counts, phase, _ = trace
     width = 32 * square.shape[1]  # bytes

@@ -70,7 +70,8 @@ def error(runs: Mapping[str, Sequence[Row]], scale: Literal["linear", "log"] = "
             strokeDash=alt.StrokeDash("of:N").title("positions").sort(list(kinds.values())),
             tooltip=["run:N", "of:N", "generation:Q", alt.Tooltip("error:Q", format=".6f")],
         )
-        .add_params(zoom())
+        # A logarithmic axis zoomed out would end below 0.
+        .add_params(zoom() if scale == "linear" else zoom("x"))
     )
     line = (
         alt.Chart(alt.Data(values=[{"error": r} for r in references]))
@@ -142,6 +143,7 @@ def bits(counts: Sequence[int]) -> Figure:
             y=alt.Y("bits:Q"),
             tooltip=["low:Q", "bits:Q"],
         )
+        .add_params(zoom())
     )
     return figure(
         "bits",
@@ -162,6 +164,7 @@ def k_curve(content: Mapping[str, Any]) -> Figure:
             x=alt.X("k:Q").title("K").scale(type="log", nice=False),
             y=alt.Y("error:Q").title("mean squared error").scale(zero=False),
         )
+        .add_params(zoom("y"))
     )
     rules = (
         alt.Chart(alt.Data(values=marks))
@@ -180,7 +183,7 @@ def k_curve(content: Mapping[str, Any]) -> Figure:
     )
 
 
-def _residuals(content: Mapping[str, Any], by: By) -> Any:
+def _residuals(content: Mapping[str, Any], by: By, zooms: bool) -> Any:
     values = [
         {**group, "low": group["residual"] - group["half_width"],
          "high": group["residual"] + group["half_width"]}
@@ -200,6 +203,7 @@ def _residuals(content: Mapping[str, Any], by: By) -> Any:
         ],
     )
     zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[4, 4], opacity=0.6, aria=False)
+    points = points.add_params(zoom()) if zooms else points
     return alt.layer(zero.encode(y=alt.datum(0)), rules, points)
 
 
@@ -210,12 +214,14 @@ def residuals(content: Mapping[str, Any], by: By) -> Figure:
         f"Residuals by {by}",
         "Above 0 White scores more than the evaluation expects. Bars: 95 %, the positions of a "
         "game taken together.",
-        _residuals(content, by),
+        _residuals(content, by, zooms=True),
     )
 
 
 def all_residuals(content: Mapping[str, Any]) -> Figure:
     """Both of them, for a file."""
-    panels = [_residuals(content, by).properties(width=560, height=220) for by in VALUES]
+    panels = [
+        _residuals(content, by, zooms=False).properties(width=560, height=220) for by in VALUES
+    ]
     drawn = residuals(content, "phase")
     return Figure("residuals", "Residuals", drawn.caption, alt.vconcat(*panels).to_dict())
