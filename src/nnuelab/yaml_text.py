@@ -12,7 +12,7 @@ class _Once(yaml.SafeLoader):
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
-                text = f"{key.value} stands there twice; give each a name of its own"
+                text = f"{key.value} is listed twice; give each a name of its own"
                 raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @app.command()
 def uci(net: ShippedNet = None, blocks: Blocks = None) -> None:
-    """Play: speak UCI on stdin and stdout, for a GUI or a bridge.
+    """Run the engine: UCI on stdin and stdout, for a GUI or a bridge.
 
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
     """

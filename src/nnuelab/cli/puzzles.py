@@ -40,7 +40,7 @@ def puzzles(
     depth: Depth = None,
     movetime: Movetime = None,
     output: Annotated[
-        Path | None, typer.Option(help="JSON: the whole, all groups, wrong answers.")
+        Path | None, typer.Option(help="JSON: totals, all groups, wrong answers.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="The groups as CSV.")] = None,
     workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
@@ -49,9 +49,9 @@ def puzzles(
 ) -> None:
     """Solve puzzles with a net; accuracy by rating and theme, with 95 % Wilson intervals.
 
-    A move is right when it is the expected one, or mates where that mates. Accuracy is right moves
-    / moves. With --output, interrupted runs resume. Under nodes or depth the result is the same for
-    any number of workers.
+    A move is right if it is the expected one, or mates where that mates. Accuracy is right moves
+    / moves. With --output, interrupted runs resume. At fixed nodes or depth the result is the same
+    for any number of workers.
 
     Example: nnuelab puzzles puzzles.csv --net results/nets/ALL/1/net.nnue --nodes 1000
     --output results/puzzles.json

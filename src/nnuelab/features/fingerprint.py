@@ -49,12 +49,12 @@ def check(features: FeatureSet, before: Mapping[str, str]) -> None:
         then = before.get(block.name)
         if then is None and not block.file.is_relative_to(PACKAGE):
             raise UserError(
-                f"it doesn't say what the block {block.name} of {block.file} was when it was "
-                "trained, for an older version made it; train it again"
+                f"it was made by an older version, which didn't record the block {block.name} "
+                f"of {block.file}; train it again"
             )
         if then is not None and then != of(block):
             raise UserError(
-                f"the block {block.name} of {block.file} is defined otherwise than when this net "
+                f"the block {block.name} of {block.file} has changed since this net "
                 "was trained; undo the edit, or train the net again"
             )
 

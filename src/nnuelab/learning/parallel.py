@@ -92,8 +92,8 @@ class Group:
             dist.all_gather_object(states, state)
             if len(set(states)) > 1:
                 raise UserError(
-                    "the processes of this run don't begin alike; give all of them the same data "
-                    "and checkpoints, by a folder that they share"
+                    "the processes of this run start differently; give all of them the same data "
+                    "and checkpoints, in a shared folder"
                 )
 
     def wait(self) -> None:

@@ -309,7 +309,7 @@ def _earlier(
     """
     found = Checkpoint.load(finished) if finished.exists() else None
     if found is not None and (different := _differences(found, described, extendable)):
-        raise UserError(f"{finished} is of another run ({different}); delete it to train anew")
+        raise UserError(f"{finished} belongs to another run ({different}); delete it to retrain")
     if not partial.exists():
         return found, found is not None, ""
     begun = Checkpoint.load(partial)

@@ -160,8 +160,8 @@ def _variants(
         named = start if start and start.isidentifier() else None
         if named and named not in experiment.variants:
             mistakes.append(
-                f"{place}.from: {named} is no variant of this experiment and no file of a "
-                f"checkpoint{nearest(named, experiment.variants)}"
+                f"{place}.from: {named} is neither a variant of this experiment nor a "
+                f"checkpoint file{nearest(named, experiment.variants)}"
             )
         try:
             train = _overridden(params.train, changed)

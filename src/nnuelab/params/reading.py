@@ -153,9 +153,9 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         if isinstance(sets, list):
             sets = [name_of(text, f"{path}.feature_sets[{i}]") for i, text in enumerate(sets)]
             if twice := repeated(sets):
-                mistakes.append(f"{path}.feature_sets: {twice[0]} stands there twice")
+                mistakes.append(f"{path}.feature_sets: {twice[0]} is listed twice")
         if isinstance(seeds, list) and (twice := repeated(seeds)):
-            mistakes.append(f"{path}.seeds: {twice[0]} stands there twice")
+            mistakes.append(f"{path}.seeds: {twice[0]} is listed twice")
         found[name] = {**experiment, "feature_sets": sets, "anchor": anchor}
     return sections, mistakes
 

@@ -100,7 +100,7 @@ def scores(feature_set: str, files: Sequence[Sequence[Mapping[str, str]]]) -> li
             found.append(Score(feature_set, *groups.pop(), fmean(shares), *ends))
     if any(len(rows) != len(found) for rows in files):
         raise UserError(
-            f"the nets of {feature_set} were not asked the same puzzles; "
+            f"the nets of {feature_set} solved different puzzles; "
             "make the table of the experiment again"
         )
     return found

@@ -61,7 +61,7 @@ class Limit:
         if margin is None:
             margin = MARGIN
         elif kind in ("nodes", "depth"):
-            raise UserError(f"a margin is of a time limit (movetime, clock); this one is {kind}")
+            raise UserError(f"a margin needs a time limit (movetime, clock), not {kind}")
         margin = _number(margin, "margin", zero=True)
         value = settings[kind]
         if kind == "clock":

@@ -134,7 +134,7 @@ def _check_bounds(block: Computed, data: np.ndarray) -> None:
     remedy = f"`nnuelab features check {block.name}` looks for the position"
     if beyond:
         raise UserError(
-            f"{where} returned {beyond} active features, not 0..{block.max_active}: mend it, or "
+            f"{where} returned {beyond} active features, not 0..{block.max_active}: fix it, or "
             f"its at_most; {remedy}"
         )
     if stray:
@@ -192,8 +192,8 @@ def _check_places(function: Callable[..., Any], file: Path, seen: set[Any]) -> N
     place = Path(function.__code__.co_filename)
     if place != file and not place.is_relative_to(PACKAGE):
         raise UserError(
-            f"{file}: {function.__name__} comes from {place}, where no edit would be noticed; "
-            "write it into the block's own file"
+            f"{file}: {function.__name__} comes from {place}, where edits aren't noticed; "
+            "move it to the block's own file"
         )
     for called in used_by(function).values():
         if hasattr(called, "py_func"):
