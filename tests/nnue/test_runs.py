@@ -398,7 +398,7 @@ def test_two_processes_have_the_loss_curve_of_one(
     subprocess.run(
         [sys.executable, *command, *map(str, datasets), str(tmp_path / "two"), optimizer],
         check=True,
-        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}", "OMP_NUM_THREADS": "1"},
         capture_output=True,
     )
     one, two = history(tmp_path / "one"), history(tmp_path / "two")
