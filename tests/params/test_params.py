@@ -317,6 +317,8 @@ def test_feature_sets_come_back_in_canonical_form(settings):
     settings["experiments"]["axis"] |= {"feature_sets": ["all", "h + v"], "anchor": "All"}
     axis = params.validate(settings).experiments["axis"]
     assert (axis.feature_sets, axis.anchor) == (["ALL", "H+V"], "ALL")
+    settings["experiments"]["pqr"] |= {"feature_sets": ["all"], "anchor": "all,scores"}
+    assert params.validate(settings).experiments["pqr"].anchor == "ALL,scores"
 
 
 def test_overlays_merge_into_sections_and_replace_lists():
