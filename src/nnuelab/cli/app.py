@@ -162,7 +162,6 @@ ShippedNet = Annotated[
     ),
 ]
 Workers = Annotated[int, typer.Option(min=0, help="Processes or threads; 0: one per core.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
 
 def named_files(words: list[str]) -> dict[str, Path]:

@@ -9,7 +9,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.app import Blocks, Workers, app
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.cli.tournament import Depth, Movetime
 from nnuelab.settings.games import Games, Puzzling
@@ -43,7 +43,7 @@ def puzzles(
         Path | None, typer.Option(help="JSON: totals, all groups, wrong answers.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="The groups as CSV.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    workers: Workers = 0,
     hash: Annotated[int, typer.Option(help="Hash table, MB.", min=1, max=65536)] = Games.hash,
     blocks: Blocks = None,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.app import Blocks, Workers, app
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.settings.games import Games, Rules
 from nnuelab.tournament.limits import MARGIN
@@ -53,7 +53,7 @@ def tournament(
             help="A move may be this late without losing, ms.", show_default=f"{MARGIN:g}"
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    workers: Workers = 0,
     patience: Annotated[
         float, typer.Option(help="Seconds until an engine without a clock counts as hanging.")
     ] = PATIENCE,
@@ -214,7 +214,7 @@ def ablate(
     ] = None,
     games: Annotated[int, typer.Option(help="For each term, at most.", min=2)] = 4000,
     nodes: Annotated[int, typer.Option(help="Nodes per move.", min=1)] = 1000,
-    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    workers: Workers = 0,
     blocks: Blocks = None,
 ) -> None:
     """Measure what a term of the search is worth: play the engine against itself without it.
