@@ -1,4 +1,4 @@
-"""Labels by position and labeller on disk, so that nothing is searched twice."""
+"""Labels by position and labeller on disk, so that no position is searched twice."""
 
 from __future__ import annotations
 

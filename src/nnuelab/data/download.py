@@ -43,7 +43,7 @@ def lichess(
     checksum: str | None = None,
     max_rate: float = 0,
 ) -> bool:
-    """Fetches a month of rated standard games (`fetch.fetch`); False when it was there already.
+    """Fetches a month of rated standard games (`fetch.fetch`); False if it was there already.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ GONE = (401, 403, 404, 410)  # no use in asking again
 
 
 def fetch(url: str, output: Path, expected: str | None = None, max_rate: float = 0) -> bool:
-    """Makes ``output`` the file at an address; continues an interrupted download.
+    """Downloads the file at an address to ``output``; resumes an interrupted download.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checkpoints: all that training needs to go on, or to make something of it, in one file."""
+"""Checkpoints: all that training needs to resume, or to make a net, in one file."""
 
 from __future__ import annotations
 

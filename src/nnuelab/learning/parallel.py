@@ -86,7 +86,7 @@ class Group:
                 dist.all_reduce(tensor)
 
     def agree(self, state: str) -> None:
-        """Raises UserError where the processes don't begin with the same state."""
+        """Raises UserError if the processes don't start with the same state."""
         if self.size > 1:
             states = [""] * self.size
             dist.all_gather_object(states, state)

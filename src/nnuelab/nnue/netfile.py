@@ -246,7 +246,7 @@ class Net:
 
 
 def bucket_of(pieces: np.ndarray, buckets: int) -> np.ndarray:
-    """int64: which of the nets behind the first layer positions with so many pieces go through."""
+    """int64: the layer stack that positions with so many pieces use."""
     return (pieces.astype(np.int64) - 1) * buckets // MAX_PIECES
 
 
@@ -358,7 +358,7 @@ def _unusual(net: Net) -> dict[str, int]:
 
 
 def plain(path: Path | str, net: Net, kind: str) -> None:
-    """Checks that a net has no more than other programs' layouts of (N -> M) x2 -> O -> 1 can say.
+    """Checks that a net fits other programs' layouts of (N -> M) x2 -> O -> 1.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From the float net to integers: scales, rounding, and the proof that nothing overflows.
+"""From the float net to integers: scales, rounding, and checks that nothing can overflow.
 
 =============  ====================================  ============================================
 layer          study                                 fine

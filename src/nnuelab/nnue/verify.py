@@ -1,4 +1,4 @@
-"""The proof that a quantized net equals its float net within a bound, on real positions."""
+"""Verification that a quantized net matches its float net within a bound, on real positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment comes to: which nets play, how each is trained, where each lies."""
+"""The plan of an experiment: which nets play, how each is trained, where each is."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Plan:
 
 
 def default_experiment(params: Params) -> str:
-    """What is made where no target says more: axis, or else the first one.
+    """What is made without a target: axis, or else the first one.
 
     Of others no order is sure: to Snakemake those of an overlay come first.
     """

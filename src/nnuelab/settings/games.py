@@ -21,7 +21,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Games:
-    """Of a tournament."""
+    """Settings of a tournament."""
 
     games_per_pairing: int = setting(
         160,
@@ -44,7 +44,7 @@ class Puzzling:
 
 @dataclass(frozen=True)
 class Generating:
-    """Games of the engine against itself."""
+    """Self-play games of the engine."""
 
     games: int = setting(8000, "How many games.", ge=1)
     nodes: int | None = setting(2000, "Nodes per move.", ge=1, implied=NO_LIMIT)

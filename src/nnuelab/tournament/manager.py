@@ -1,4 +1,4 @@
-"""Games by fastchess or cutechess-cli: managers of tournaments that everybody knows.
+"""Games played by fastchess or cutechess-cli.
 
 They are given one pairing at a time, with the openings that this project's runner would take.
 """

@@ -1,4 +1,4 @@
-"""Position files of the field: read and written in batches of records, chosen by suffix.
+"""Formats of position files: read and written in batches of records, chosen by suffix.
 
 A format has two functions. ``read(path, unusable)`` yields arrays of RECORD and counts unusable
 entries; ``write(file, batches, left_out)`` writes such arrays to an open binary file and counts the
