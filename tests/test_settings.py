@@ -94,8 +94,8 @@ def test_a_limit_of_a_search_holds_where_no_other_is_given() -> None:
         ("train --patience 2 --fake-quantize-epochs 1", "set one of them to 0"),
         ("tournament a=default b=default --book b --games-per-pairing 3", "a multiple of 2"),
         ("label s.npy --validation-share 1", "--validation-share 1.0: it must be less"),
-        ("label s.npy --validation-share 0.5 --test-share 0.5", "leave no game to train with"),
-        ("sample g.pgn --output s.npy --min-pieces 9 --max-pieces 8", "nothing lies between"),
+        ("label s.npy --validation-share 0.5 --test-share 0.5", "leave no game for training"),
+        ("sample g.pgn --output s.npy --min-pieces 9 --max-pieces 8", "is larger than max_pieces"),
         ("train --method guess", "'guess' is not one of"),
     ],
 )

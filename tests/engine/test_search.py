@@ -456,8 +456,8 @@ for features in {LAZY}:
         engine.search(notation.from_fen(fen), nodes=5000)
     assert engine._memory.evaluator.data["mismatches"] == 0, features
 """
-    root = str(Path(__file__).parents[2])
-    environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": root}
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": f"{root / 'src'}:{root}"}
     done = subprocess.run(
         [sys.executable, "-c", program],
         check=True,

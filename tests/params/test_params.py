@@ -93,8 +93,8 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("data", {"source": "lichess"}, "needs at least one month"),
         ("data", {"source": "files"}, "needs at least one file"),
         ("data", {"months": ["2024-13"]}, "data.months[0]"),
-        ("data", {"months": ["2024-01", "2024-01"]}, "data.months: 2024-01 stands there twice"),
-        ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn stands there twice"),
+        ("data", {"months": ["2024-01", "2024-01"]}, "data.months: 2024-01 is listed twice"),
+        ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn is listed twice"),
         ("label", {"nodes": 5000}, "one limit, not depth and nodes"),
         ("label", {"movetime": 5}, "one limit, not depth and movetime"),
         ("label", {"depth": None, "movetime": 5000, "patience": 5}, "longer than patience"),
@@ -106,7 +106,7 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("texel", {"tuners": {"untuned": {}}, "simplify": []}, "the start is called untuned"),
         ("texel", {"simplify": ["adan"]}, "simplify: adan is no run; there are adam, "),
         ("texel", {"tuners": {"a": {"elit": 3}}, "simplify": []}, "tuners.a.elit: unknown; did"),
-        ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game to train with"),
+        ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game for training"),
     ],
 )
 def test_settings_that_contradict_each_other(settings, section, change, told):
@@ -118,8 +118,8 @@ def test_settings_that_contradict_each_other(settings, section, change, told):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"feature_sets": ["ALL", "H", "all"]}, "feature_sets: ALL stands there twice"),
-        ({"seeds": [1, 2, 1]}, "seeds: 1 stands there twice"),
+        ({"feature_sets": ["ALL", "H", "all"]}, "feature_sets: ALL is listed twice"),
+        ({"seeds": [1, 2, 1]}, "seeds: 1 is listed twice"),
         ({"anchor": "D1*D2"}, "anchor: D1*D2 is none of the feature sets"),
         ({"seeds": []}, "experiments.axis.seeds"),
         ({"feature_sets": ["ALL"], "seeds": [1]}, "axis: one feature set with one seed is"),
@@ -154,8 +154,8 @@ def test_experiments_that_make_no_sense(settings, change, told):
         (
             "pqr",
             {"variants": {"tuned": {"from": "score"}}},
-            "experiments.pqr.variants.tuned.from: score is no variant of this experiment and no "
-            "file of a checkpoint; did you mean scores?",
+            "experiments.pqr.variants.tuned.from: score is neither a variant of this "
+            "experiment nor a checkpoint file; did you mean scores?",
         ),
         (
             "pqr",
@@ -179,9 +179,9 @@ def test_experiments_that_make_no_sense(settings, change, told):
             "quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs buckets: 1, "
             "fake_quantize_epochs: 0",
         ),
-        ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: variants and grid are two ways"),
+        ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: give variants or grid, not both"),
         ("baseline", {"grid": {"l9": [3]}}, "experiments.baseline.grid.l9: unknown; known are l1,"),
-        ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 stands there twice"),
+        ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 is listed twice"),
         (
             "baseline",
             {"grid": {"l1": []}},
@@ -203,7 +203,7 @@ def test_two_variants_of_one_name_are_told_with_their_line(tmp_path):
     file = tmp_path / "params.yaml"
     file.write_text(text.replace("      scores: {}\n", "      scores: {}\n      pqr: {l1: 8}\n"))
     for read in (params.read, lambda path: params.check_names([path])):
-        with pytest.raises(UserError, match=r"params.yaml, line \d+: pqr stands there twice"):
+        with pytest.raises(UserError, match=r"params.yaml, line \d+: pqr is listed twice"):
             read(file)
 
 
@@ -338,6 +338,8 @@ def test_feature_sets_come_back_in_canonical_form(settings):
     settings["experiments"]["axis"] |= {"feature_sets": ["all", "h + v"], "anchor": "All"}
     axis = params.validate(settings).experiments["axis"]
     assert (axis.feature_sets, axis.anchor) == (["ALL", "H+V"], "ALL")
+    settings["experiments"]["pqr"] |= {"feature_sets": ["all"], "anchor": "all,scores"}
+    assert params.validate(settings).experiments["pqr"].anchor == "ALL,scores"
 
 
 def test_overlays_merge_into_sections_and_replace_lists():

@@ -175,7 +175,7 @@ def test_no_import_leads_from_the_runner_to_a_kind() -> None:
         ("players: {}", "it needs a mapping `players:`"),
         ("players: {a: 3}", "player a: its settings must be a mapping"),
         ("players: {a: {}}", "player a: it needs one of these: net, hce, engine"),
-        ("players:\n  a: {net: default}\n  a: {net: default}", "line 3: a stands there twice"),
+        ("players:\n  a: {net: default}\n  a: {net: default}", "line 3: a is listed twice"),
         (
             "players: {a: {net: default, engine: x}}",
             "player a: it needs one of these: net, hce, engine",

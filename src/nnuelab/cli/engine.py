@@ -42,7 +42,7 @@ def _file(net: Path | None, hce: Path | None) -> Path | None:
 
 @app.command()
 def uci(net: ShippedNet = None, hce: Hce = None, blocks: Blocks = None) -> None:
-    """Play: speak UCI on stdin and stdout, for a GUI or a bridge.
+    """Run the engine: UCI on stdin and stdout, for a GUI or a bridge.
 
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
     """

@@ -22,7 +22,7 @@ def table(
         list[str],
         typer.Argument(
             help="Nets with history.csv, verify.json and, if any, puzzles.json beside them; with "
-            "their names where they play under others than their feature sets.",
+            "their names in the games if these aren't their feature sets.",
             metavar="NET|NAME=NET...",
             autocompletion=completion.nets,
         ),
@@ -32,14 +32,14 @@ def table(
     ],
     pgn: Annotated[Path, typer.Option(help="Games of its tournament.")],
     csv: Annotated[Path, typer.Option(help="The table.")],
-    markdown: Annotated[Path, typer.Option(help="The same for reading.")],
-    anchor: Annotated[str, typer.Option(help="SET or SET,VARIANT whose elo is 0.")] = "ALL",
+    markdown: Annotated[Path, typer.Option(help="The same as Markdown.")],
+    anchor: Annotated[str, typer.Option(help="SET or SET,VARIANT whose Elo is 0.")] = "ALL",
     time_pgn: Annotated[
         Path | None, typer.Option(help="Games of the same nets at fixed time per move.")
     ] = None,
     statistics: Annotated[
         list[Path] | None,
-        typer.Option(help="What `features stats` counted of a set, as CSV; again for each."),
+        typer.Option(help="CSV of `features stats` for a set; may be repeated."),
     ] = None,
     blocks: Blocks = None,
 ) -> None:
@@ -75,7 +75,7 @@ def table(
 
 @app.command()
 def inspect(
-    path: Annotated[Path, typer.Argument(help="Any file that a stage reads or makes.")],
+    path: Annotated[Path, typer.Argument(help="Any file that a stage reads or writes.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     blocks: Blocks = None,
     plot: Annotated[Path | None, typer.Option(help="Figure, .svg, .png or .html.")] = None,

@@ -21,8 +21,9 @@ from nnuelab.errors import UserError
 
 ENCODINGS = ("sign-magnitude", "magnitude", "offset")
 WIDEST = 16  # bits of a field
-LEAST_RANGE = 63  # centipawns that a field reaches at least, when its width isn't given
-HEADROOM = 1.5  # and how far it reaches beyond the start
+HEADROOM = 1.5  # of the start: how far a field reaches
+LEAST_RANGE = 63  # centipawns that a field reaches at least, where there are bits enough ...
+SHORT_RANGE = 31  # ... and where there are not
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,11 @@ def design(
 ) -> Genome:
     """A genome for numbers that begin at ``start``.
 
-    A field whose width isn't given reaches half as far again as its start, and 63 centipawns at
-    least. With a ``total`` these fields are then made wider or narrower, one bit at a time: the
-    finest of the widest loses its lowest bit (its step doubles, its range stays), the narrowest
-    gains one (a finer step, or else twice the range).
+    Every field reaches half as far again as its start; its step is as small as its width allows. One
+    whose width isn't given reaches 63 centipawns at least, in steps of one. With a ``total`` these fields
+    are then made narrower or wider, bit by bit: the widest loses its highest bit where it still
+    reaches half as far again as its start and 15 centipawns, and else its lowest (the step doubles,
+    the range stays); the narrowest gains one (a finer step, or else twice the range).
 
     Parameters
     ----------
@@ -155,6 +157,8 @@ def design(
                 f"a width of {width} bits: {encoding} takes {1 + signed} to {WIDEST} for a weight"
             )
         widths[field] = width
+        while (2 ** (width - signed) - 1) * steps[field] < HEADROOM * abs(start[field]):
+            steps[field] *= 2
     free = np.array([i for i in range(len(start)) if i not in given], np.int64)
     if total:
         lowest = int(widths.sum() - widths[free].sum()) + (1 + signed) * len(free)
@@ -166,10 +170,15 @@ def design(
                 f"{len(start)} weights, {len(given)} of them with a width of their own, can have "
                 f"{could}; change --bits or --width"
             )
+        needed = np.maximum(HEADROOM * np.abs(start), SHORT_RANGE)
         while widths.sum() > total:
-            widest = free[np.lexsort((free, steps[free], -widths[free]))[0]]
+            reached = (2 ** (widths - 1 - signed) - 1) * steps  # with a bit less
+            long = free[(reached >= needed)[free]]
+            among = long if len(long) else free
+            widest = among[np.lexsort((among, steps[among], -widths[among]))[0]]
             widths[widest] -= 1
-            steps[widest] *= 2
+            if not len(long):
+                steps[widest] *= 2
         while widths.sum() < total:
             narrowest = free[np.lexsort((free, -steps[free], widths[free]))[0]]
             widths[narrowest] += 1

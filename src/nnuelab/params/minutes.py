@@ -1,4 +1,4 @@
-"""About how long an experiment takes, from what was measured at the settings of params.yaml."""
+"""Estimates of how long an experiment takes, from measurements at the settings of params.yaml."""
 
 from __future__ import annotations
 

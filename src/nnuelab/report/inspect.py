@@ -183,7 +183,7 @@ def _games(path: Path) -> Summary:
             score["wins"] += result == win
             score["draws"] += result == "1/2-1/2"
     if not counts["tags"]:
-        raise UserError(f"{path} is no PGN: not one of its games has a tag; fetch it again")
+        raise UserError(f"{path} is not a PGN file: not one of its games has a tag; fetch it again")
     more = next(games, None) is not None
     tournament = counts["own"] == counts["games"] or _is_tournament(path, players)
     facts = {
@@ -299,7 +299,7 @@ def _checkpoint(path: Path) -> Summary:
         reason = str(error).splitlines()[0].split(". ")[0]
         raise UserError(f"{path} is no checkpoint, or damaged ({reason}); train again") from error
     if not isinstance(content, dict):
-        raise UserError(f"{path} is a torch file, but no checkpoint of nnuelab train")
+        raise UserError(f"{path} is a torch file, but not a checkpoint of nnuelab train")
     facts: dict[str, Any] = {}
     tensors: Table = []
     for name, value in leaves(content):

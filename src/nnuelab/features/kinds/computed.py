@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from nnuelab.features.concepts import Concept
 from nnuelab.features.fingerprint import used_by
 from nnuelab.features.legality import Seen
 from nnuelab.features.records import COMPUTED
-from nnuelab.sources import PACKAGE
+from nnuelab.sources import PACKAGE, closure_of_file, content_hash
 
 GUARD = 64  # features more than announced that the checks still see
 
@@ -81,7 +81,7 @@ class Computed(Block):
         return (self.function,)
 
     def hints(self) -> tuple[Any, ...]:
-        return (self.changed,)
+        return self.changed, content_hash(_helpers(self.function) | _helpers(self.changed))
 
     def kernels(self) -> Kernels:
         jitted, data = kernels_by("computed"), _compiled(self)
@@ -143,7 +143,7 @@ def _check_bounds(block: Computed, data: np.ndarray) -> None:
     remedy = f"`nnuelab features check {block.name}` looks for the position"
     if beyond:
         raise UserError(
-            f"{where} returned {beyond} active features, not 0..{block.max_active}: mend it, or "
+            f"{where} returned {beyond} active features, not 0..{block.max_active}: fix it, or "
             f"its at_most; {remedy}"
         )
     if stray:
@@ -201,12 +201,33 @@ def _check_places(function: Callable[..., Any], file: Path, seen: set[Any]) -> N
     place = Path(function.__code__.co_filename)
     if place != file and not place.is_relative_to(PACKAGE):
         raise UserError(
-            f"{file}: {function.__name__} comes from {place}, where no edit would be noticed; "
-            "write it into the block's own file"
+            f"{file}: {function.__name__} comes from {place}, where edits aren't noticed; "
+            "move it to the block's own file"
         )
     for called in used_by(function).values():
         if hasattr(called, "py_func"):
             _check_places(called, file, seen)
+
+
+def _helpers(function: Callable[..., Any] | None, seen: frozenset[Any] = frozenset()) -> set[Path]:
+    """Files of the package with compiled code that a function calls, but its own."""
+    function = getattr(function, "py_func", function)
+    if function is None or function in seen:
+        return set()
+    own = function.__code__.co_filename
+    files: set[Path] = set()
+    for called in used_by(function).values():
+        if isinstance(called, ModuleType):
+            file = called.__file__ or ""
+        elif hasattr(called, "py_func"):
+            file = called.py_func.__code__.co_filename
+        else:
+            continue
+        if file == own:
+            files |= _helpers(called, seen | {function})
+        elif Path(file).is_relative_to(PACKAGE):
+            files |= closure_of_file(Path(file))
+    return files
 
 
 def computed(
