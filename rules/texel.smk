@@ -9,6 +9,7 @@ Each evaluation has its own traces, in results/texel/traces: those of texel.eval
 `start`, those of a run with other terms are called after it.
 """
 
+
 wildcard_constraints:
     tuner="|".join(TUNERS),
     traced="|".join([START, *TRACED]),
@@ -164,7 +165,11 @@ rule texel_residuals:
     conda:
         "environment.yaml"
     params:
-        code=lambda w: code_of("report.texel_residuals", w.tuner),
+        code=lambda w: code_of(
+            "report.texel_residuals",
+            w.tuner,
+            files=[PACKAGE / "report/texel_plots.py"],
+        ),
     message:
         "Where {wildcards.tuner} is wrong"
     shell:

@@ -357,7 +357,10 @@ def test_tuned_evaluations_have_played_and_stand_on_the_page(folder):
         ("src/nnuelab/hce/classical.yaml", TEXEL),
         ("src/nnuelab/hce/export.py", {"texel_export"}),
         ("src/nnuelab/tournament/bayeselo.py", {"texel_match"}),
-        ("src/nnuelab/report/texel_plots.py", {"texel_plots", "texel_bits", "texel_residuals"}),
+        (
+            "src/nnuelab/report/texel_plots.py",
+            {"texel_plots", "texel_bits", "texel_residuals", "texel_match"},
+        ),
     ],
 )
 def test_an_edit_reruns_the_tuning_that_used_it(folder, edited, rules):
@@ -365,10 +368,9 @@ def test_an_edit_reruns_the_tuning_that_used_it(folder, edited, rules):
     before = path.read_bytes()
     path.write_bytes(before + b"\n# edited\n")
     try:
-        jobs = folder.would_run("texel", PYTHONPATH=str(folder.path / "src"))
+        assert set(folder.would_run("texel", PYTHONPATH=str(folder.path / "src"))) == rules
     finally:
         path.write_bytes(before)
-    assert {*jobs} - {"texel_match"} == rules - {"texel_match"}
 
 
 def test_dvc_shows_the_numbers_of_the_table(folder):
