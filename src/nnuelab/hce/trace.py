@@ -58,7 +58,7 @@ class Trace:
     starts : ndarray of uint64 [n + 1]
         The entries of position i are starts[i] to starts[i + 1].
     terms : ndarray of uint16 [all]
-        Numbers of weights, each once in a position, in no order.
+        Numbers of weights, ascending within a position, each once.
     counts : ndarray of int8 [all]
         How often White has it, less how often Black has it; not 0.
     phase : ndarray of uint8 [n]
@@ -271,7 +271,7 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
     tables = compiled(features)
     members = _members(evaluation)
     most = 2 * features.max_active * members.shape[1]
-    room = CHUNK * min(most, evaluation.n_weights) + 1  # one is written over
+    room = CHUNK * min(most, evaluation.n_weights)
     ends, phase = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.uint8)
     terms, counts = np.empty(room, np.uint16), np.empty(room, np.int8)
     for start in range(0, len(positions), CHUNK):

@@ -3,20 +3,18 @@
 import numpy as np
 
 from nnuelab.features.kernels import feature_set
-from nnuelab.jit import at, inline, jit, popcount
+from nnuelab.hce import simd
+from nnuelab.jit import at, inline, jit, lsb, popcount
 
 MOST = 127  # a count that int8 holds
-_BLOCK = 64  # positions whose lists of features stay in the cache
+_BLOCK = 64  # positions whose lists of features and sums stay in the cache
+_WORD = np.int64(6)  # 2^6 weights are one word of a set
 _ONE = np.uint64(1)
 
 
 @inline
-def _add(features, n, sign, members, sums, stamps, stamp, met, n_met):
-    """Adds ``sign`` to the sums of all weights of some features, and lists these weights once.
-
-    A weight is listed where its stamp isn't that of the position yet. Listed as often as it is met,
-    it would be read just after it was cleared, which a CPU guesses wrong and does again.
-    """
+def _add(features, n, sign, members, sums):
+    """Adds ``sign`` to the sums of all weights of some features."""
     for k in range(n):
         feature = features[at(k)]
         for m in range(members.shape[1]):
@@ -24,10 +22,6 @@ def _add(features, n, sign, members, sums, stamps, stamp, met, n_met):
             if weight < 0:
                 break
             sums[at(weight)] += sign
-            met[at(n_met)] = weight
-            n_met += np.int64(stamps[at(weight)] != stamp)
-            stamps[at(weight)] = stamp
-    return n_met
 
 
 _ROLE_BITS = np.uint64(0x7777777777777777)  # of nibbles that hold a role
@@ -61,7 +55,7 @@ def phase_of(record, weights, most):
 
 @jit
 def trace(tables, records, members, n_weights, roles, most, ends, terms, counts, phases):
-    """The weights that each position counts, each once, and how often: White's less Black's.
+    """The weights that each position counts, ascending, and how often: White's less Black's.
 
     Parameters
     ----------
@@ -77,7 +71,7 @@ def trace(tables, records, members, n_weights, roles, most, ends, terms, counts,
     ends : int64[n], written
         Where the entries of each position end.
     terms, counts : uint16[all], int8[all], written
-        Weights and their counts, none of them 0; one more is written over.
+        Weights and their counts, none of them 0.
     phases : uint8[n], written
 
     Returns
@@ -88,28 +82,31 @@ def trace(tables, records, members, n_weights, roles, most, ends, terms, counts,
     width = max(tables.max_active, np.int64(1))
     own, other = np.empty((_BLOCK, width), np.int32), np.empty((_BLOCK, width), np.int32)
     n_own, n_other = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
-    sums = np.zeros(n_weights, np.int32)
-    stamps, stamp = np.zeros(n_weights, np.int32), np.int32(0)
-    met = np.empty(2 * width * members.shape[1] + 1, np.int32)
+    words = (n_weights + 63) >> _WORD
+    sums = np.zeros((_BLOCK, words << _WORD), np.int32)
     written = np.int64(0)
     for start in range(0, len(records), _BLOCK):
         block = records[start : start + _BLOCK]
         feature_set.batch(tables, block, own, other, n_own, n_other)
         for i in range(len(block)):
             sign = np.int32(1 - 2 * (block[i].flags & 1))
-            stamp += np.int32(1)
-            n = np.int64(0)
-            n = _add(own[i], n_own[i], sign, members, sums, stamps, stamp, met, n)
-            n = _add(other[i], n_other[i], -sign, members, sums, stamps, stamp, met, n)
-            for k in range(n):
-                weight = np.int64(met[at(k)])
-                count = sums[at(weight)]
-                if abs(count) > MOST:
-                    return weight
-                sums[at(weight)] = 0
-                terms[at(written)] = weight
-                counts[at(written)] = count
-                written += np.int64(count != 0)
+            _add(own[i], n_own[i], sign, members, sums[at(i)])
+            _add(other[i], n_other[i], -sign, members, sums[at(i)])
+        # By then what was written is in the cache: vectors can't be read from what is on its way.
+        for i in range(len(block)):
+            row = sums[at(i)]
+            for word in range(words):
+                left = simd.nonzero(np.int64(row.ctypes.data) + np.int64(4 * 64) * word)
+                while left:
+                    weight = (np.int64(word) << _WORD) + lsb(left)
+                    left &= left - _ONE
+                    count = row[at(weight)]
+                    row[at(weight)] = 0
+                    if abs(count) > MOST:
+                        return weight
+                    terms[at(written)] = weight
+                    counts[at(written)] = count
+                    written += 1
             ends[at(start + i)] = written
             phases[at(start + i)] = phase_of(block[i], roles, most)
     return np.int64(-1)
