@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 from statistics import mean
 
@@ -12,6 +13,7 @@ from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
 from nnuelab.evaluator import module_of
 from nnuelab.features import fingerprint
+from nnuelab.hce import evaluation
 from nnuelab.names import NetName
 from nnuelab.params import check_files, check_names, core_seconds, texel_seconds
 from nnuelab.params import default_experiment, options, plans, results_folder, validate
@@ -50,7 +52,8 @@ EXPRESSIONS = {
     for name in experiment.feature_sets
 }
 
-# What datagen plays with where no net is named.
+# Where no file is named: these come with the package, so their content is part of the code.
+SHIPPED_EVALUATION = evaluation.DEFAULT
 SHIPPED_NET = PACKAGE / "nnue/nets/default.nnue"
 
 NETS = {entry.folder: entry for plan in plan_of.values() for entry in plan.entries}
@@ -105,6 +108,20 @@ def code(module, sets=(), files=(), kinds=()):
     return code_hash(
         modules, files, [fingerprint.code(features.parse(name)) for name in sets]
     )
+
+
+@cache
+def terms_in(file):
+    """The feature set of an evaluation's terms."""
+    try:
+        return evaluation.read(file).features.name
+    except UserError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def features_of(files):
+    """The feature sets of the evaluations among some files, each once, for `code`."""
+    return sorted({terms_in(f) for f in files if Path(f).suffix in evaluation.ENDINGS})
 
 
 # Scaled down to the cores of the run; executors that have no such limit take --set-threads.

@@ -12,18 +12,6 @@ JUDGED = [
 ]
 
 
-def tuned_there():
-    """What the page shows of Texel tuning: as much as has been made, nothing is made for it."""
-    files = [f"{RESULTS}/texel/match_table.csv"]
-    files += expand(
-        "{results}/texel/{tuner}/{file}",
-        results=RESULTS,
-        tuner=TUNERS,
-        file=["history.csv", "terms.csv", "tuned.yaml", "residuals.json"],
-    )
-    return [file for file in files if Path(file).exists()]
-
-
 rule statistics:
     input:
         statistics_of(REPORTED),

@@ -9,65 +9,11 @@ Each evaluation has its own traces, in results/texel/traces: those of texel.eval
 `start`, those of a run with other terms are called after it.
 """
 
-from functools import cache
-
-from nnuelab.hce import evaluation as evaluations
-from nnuelab.params.models import UNTUNED
-
-START = "start"
-BITS = {"pbil", "ga"}  # optimizers with strings of bits
-TUNERS = settings.texel.tuners
-TRACED = {name: tuner.evaluation for name, tuner in TUNERS.items() if tuner.evaluation}
-WITH_BITS = [n for n in TUNERS if settings.texel.settings_of(n).optimizer in BITS]
-MATCH_KINDS, MATCH_FILES = kinds_and_files(settings.texel.players.values())
-# Where no file is named: it comes with the package, so its content is part of the code.
-SHIPPED_EVALUATION = [evaluations.DEFAULT]
-# What positions are searched with: modules that take any evaluator don't import it.
-HCE_EVALUATOR = evaluator_of(evaluations.DEFAULT)
-
 
 wildcard_constraints:
     tuner="|".join(TUNERS),
     traced="|".join([START, *TRACED]),
     split="train|validation",
-
-
-def traced(tuner):
-    """The name of the traces that a run reads."""
-    return tuner if tuner in TRACED else START
-
-
-def terms_of(tuner):
-    """The file of the evaluation that a run, or the match, begins with; nothing: the package's."""
-    return TRACED.get(tuner, settings.texel.evaluation) or []
-
-
-@cache
-def features_of(file):
-    """The feature set of an evaluation's terms."""
-    try:
-        return evaluations.read(file or evaluations.DEFAULT).features.name
-    except UserError as error:
-        raise WorkflowError(str(error)) from None
-
-
-def code_of(module, *tuners, files=(), kinds=()):
-    """As `code`, with the blocks of the evaluations of some runs; START is a run without changes."""
-    named = {terms_of(tuner) or None for tuner in tuners}
-    shipped = SHIPPED_EVALUATION if None in named else []
-    return code(module, sorted(map(features_of, named)), [*shipped, *files], kinds)
-
-
-def with_evaluation(file):
-    return ["--evaluation", file] if file else []
-
-
-def match_players(wildcards, input):
-    """NAME=FILE of the start, of every run, and of the others."""
-    start = settings.texel.evaluation or "{hce: default}"
-    tuned = dict(zip(TUNERS, input.tuned, strict=True))
-    found = {UNTUNED: start, **tuned, **settings.texel.players}
-    return [f"{name}={player}" for name, player in found.items()]
 
 
 rule texel:
@@ -219,7 +165,11 @@ rule texel_residuals:
     conda:
         "environment.yaml"
     params:
-        code=lambda w: code_of("report.texel_residuals", w.tuner),
+        code=lambda w: code_of(
+            "report.texel_residuals",
+            w.tuner,
+            files=[PACKAGE / "report/texel_plots.py"],
+        ),
     message:
         "Where {wildcards.tuner} is wrong"
     shell:
@@ -246,7 +196,7 @@ rule texel_simplify:
         "What each term of {wildcards.tuner} is worth; progress in {log}"
     shell:
         "nnuelab texel simplify {input.train:q} --validation {input.validation:q}"
-        " --evaluation {input.tuned:q} --output {output.table:q} --threads {threads} 2> {log:q}"
+        " --evaluation {input.tuned:q} --output {output.table:q} --threads {threads} > {log:q} 2>&1"
 
 
 rule texel_export:
@@ -288,7 +238,8 @@ rule texel_games:
             "tournament.runner",
             START,
             *TUNERS,
-            kinds=list(dict.fromkeys(["hce", *MATCH_KINDS])),
+            files=[SHIPPED_NET],
+            kinds={"hce", *MATCH_KINDS},
         ),
         players=match_players,
         options=[
