@@ -219,6 +219,6 @@ def test_a_checkpoint_is_refused_likewise_and_hands_its_fingerprints_on(tmp_path
     ).write(path)
     assert quantize(Checkpoint.read(path)).blocks == blocks
     prints(tmp_path, monkeypatch, MINE.replace("LEAST = 2", "LEAST = 3"))
-    with pytest.raises(UserError, match=r"checkpoint\.pt: the block PAIR of .*defined otherwise"):
+    with pytest.raises(UserError, match=r"checkpoint\.pt: the block PAIR of .*has changed"):
         Checkpoint.read(path)
     assert Checkpoint.load(path).blocks == blocks

@@ -82,8 +82,16 @@ def test_a_total_is_met_by_steps_or_ranges(total: int) -> None:
     natural, made = design(start), design(start, total=total)
     assert made.bits == total
     assert (made.widths >= 2).all()
-    # Narrower fields are coarser, not shorter: less than a step is lost.
-    assert (made.highest + made.steps > natural.highest).all()
+    needed = np.maximum(genome.HEADROOM * np.abs(start), genome.SHORT_RANGE)
+    # A field is as long as it has to be, but for less than a step, and then coarser.
+    assert (made.highest + made.steps > needed).all()
+    assert ((made.steps == 1) | (made.highest < natural.highest + 1)).all()
+
+
+def test_widths_that_are_given_reach_beyond_the_start() -> None:
+    made = design(np.array([1000.0, 100.0, 5.0]), given={0: 8, 1: 8, 2: 4})
+    assert made.steps.tolist() == [16, 2, 2]
+    assert made.highest.tolist() == [2032, 254, 14]
 
 
 def test_widths_that_do_not_sum_to_the_total() -> None:

@@ -125,10 +125,10 @@ def design(
 ) -> Genome:
     """A genome for numbers that begin at ``start``.
 
-    Every field reaches half as far again as its start; its step is as small as its width allows. One
-    whose width isn't given reaches 63 centipawns at least, in steps of one. With a ``total`` these fields
+    Every field reaches half as far again as its start, in steps as small as its width allows. One
+    whose width isn't given reaches 63 centipawns at least, in steps of one. With a ``total`` these
     are then made narrower or wider, bit by bit: the widest loses its highest bit where it still
-    reaches half as far again as its start and 15 centipawns, and else its lowest (the step doubles,
+    reaches half as far again as its start and 31 centipawns, and else its lowest (the step doubles,
     the range stays); the narrowest gains one (a finer step, or else twice the range).
 
     Parameters

@@ -6,13 +6,17 @@ from nnuelab.features.kernels import feature_set
 from nnuelab.jit import at, inline, jit, popcount
 
 MOST = 127  # a count that int8 holds
-_BLOCK = 256  # positions whose lists of features stay in the cache
+_BLOCK = 64  # positions whose lists of features stay in the cache
 _ONE = np.uint64(1)
 
 
 @inline
-def _add(features, n, sign, members, sums, met, n_met):
-    """Adds ``sign`` to the sums of all weights of some features, and lists these weights."""
+def _add(features, n, sign, members, sums, stamps, stamp, met, n_met):
+    """Adds ``sign`` to the sums of all weights of some features, and lists these weights once.
+
+    A weight is listed where its stamp isn't that of the position yet. Listed as often as it is met,
+    it would be read just after it was cleared, which a CPU guesses wrong and does again.
+    """
     for k in range(n):
         feature = features[at(k)]
         for m in range(members.shape[1]):
@@ -21,7 +25,8 @@ def _add(features, n, sign, members, sums, met, n_met):
                 break
             sums[at(weight)] += sign
             met[at(n_met)] = weight
-            n_met += 1
+            n_met += np.int64(stamps[at(weight)] != stamp)
+            stamps[at(weight)] = stamp
     return n_met
 
 
@@ -84,21 +89,23 @@ def trace(tables, records, members, n_weights, roles, most, ends, terms, counts,
     own, other = np.empty((_BLOCK, width), np.int32), np.empty((_BLOCK, width), np.int32)
     n_own, n_other = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
     sums = np.zeros(n_weights, np.int32)
-    met = np.empty(2 * width * members.shape[1], np.int32)
+    stamps, stamp = np.zeros(n_weights, np.int32), np.int32(0)
+    met = np.empty(2 * width * members.shape[1] + 1, np.int32)
     written = np.int64(0)
     for start in range(0, len(records), _BLOCK):
         block = records[start : start + _BLOCK]
         feature_set.batch(tables, block, own, other, n_own, n_other)
         for i in range(len(block)):
             sign = np.int32(1 - 2 * (block[i].flags & 1))
-            n = _add(own[i], n_own[i], sign, members, sums, met, np.int64(0))
-            n = _add(other[i], n_other[i], -sign, members, sums, met, n)
+            stamp += np.int32(1)
+            n = np.int64(0)
+            n = _add(own[i], n_own[i], sign, members, sums, stamps, stamp, met, n)
+            n = _add(other[i], n_other[i], -sign, members, sums, stamps, stamp, met, n)
             for k in range(n):
                 weight = np.int64(met[at(k)])
                 count = sums[at(weight)]
                 if abs(count) > MOST:
                     return weight
-                # A weight that is met again has no sum left, and is written over.
                 sums[at(weight)] = 0
                 terms[at(written)] = weight
                 counts[at(written)] = count
