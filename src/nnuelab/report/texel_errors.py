@@ -87,9 +87,8 @@ def compare(evaluated: Mapping[str, Evaluator], positions: Path) -> list[Row]:
     with Progress(len(evaluated) * len(records), "positions", "errors") as progress:
         for name, evaluator in evaluated.items():
             scores = np.where(black, -1, 1) * _scores_of(evaluator, records, progress)
-            errors_of = partial(_errors, scores, results)
-            k = best_k(lambda k, of=errors_of: float(of(k).mean()))
-            errors = errors_of(k)
+            k = best_k(partial(_mean_error, scores, results))
+            errors = _errors(scores, results, k)
             first = errors if not rows else first
             difference = errors - first
             mean = float(difference.mean())
@@ -113,6 +112,10 @@ def to_csv(rows: Sequence[Row]) -> str:
 def _errors(scores: np.ndarray, results: np.ndarray, k: float) -> np.ndarray:
     with np.errstate(over="ignore"):  # of lost positions, whose sigmoid is 0 then
         return np.square(results - sigmoid(scores, k))
+
+
+def _mean_error(scores: np.ndarray, results: np.ndarray, k: float) -> float:
+    return float(_errors(scores, results, k).mean())
 
 
 def _scores_of(evaluator: Evaluator, records: np.ndarray, progress: Progress) -> np.ndarray:
