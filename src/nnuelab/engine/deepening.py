@@ -23,8 +23,6 @@ from nnuelab.engine.table import GENERATIONS
 from nnuelab.evaluator import invalidate, ply_at
 from nnuelab.jit import at, call, copy_record, entry, inline, jit, view
 
-ASPIRATION_DEPTH = 5  # earlier iterations jump too much for a narrow window
-ASPIRATION_WINDOW = 20  # centipawns around the last score, doubled when it is left
 WIDEST_WINDOW = 1000
 _LOWEST, _HIGHEST = np.int64(-INFINITE), np.int64(INFINITE)
 _ASPIRATION = terms.has("aspiration")
@@ -67,9 +65,10 @@ def _keep_line(s):
 
 
 def _iterate(s, depth, last):
-    window = np.int64(ASPIRATION_WINDOW)
+    # Around the last score, doubled when it is left; early iterations jump too much for that.
+    window = s.constants.aspiration_window
     alpha, beta = _LOWEST, _HIGHEST
-    if _ASPIRATION and depth >= ASPIRATION_DEPTH and abs(last) < MATE_BOUND:
+    if _ASPIRATION and depth >= s.constants.aspiration_depth and abs(last) < MATE_BOUND:
         alpha, beta = last - window, last + window
     s.line_length = 0
     while True:
