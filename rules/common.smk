@@ -10,6 +10,7 @@ from snakemake.exceptions import WorkflowError
 from nnuelab import features
 from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
+from nnuelab.evaluator import module_of
 from nnuelab.features import fingerprint
 from nnuelab.names import NetName
 from nnuelab.params import check_files, check_names, core_seconds
@@ -66,10 +67,18 @@ ENGINE_OPTIONS = {
     "stockfish": {"engine", "options", "patience", *SEARCHING},
     "engine": {"net", *SEARCHING},
 }
-# What nets are searched with: modules that take any evaluator don't import it.
-NET_EVALUATOR = PACKAGE / "nnue/evaluator.py"
+
+
+def code_of(file):
+    """The file of the code that evaluates with a net or an evaluation; null: the shipped net.
+
+    Modules that take any evaluator don't import it.
+    """
+    return PACKAGE / f"{module_of(file).replace('.', '/')}.py"
+
+
 LABELS_OF = {  # what labels, where that isn't data.labels
-    "engine": {"module": "selfplay.labels", "files": [NET_EVALUATOR]}
+    "engine": {"module": "selfplay.labels", "files": [code_of(settings.label.net)]}
 }
 
 

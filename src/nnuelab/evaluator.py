@@ -8,6 +8,7 @@ evaluator may keep memory for each ply, and update it along the line.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
@@ -83,6 +84,36 @@ class Evaluator(Protocol):
 
     def bind(self) -> Bound:
         """Compiles it, or loads what is compiled, and gives it memory for a line."""
+
+
+KINDS = {
+    **dict.fromkeys((".nnue", ".nn"), ("nnue.evaluator", "NetEvaluator")),
+    **dict.fromkeys((".yaml", ".yml"), ("hce.evaluator", "HceEvaluator")),
+}
+"""By the ending of a file: the module that reads it, and what it makes of it. Modules are imported
+by name: an edit of one leaves the code hash of a job alone that evaluates with another."""
+
+
+def module_of(file: Path | str | None) -> str:
+    """The module that makes an evaluator of a file."""
+    return _kind(file)[0]
+
+
+def read(file: Path | str | None = None) -> Evaluator:
+    """The evaluator of a file by its ending; None, and what has another one: a net.
+
+    Raises
+    ------
+    UserError
+        When there is no such file or it isn't usable.
+    """
+    module, name = _kind(file)
+    found: Evaluator = getattr(import_module(f"nnuelab.{module}"), name)(file)
+    return found
+
+
+def _kind(file: Path | str | None) -> tuple[str, str]:
+    return KINDS.get(Path(file or "").suffix, KINDS[".nnue"])
 
 
 def values(bound: Bound, positions: Iterable[np.void]) -> Iterator[int]:

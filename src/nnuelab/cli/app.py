@@ -156,7 +156,7 @@ ShippedNet = Annotated[
     Path | None,
     typer.Option(
         "--net",
-        help="Net of this engine, .nnue or .nn.",
+        help="Net of this engine, .nnue or .nn; or a hand-crafted evaluation, .yaml.",
         show_default="the shipped one",
         autocompletion=completion.nets,
     ),

@@ -60,11 +60,11 @@ def datagen(
 
 def _source(net: Path | None, engine: str | None, blocks: list[Path] | None, output: Path) -> Any:
     """Who plays, and not into one of its own files."""
-    from nnuelab.nnue.evaluator import NetEvaluator
+    from nnuelab import evaluator
     from nnuelab.selfplay.datagen import Source
 
     if net is not None and engine is not None:
         raise typer.BadParameter("give --net or --engine, not both: a net is for this engine")
     given = [file for file in (net, engine, *(blocks or [])) if file is not None]
     artifacts.check_apart(given, [output])
-    return Source(engine or NetEvaluator(net))
+    return Source(engine or evaluator.read(net))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nnuelab import artifacts
 from nnuelab.cli.app import Blocks, ShippedNet, app
 from nnuelab.errors import UserError
 
@@ -16,8 +18,30 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+Hce = Annotated[
+    Path | None,
+    typer.Option(
+        "--hce", help="Hand-crafted evaluation instead of a net; default: the shipped one."
+    ),
+]
+
+
+def _file(net: Path | None, hce: Path | None) -> Path | None:
+    """The file of the evaluator that two options name."""
+    if hce is None:
+        return net
+    if net is not None:
+        raise typer.BadParameter("give --net or --hce, not both")
+    if str(hce) == "default":
+        from nnuelab.hce.evaluation import DEFAULT
+
+        return DEFAULT
+    artifacts.check_ending(hce, "a hand-crafted evaluation", ".yaml", ".yml")
+    return hce
+
+
 @app.command()
-def uci(net: ShippedNet = None, blocks: Blocks = None) -> None:
+def uci(net: ShippedNet = None, hce: Hce = None, blocks: Blocks = None) -> None:
     """Play: speak UCI on stdin and stdout, for a GUI or a bridge.
 
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
@@ -26,20 +50,22 @@ def uci(net: ShippedNet = None, blocks: Blocks = None) -> None:
 
     if sys.stdin is None:  # closed: the end of the conversation
         return
-    if net is not None:
-        from nnuelab.nnue.netfile import read_net
+    file = _file(net, hce)
+    if file is not None:
+        from nnuelab import evaluator
 
-        read_net(net)  # a broken one ends here, not in the middle of a game
+        evaluator.read(file)  # a broken one ends here, not in the middle of a game
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # a stray byte is no reason to end
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # nor is a letter that can't be shown
-    Uci(net).run(iter(sys.stdin.readline, ""))
+    Uci(file).run(iter(sys.stdin.readline, ""))
 
 
 @app.command(name="eval")
 def evaluate(
     net: ShippedNet = None,
+    hce: Hce = None,
     fen: Annotated[
         str | None, typer.Option(help="Position; without it, FENs from stdin, one a line.")
     ] = None,
@@ -50,8 +76,7 @@ def evaluate(
     Example: nnuelab eval --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
     """
     from nnuelab.chess import notation
-    from nnuelab.evaluator import values
-    from nnuelab.nnue.evaluator import NetEvaluator
+    from nnuelab.evaluator import read, values
 
     if fen is None and sys.stdin is None:
         raise UserError("stdin is closed; send FENs there, one a line, or give --fen")
@@ -65,7 +90,7 @@ def evaluate(
             except notation.FenError as error:
                 raise error if fen is not None else UserError(f"line {number}: {error}") from None
 
-    for value in values(NetEvaluator(net).bind(), positions()):
+    for value in values(read(_file(net, hce)).bind(), positions()):
         print(value)
 
 

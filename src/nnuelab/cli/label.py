@@ -44,12 +44,12 @@ def label(
         patience = settings.patience
         chosen = labels.stockfish(path, settings.limit, workers, options=options, patience=patience)
     elif settings.labeller == "engine":
-        from nnuelab.nnue.evaluator import NetEvaluator
+        from nnuelab import evaluator
         from nnuelab.selfplay.labels import engine as this_engine
 
         net = None if settings.net is None else Path(settings.net)
         artifacts.check_apart([*([net] if net else []), *(blocks or [])], outputs)
-        chosen = this_engine(NetEvaluator(net), settings.limit, workers)
+        chosen = this_engine(evaluator.read(net), settings.limit, workers)
     else:
         chosen = labels.pgn if settings.labeller == "pgn" else labels.result
     counts = labels.label(

@@ -159,6 +159,26 @@ def _chunks(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes]]:
             yield path, text
 
 
+def positions(paths: Iterable[Path], options: Sampling, workers: int = 0) -> Iterator[np.ndarray]:
+    """The samples of all games without a file, RECORD [n], with games numbered through all files.
+
+    Neither duplicates are left out, nor what is behind a number of positions.
+
+    Raises
+    ------
+    UserError
+        When a file can't be read, or too many games can't.
+    """
+    worker, tally = Worker(options), _Tally(options)
+    for piece in in_threads(worker, _chunks(paths), workers):
+        records = piece.records.copy()
+        records["game"] += tally.sample.counts["games"]
+        tally.add(piece, 0)
+        worker.release(piece)
+        yield records
+    tally.check()
+
+
 def sample(
     paths: Iterable[Path],
     output: Path,

@@ -92,11 +92,11 @@ def _integer(text: str, name: str) -> int:
         raise ValueError(f"{name} needs a number, not {text!r}") from None
 
 
-def read_net(file: Path | None) -> Evaluator:
-    """The evaluator of a net's file; None: the net that ships with the package."""
-    from nnuelab.nnue.evaluator import NetEvaluator
+def read_evaluator(file: Path | None) -> Evaluator:
+    """The evaluator of a file; None: the net that ships with the package."""
+    from nnuelab import evaluator
 
-    return NetEvaluator(file)
+    return evaluator.read(file)
 
 
 def _announced(announce: Callable[[], None]) -> AbstractContextManager[Any]:
@@ -132,7 +132,7 @@ class Uci:
         self,
         file: Path | None = None,
         output: TextIO = sys.stdout,
-        read: Callable[[Path | None], Evaluator] = read_net,
+        read: Callable[[Path | None], Evaluator] = read_evaluator,
     ) -> None:
         self._file, self._read = file, read
         self._evaluator: Evaluator | None = None  # of that file, once it is read

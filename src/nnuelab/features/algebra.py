@@ -394,7 +394,7 @@ class FeatureSet:
 
     def classes(self) -> Classes:
         """Positions between which a refresh is due for one of the terms."""
-        return reduce(Classes.__and__, (term.classes() for term in self.terms))
+        return reduce(Classes.__and__, (term.classes() for term in self.terms), Classes())
 
     @property
     def blocks(self) -> tuple[Block, ...]:

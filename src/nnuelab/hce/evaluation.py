@@ -34,7 +34,8 @@ from nnuelab.errors import UserError, nearest, one_line
 from nnuelab.features import FeatureSet, Product, fingerprint, parse
 from nnuelab.features.concepts import FILES, ROLE_NAMES, Concept
 
-ENDINGS = (".yaml", ".yml")
+DEFAULT = Path(__file__).with_name("classical.yaml")
+"""The evaluation that ships with the package."""
 LARGEST_WEIGHT = 20_000  # centipawns
 PHASE = {"pawn": 0, "knight": 1, "bishop": 1, "rook": 2, "queen": 4, "king": 0}
 """What a piece of each role counts, as in Fruit: 24 is the starting position."""
@@ -183,7 +184,9 @@ def read(path: Path | str) -> Evaluation:
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is no YAML: {one_line(error)}") from error
     except yaml.YAMLError as error:
-        raise UserError(f"{path} is no YAML: {': '.join(filter(None, yaml_text.told(error)))}") from None
+        raise UserError(
+            f"{path} is no YAML: {': '.join(filter(None, yaml_text.told(error)))}"
+        ) from None
     try:
         return _evaluation(content, path.stem)
     except ValueError as error:

@@ -16,7 +16,10 @@ class Labelling:
         "pgn", "The games' [%eval] comments, a UCI engine, this engine, or the result of the game."
     )
     engine: str = setting("stockfish", "For stockfish: a UCI engine, by name on PATH or by path.")
-    net: str | None = setting(None, "For engine: its net; without one, that of the package.")
+    net: str | None = setting(
+        None,
+        "For engine: its net, or hand-crafted evaluation; without one, the net of the package.",
+    )
     depth: int | None = setting(
         10, "For stockfish and engine: plies per position.", ge=1, implied=NO_LIMIT
     )

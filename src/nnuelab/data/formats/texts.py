@@ -1,8 +1,8 @@
 """Lines of positions: CSV, EPD, and FEN with score and result.
 
 CSV has columns by name, of which ``fen`` is needed: ``score`` (centipawns of the side to move, or
-``#3`` for a mate), ``result`` (1, 0 or -1 of the side to move, or 1-0, 0-1, 1/2-1/2), ``ply``,
-``game``, ``move`` (UCI).
+``#3`` for a mate), ``result`` (1, 0 or -1 of the side to move, or White's: 1-0, 0-1, 1/2-1/2, or
+1.0, 0.5, 0.0 in the whole column), ``ply``, ``game``, ``move`` (UCI).
 
 EPD and FEN lines may say more behind the position: the EPD operations ``ce`` (centipawns of the
 side to move), ``dm`` (mate in so many moves), ``hmvc`` and ``fmvn`` (the clocks), or
@@ -18,6 +18,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,11 +40,19 @@ _OPERATION = re.compile(rb"\b(ce|dm|hmvc|fmvn) (-?\d+)")
 _PIPES = re.compile(rb"\| *(-?\d+) *\| *(1(?:\.0)?|0(?:\.[05])?)\b")
 _RESULT = re.compile(rb"(?:^|[\s\"|])(1-0|0-1|1/2-1/2)(?:$|[\s\"|;])")
 _POINTS = re.compile(rb"\[ *(1(?:\.0)?|0(?:\.[05])?) *\]")
+_NUMBERS = {b"1": 1, b"1.0": 1, b"0.5": 0, b".5": 0, b"0": -1, b"0.0": -1}  # White's points
 
 
-def read_csv(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
-    """The positions of a table, as the package describes."""
-    return rows.records(_csv_rows(path, unusable), unusable)
+def read_csv(path: Path, unusable: Unusable, points: bool = False) -> Iterator[np.ndarray]:
+    """The positions of a table, as the package describes.
+
+    Parameters
+    ----------
+    points : bool
+        Whether results are White's points where the whole column has 1 and 0 alone.
+    """
+    found = _has_points(path)
+    return rows.records(_csv_rows(path, unusable, points if found is None else found), unusable)
 
 
 def read_lines(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
@@ -51,7 +60,25 @@ def read_lines(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     return rows.records(_line_rows(path, unusable), unusable)
 
 
-def _csv_rows(path: Path, unusable: Unusable) -> Iterator[Row]:
+def _has_points(path: Path) -> bool | None:
+    """Whether a column of results has halves or a -1; None when it has neither.
+
+    Else nobody could tell a 0, a loss or a draw.
+    """
+    reader = csv.reader(line.decode("utf-8", "replace") for line in lines(path))
+    with suppress(csv.Error):  # the one who reads all of it tells where
+        names = [name.strip().lower() for name in next(reader, [])]
+        if "result" not in names:
+            return None
+        column = names.index("result")
+        for cells in reader:
+            said = cells[column].strip() if column < len(cells) else ""
+            if said == "-1" or "." in said:
+                return said != "-1"
+    return None
+
+
+def _csv_rows(path: Path, unusable: Unusable, points: bool) -> Iterator[Row]:
     reader = csv.reader(line.decode("utf-8", "replace") for line in lines(path))
     try:
         names = [name.strip().lower() for name in next(reader, [])]
@@ -66,27 +93,31 @@ def _csv_rows(path: Path, unusable: Unusable) -> Iterator[Row]:
             try:
                 if len(cells) != len(names):
                     raise BadRow(f"{len(cells)} cells instead of {len(names)}")
-                yield _csv_row(reader.line_num, dict(zip(names, cells, strict=True)))
+                yield _csv_row(reader.line_num, dict(zip(names, cells, strict=True)), points)
             except BadRow as error:
                 unusable.add(f"line {reader.line_num}", str(error))
     except csv.Error as error:
         raise UserError(f"{path}, line {reader.line_num}: no CSV: {error}") from error
 
 
-def _csv_row(line: int, cells: dict[str, str]) -> Row:
+def _csv_row(line: int, cells: dict[str, str], points: bool) -> Row:
     values = {name: cells.get(name, "").encode() for name in COLUMNS}
     game = rows.number(values["game"], "game", MAX_GAME - 1)
-    white = values["result"].strip() in ABSOLUTE
-    fen = values["fen"].strip()
-    if white:
+    fen, told = values["fen"].strip(), values["result"].strip()
+    white = {**_NUMBERS, **ABSOLUTE} if points else ABSOLUTE
+    if told in white:
         sign = -1 if fen.split(b" ")[1:2] == [b"b"] else 1
-        values["result"] = b"%d" % (sign * ABSOLUTE[values["result"].strip()])
+        result = sign * white[told]
+    elif points and told not in (b"", b"*"):
+        raise BadRow(f"the result {cells['result'][:20]!r} is none of 1, 0.5, 0")
+    else:
+        result = rows.result(told if told != b"*" else b"")
     return Row(
         line,
         fen,
         values["move"].strip(),
         rows.score(values["score"]),
-        rows.result(values["result"] if values["result"].strip() != b"*" else b""),
+        result,
         ply=rows.number(values["ply"], "ply", MAX_PLY),
         game=game,
     )

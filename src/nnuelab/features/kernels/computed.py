@@ -2,24 +2,30 @@
 
 import numpy as np
 
-from nnuelab.chess.position import EMPTY, NO_SQUARE, POSITION
+from nnuelab.chess.position import NO_SQUARE, POSITION
 from nnuelab.features.kernels.lists import pack
 from nnuelab.features.records import FROM_SCRATCH
-from nnuelab.jit import at, byteswap, call, inline, jit, local_record
+from nnuelab.jit import at, byteswap, call, inline, jit, local_record, view, word_at
 
 _position = local_record(POSITION)
 
 
+_ONES = np.uint64(0x0101010101010101)
+
+
 @jit
-def _turn_over(position, turned):
+def turn_over(position, turned):
     """The position as Black sees it: as if Black were White."""
     for role in range(6):
         turned.roles[at(role)] = byteswap(position.roles[at(role)])
     for color in range(2):
         turned.colors[at(color)] = byteswap(position.colors[at(color ^ 1)])
-    for square in range(64):
-        piece = position.board[at(square)]
-        turned.board[at(square ^ 56)] = piece if piece == EMPTY else piece ^ 1
+    ranks = view(turned.board.ctypes.data, 8, np.uint64)
+    for rank in range(8):
+        # The codes of a rank at once: all but EMPTY, 12, the only one with both of its bits.
+        codes = word_at(position.board, 8 * rank)
+        empty = (codes >> np.uint64(2)) & (codes >> np.uint64(3))
+        ranks[at(7 - rank)] = codes ^ (_ONES & ~empty)
     turned.key = position.key
     turned.checkers = byteswap(position.checkers)
     turned.pinned = byteswap(position.pinned)
@@ -35,7 +41,7 @@ def _seen(position, perspective, place):
     """The position as a player sees it, in ``place`` where it has to be turned over."""
     if perspective == 0:
         return position
-    _turn_over(position, place)
+    turn_over(position, place)
     return place
 
 
