@@ -23,6 +23,7 @@ CONTINUING = {
     "download",
     "label",
     "puzzles",
+    "spsa",
     "train",
     "tournament",
 }  # commands that resume an interrupted run
