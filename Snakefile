@@ -16,12 +16,14 @@ configfile: "params.yaml"
 
 
 include: "rules/common.smk"
+include: "rules/texel_common.smk"
 include: "rules/data.smk"
 include: "rules/nets.smk"
 include: "rules/tournament.smk"
 include: "rules/table.smk"
 include: "rules/selfplay.smk"
 include: "rules/pqr.smk"
+include: "rules/texel.smk"
 include: "rules/report.smk"
 
 
@@ -67,3 +69,6 @@ onsuccess:
         )
     for table in made:
         shell("nnuelab inspect {table:q}")
+    match = Path(f"{RESULTS}/texel/match_table.txt")
+    if match.exists() and match.stat().st_mtime >= STARTED:
+        print(f"{match}:\n{match.read_text()}", end="")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
+import shutil
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,6 +88,23 @@ def children() -> float:
     """CPU seconds of all processes that were started and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def compiled(source: Path) -> ctypes.CDLL | None:
+    """A C program as a library, None without a gcc that works."""
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "reference.so"
+        options = ["-O3", "-march=native", "-shared", "-fPIC", "-o", str(library)]
+        command = [compiler, *options, str(source), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            reason = (done.stderr.splitlines() or ["no reason given"])[0]
+            print(f"{compiler} can't compile {source.name}: {reason}", file=sys.stderr)
+            return None
+        return ctypes.CDLL(str(library))
 
 
 def widened(net: Net, l1: int) -> Net:

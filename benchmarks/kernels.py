@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,7 +11,7 @@ from typing import Any
 import chess
 import numpy as np
 
-from benchmarks.harness import Row, in_turn, rate, row, widened
+from benchmarks.harness import Row, compiled, in_turn, rate, row, widened
 from nnuelab.chess import notation
 from nnuelab.chess.position import POSITION
 from nnuelab.jit import SIMD, address, aligned, at, jit
@@ -56,23 +52,6 @@ def _forwards(net, position, pairs, calls):  # type: ignore[no-untyped-def]
     return total
 
 
-def _compiled() -> ctypes.CDLL | None:
-    """The C kernels, None without a gcc that works or on a CPU that they aren't for."""
-    compiler = shutil.which("gcc")
-    if compiler is None or SIMD == "portable":
-        return None
-    source = Path(__file__).with_name("kernels.c")
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "reference.so"
-        options = ["-O3", "-march=native", "-shared", "-fPIC", "-o", str(library)]
-        done = subprocess.run([compiler, *options, str(source)], capture_output=True, text=True)
-        if done.returncode:
-            reason = (done.stderr.splitlines() or ["no reason given"])[0]
-            print(f"{compiler} can't compile the C kernels: {reason}", file=sys.stderr)
-            return None
-        return ctypes.CDLL(str(library))
-
-
 def _accumulators(record: np.void) -> np.ndarray:
     """int16[COUNT, 2, width] of a random game's positions, side to move first."""
     rng, board = np.random.default_rng(1), chess.Board()
@@ -94,7 +73,8 @@ def rows() -> Iterator[Row]:
     ValueError
         When C and numba give different results.
     """
-    net, c = widened(NetEvaluator().net, 512), _compiled()
+    net = widened(NetEvaluator().net, 512)
+    c = None if SIMD == "portable" else compiled(Path(__file__).with_name("kernels.c"))
     loaded = Inference(net)
     record, memory = loaded.record, loaded.memory
     width, pairs = int(record["width"]), _accumulators(record)

@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 from statistics import mean
 
@@ -12,11 +13,13 @@ from nnuelab.artifacts import code_hash
 from nnuelab.errors import UserError
 from nnuelab.evaluator import module_of
 from nnuelab.features import fingerprint
+from nnuelab.hce import evaluation
 from nnuelab.names import NetName
-from nnuelab.params import check_files, check_names, core_seconds
+from nnuelab.params import check_files, check_names, core_seconds, texel_seconds
 from nnuelab.params import default_experiment, options, plans, results_folder, validate
+from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
-from nnuelab.tournament.players import KINDS, kinds_and_files
+from nnuelab.tournament.players import KINDS, kinds_and_files, players_of
 from snakemake_logger_plugin_nnuelab import targets
 from snakemake_logger_plugin_nnuelab.eta import USUAL
 
@@ -49,7 +52,8 @@ EXPRESSIONS = {
     for name in experiment.feature_sets
 }
 
-# What datagen plays with where no net is named.
+# Where no file is named: these come with the package, so their content is part of the code.
+SHIPPED_EVALUATION = evaluation.DEFAULT
 SHIPPED_NET = PACKAGE / "nnue/nets/default.nnue"
 
 NETS = {entry.folder: entry for plan in plan_of.values() for entry in plan.entries}
@@ -69,7 +73,7 @@ ENGINE_OPTIONS = {
 }
 
 
-def code_of(file):
+def evaluator_of(file):
     """The file of the code that evaluates with a net or an evaluation; null: the shipped net.
 
     Modules that take any evaluator don't import it.
@@ -78,7 +82,7 @@ def code_of(file):
 
 
 LABELS_OF = {  # what labels, where that isn't data.labels
-    "engine": {"module": "selfplay.labels", "files": [code_of(settings.label.net)]}
+    "engine": {"module": "selfplay.labels", "files": [evaluator_of(settings.label.net)]}
 }
 
 
@@ -104,6 +108,20 @@ def code(module, sets=(), files=(), kinds=()):
     return code_hash(
         modules, files, [fingerprint.code(features.parse(name)) for name in sets]
     )
+
+
+@cache
+def terms_in(file):
+    """The feature set of an evaluation's terms."""
+    try:
+        return evaluation.read(file).features.name
+    except UserError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def features_of(files):
+    """The feature sets of the evaluations among some files, each once, for `code`."""
+    return sorted({terms_in(f) for f in files if Path(f).suffix in evaluation.ENDINGS})
 
 
 # Scaled down to the cores of the run; executors that have no such limit take --set-threads.
@@ -179,7 +197,7 @@ BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairin
 
 def of_ladder():
     """Kinds and files of the ladder's players, read where the ladder is asked for."""
-    return kinds_and_files(Path(settings.ladder.players))
+    return kinds_and_files(players_of(Path(settings.ladder.players)))
 
 
 def adjudication(tournament):
@@ -215,6 +233,9 @@ def inform_logger():
     """Tells what may be asked for, by what it may be called, and how long jobs usually take."""
     tables = {name: f"{RESULTS}/{name}_table.csv" for name in settings.experiments}
     targets.update({table: table for table in tables.values()} | tables)
+    match = f"{RESULTS}/texel/match_table.txt"
+    targets.update({match: match, "match_table": match})
     targets.update({r.name: r.name for r in workflow.rules if not r.has_wildcards()})
     known = list(map(core_seconds, plan_of.values()))
     USUAL.update({rule: mean(job[rule] for job in known) for rule in known[0]})
+    USUAL.update(texel_seconds(settings))

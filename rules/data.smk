@@ -109,7 +109,7 @@ rule sample:
     params:
         code=code("report.sample"),
         filter=(
-            code("selfplay.quiet", files=[code_of(None)])
+            code("selfplay.quiet", files=[evaluator_of(None)])
             if settings.sample.quiet_only
             else ""
         ),

@@ -34,6 +34,7 @@ rule report:
         statistics=rules.statistics.input,
         positions="<results>/data/validation.npy",
         sample="<results>/data/sample_report.json",
+        tuned=lambda w: tuned_there(),
     output:
         page=report(
             "<results>/report.html",

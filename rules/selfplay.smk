@@ -27,7 +27,7 @@ rule generation_games:
         code=code(
             "selfplay.datagen",
             sets=[settings.selfplay.feature_set],
-            files=[SHIPPED_NET, code_of(settings.selfplay.net)],
+            files=[SHIPPED_NET, evaluator_of(settings.selfplay.net)],
         ),
         net=lambda w, input: ["--net", input.net] if input.net else [],
         seed=lambda w: 1000 * settings.selfplay.seed + int(w.generation),

@@ -6,7 +6,7 @@ results/tournament/time/{experiment}.pgn at fixed time, each with {experiment}_r
 {experiment}_details.json beside it.
 
 `snakemake results/ladder.csv` lets the players of ladder.players, this engine and those of Debian
-as it comes, play each other: 2,640 games, 81 minutes on two cores. Nothing else depends on it.
+as it comes, play each other: 3,120 games, about 95 minutes on two cores. Nothing else depends on it.
 """
 
 
@@ -124,7 +124,10 @@ rule ladder_games:
     threads: ALL_CORES
     params:
         code=lambda w: code(
-            "tournament.runner", files=[SHIPPED_NET], kinds=of_ladder()[0]
+            "tournament.runner",
+            sets=features_of([SHIPPED_EVALUATION, *of_ladder()[1]]),
+            files=[SHIPPED_NET, SHIPPED_EVALUATION],
+            kinds=of_ladder()[0],
         ),
         options=[
             *options(settings.ladder, without=["players", "anchor"]),

@@ -1,4 +1,4 @@
-"""A folder of results as the stages leave it, small: four nets, games, puzzles and a dataset."""
+"""A folder of results as the stages leave it, small: nets, games, puzzles, tuned evaluations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ import numpy as np
 from nnuelab import artifacts, data, features
 from nnuelab.data.description import describe
 from nnuelab.data.records import RECORD, from_fen
+from nnuelab.hce import evaluation, trace, tuning
 from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, write_net
 from nnuelab.nnue.pqr import judge
-from nnuelab.report import feature_statistics, pqr, table
+from nnuelab.report import feature_statistics, pqr, table, texel_residuals
+from nnuelab.settings.tuning import Tuning
 from nnuelab.tournament import puzzle_scores, ratings
 from nnuelab.tournament.puzzles import Answers, Puzzle
-from tests.nnue_data import pack_move
+from tests.nnue_data import material, pack_move
 
 SETS = ("ALL", "H+PH+MC")
 SEEDS = (1, 2)
@@ -96,6 +98,57 @@ def _triplets(path: Path, players: list[str], rng: np.random.Generator) -> None:
     found = [judge(name, values, np.arange(50)) for name, values in said.items()]
     artifacts.write_json(path, pqr.content(found, said))
     artifacts.provenance(path, module="report.pqr")
+
+
+RUNS = {
+    "squares": ("squares", Tuning(optimizer="gauss-newton", freeze=["material"], l2=1e-3)),
+    "pbil": ("squares", Tuning(optimizer="pbil", freeze=["material"], generations=5, bits=1472)),
+    "material": ("material", Tuning(optimizer="gauss-newton")),
+}
+
+
+def make_tuned(results: Path) -> Path:
+    """Fills ``results/texel``: evaluations tuned on games that mostly more pieces win, a match."""
+    folder, rng = results / "texel", random.Random(11)
+    for part, games in (("train", 60), ("validation", 20)):
+        _with_results(folder / f"{part}.npy", games, rng)
+    for name, (terms, settings) in RUNS.items():
+        start = evaluation.read(evaluation.DEFAULT.with_name(f"{terms}.yaml"))
+        traced = []
+        for part in ("train", "validation"):
+            positions = data.open(folder / f"{part}.npy")
+            traced.append(trace.write(folder / "traces" / name / f"{part}.trace", positions, start))
+        files = [folder / name / file for file in ("tuned.yaml", "history.csv", "terms.csv")]
+        tuned = tuning.tune(start, *traced, settings, 1, tuning.Files(*files), {})
+        content = texel_residuals.content(tuned.evaluation, traced[1], folder / "validation.npy")
+        artifacts.write_json(folder / name / "residuals.json", content)
+        artifacts.provenance(folder / name / "residuals.json", module="report.texel_residuals")
+    pgn = folder / "games.pgn"
+    _games(pgn, ["untuned", *RUNS, "net"], rng, 120)
+    results, fitted = ratings.rated([pgn], "untuned")
+    csv = folder / "match_table.csv"
+    csv.write_text(ratings.to_csv(ratings.table(results, fitted, "untuned")))
+    artifacts.provenance(csv, module="tournament.bayeselo")
+    return folder
+
+
+def _with_results(path: Path, games: int, rng: random.Random) -> None:
+    records = []
+    for game in range(games):
+        board, found = chess.Board(), []
+        for _ in range(60):
+            if board.is_game_over():
+                break
+            board.push(rng.choice(list(board.legal_moves)))
+            found.append(from_fen(board.fen()))
+        more = material(board) * (1 if board.turn else -1)
+        white = (more > 0) - (more < 0) if rng.random() < 0.8 else 0
+        for ply, record in enumerate(found[-8:]):
+            record["game"], record["ply"] = game, 52 + ply
+            record["result"] = -white if record["flags"] & 1 else white
+        records += found[-8:]
+    with data.dataset.writing(path) as writer:
+        writer.append(np.array(records))
 
 
 def _record(path: Path, root: Path, inputs: list[Path], parameters: dict) -> None:

@@ -219,6 +219,7 @@ def test_an_output_is_neither_an_input_nor_another_output(tmp_path: Path) -> Non
         ("sources", "PHASE(2,TH)", "PH"),
         ("lines", "ALL*PH", "KA+MB"),
         ("pairs", "PP", "ALL+AC"),
+        ("writing", "ALL*DOUBLED", "ALL+TEMPO"),
     ],
 )
 def test_a_code_hash_has_the_kernels_of_the_blocks_that_are_used(

@@ -19,7 +19,9 @@ from nnuelab.settings.games import Games, Generating, Puzzling, Rules
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
+from nnuelab.settings.texel import Positions
 from nnuelab.settings.train import Training
+from nnuelab.settings.tuning import Tuning
 from tests.cli.test_commands import registered
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,6 +36,8 @@ DECLARED: list[tuple[str, str, type]] = [
     ("tournament", "tournament", Rules),
     ("puzzles", "puzzles", Puzzling),
     ("selfplay", "datagen", Generating),
+    ("texel", "texel positions", Positions),
+    ("texel.tuning", "texel tune", Tuning),
 ]
 
 
@@ -43,7 +47,9 @@ def defaults(kind: type) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("section", "command", "kind"), DECLARED)
 def test_params_yaml_has_the_defaults(section: str, command: str, kind: type) -> None:
-    written = yaml.safe_load((ROOT / "params.yaml").read_text())[section]
+    written = yaml.safe_load((ROOT / "params.yaml").read_text())
+    for name in section.split("."):
+        written = written[name]
     assert {name: written[name] for name in defaults(kind)} == defaults(kind)
 
 
@@ -88,8 +94,8 @@ def test_a_limit_of_a_search_holds_where_no_other_is_given() -> None:
         ("train --patience 2 --fake-quantize-epochs 1", "set one of them to 0"),
         ("tournament a=default b=default --book b --games-per-pairing 3", "a multiple of 2"),
         ("label s.npy --validation-share 1", "--validation-share 1.0: it must be less"),
-        ("label s.npy --validation-share 0.5 --test-share 0.5", "leave no game to train with"),
-        ("sample g.pgn --output s.npy --min-pieces 9 --max-pieces 8", "nothing lies between"),
+        ("label s.npy --validation-share 0.5 --test-share 0.5", "leave no game for training"),
+        ("sample g.pgn --output s.npy --min-pieces 9 --max-pieces 8", "is larger than max_pieces"),
         ("train --method guess", "'guess' is not one of"),
     ],
 )

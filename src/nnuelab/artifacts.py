@@ -93,7 +93,7 @@ def lock(file: IO[Any], path: Path) -> None:
 
 
 def make_parent(path: Path | str) -> None:
-    """Makes the folder that ``path`` shall lie in, with the folders above it.
+    """Makes the folder of ``path``, with its parents.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> 
 
 
 def check_ending(path: Path, what: str, *endings: str) -> None:
-    """Checks that a name says what will be in the file: its readers go by that.
+    """Checks that a name has the ending that the file's readers go by.
 
     Raises
     ------

@@ -14,11 +14,11 @@ class UserError(Exception):
 
 
 def one_line(error: object) -> str:
-    """What an error of others says, in one line."""
+    """The message of a foreign error, in one line."""
     return " ".join(str(error).split())
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the known one that is most like it, if one is."""
+    """The end of a message about an unknown name: the closest known one, if there is one."""
     near = difflib.get_close_matches(name, list(names), 1)
     return f"; did you mean {near[0]}?" if near else ""

@@ -1,4 +1,4 @@
-"""What a search evaluates with, and the line of positions that both of them see.
+"""What a search evaluates with, and the line of positions that both share.
 
 A search keeps the positions of its line by ply and asks for the value of one of them. The evaluator
 is reached by address: the search is compiled once, and has no branch for any kind of evaluator. An
@@ -66,7 +66,7 @@ class Bound(Protocol):
         """EVALUATOR; valid as long as this object."""
 
     def check(self) -> None:
-        """Raises UserError when code of a user's has broken its bounds since the last time."""
+        """Raises UserError if a user's code has exceeded its bounds since the last time."""
 
 
 class Evaluator(Protocol):

@@ -14,7 +14,7 @@ def wilson(count: float, n: float) -> tuple[float, float]:
 
 
 def effective(asked: np.ndarray, right: np.ndarray) -> float:
-    """So many independent trials would vary as much: share (1 - share) / variance.
+    """The effective number of independent trials: share (1 - share) / variance.
 
     The variance is that of a ratio of sums over clusters (Cochran, *Sampling Techniques*, 6.4).
     Never more than the trials; the clusters where no variance shows.

@@ -1,4 +1,4 @@
-"""What a module is made of: its own file, and those of the package that it imports, however deep.
+"""What a module is made of: its own file, and those of the package that it imports, transitively.
 
 Jobs carry a hash of it (:func:`nnuelab.artifacts.code_hash`), and so does each folder of compiled
 kernels (:mod:`nnuelab.jit`): an edit remakes what it can change, and nothing else.

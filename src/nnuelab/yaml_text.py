@@ -1,4 +1,4 @@
-"""YAML whose mappings name nothing twice: the library would take the last and drop the first."""
+"""YAML whose mappings have no key twice: the library would silently take the last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class _Once(yaml.SafeLoader):
         seen = set()
         for key, _ in node.value:
             if key.value in seen:
-                text = f"{key.value} stands there twice; give each a name of its own"
+                text = f"{key.value} is listed twice; give each a name of its own"
                 raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
@@ -24,6 +24,6 @@ def load(text: str) -> Any:
 
 
 def told(error: yaml.YAMLError) -> tuple[str, str]:
-    """Where a mistake is, as ``line 3`` (empty: nobody knows), and what it is."""
+    """Where a mistake is, as ``line 3`` (empty: unknown), and what it is."""
     mark = getattr(error, "problem_mark", None)
     return f"line {mark.line + 1}" if mark else "", getattr(error, "problem", None) or str(error)

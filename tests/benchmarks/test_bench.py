@@ -27,6 +27,7 @@ QUICK: dict[str, dict[str, Any]] = {
     },
     "search": {"ROUNDS": 1, "NODES": 500},
     "selfplay": {"GAMES": 1, "PAIRS": 1, "FAST_PAIRS": 1, "QUIET": 100},
+    "texel": {"ROUNDS": 1, "FEW_ROUNDS": 1, "POSITIONS": 3000, "TRACED": 500},
     "train": {"ROUNDS": 1, "BATCHES": 1, "L1": 16, "L2": 8},
 }
 

@@ -205,13 +205,13 @@ def test_perft_tricky_suite_and_its_chess960_positions_refused(shared: Path) -> 
         ("4k3/8/8/8/8/8/8/4K3 x - - 0 1", "neither w nor b"),
         ("4k3/8/8/8/8/8/8/4K3 w K - 0 1", "home squares"),
         ("4k3/8/8/8/8/8/8/4K2R w H - 0 1", "Chess960"),
-        ("4k3/8/8/8/8/8/8/4K2R w Kz - 0 1", "no castling right"),
+        ("4k3/8/8/8/8/8/8/4K2R w Kz - 0 1", "not a castling right"),
         ("4k3/8/8/8/8/8/4R3/4K3 w - - 0 1", "in check"),
         ("4k3/8/8/8/8/8/8/4K3 w - e4 0 1", "not on rank 6"),
-        ("4k3/8/8/8/8/8/8/4K3 w - e9 0 1", "no square"),
+        ("4k3/8/8/8/8/8/8/4K3 w - e9 0 1", "not a square"),
         ("4k3/8/8/8/8/8/4K3 w - - 0 1", "7 ranks"),
         ("4k3/8/8/8/8/8/8/4K4 w - - 0 1", "rank 1 has 9 squares"),
-        ("4k3/8/8/8/8/8/8/4X3 w - - 0 1", "'X' is no piece"),
+        ("4k3/8/8/8/8/8/8/4X3 w - - 0 1", "'X' is not a piece"),
         ("4k3/8/8/8/8/8/8/4K3 w - - x 1", "half-move clock"),
         ("4k3/8/8/8/8/8/8/4K3", "fields"),
         ("", "0 fields"),
@@ -256,7 +256,7 @@ def test_unreachable_positions_are_accepted() -> None:
 @pytest.mark.parametrize("text", ["", "e5e6", "Ke9", "O-O", "Zf3", "e4=Q", "Nd2"])
 def test_a_move_that_does_not_exist_is_refused(text: str) -> None:
     position = notation.from_fen(chess.STARTING_FEN)
-    with pytest.raises(ValueError, match="no legal move"):
+    with pytest.raises(ValueError, match="not a legal move"):
         notation.parse_uci(position, text)
 
 

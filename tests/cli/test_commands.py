@@ -246,7 +246,7 @@ def test_commands_that_continue_say_so_where_something_was_kept(
         "from nnuelab.cli import app as a; a.CONTINUING.add('fail'); raise KeyboardInterrupt"
     )
     assert done.returncode == 130
-    more = "; run the same command again to continue" if again else ""
+    more = "; run the same command again to resume" if again else ""
     assert told(done) == f"nnuelab: stopped{more}"
 
 

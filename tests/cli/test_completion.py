@@ -57,8 +57,8 @@ def completed(line: str, folder: Path, **variables: str) -> list[str]:
         ("nnuelab features st", ["stats"]),
         ("nnuelab tournament --adj", []),
         ("nnuelab train --score-s", ["--score-share"]),
-        ("nnuelab train --features ALL+KIN", ["ALL+KING"]),
-        ("nnuelab features check king*m", ["king*mb", "king*mc"]),
+        ("nnuelab train --features ALL+YAC", ["ALL+YACGE"]),
+        ("nnuelab features check king*m", ["king*mb", "king*mc", "king*men", "king*mobility"]),
         ("nnuelab features check PHASE(4,AL", ["PHASE(4,ALL"]),
         ("nnuelab features check --blocks mine.py MI", ["MINE"]),
         ("nnuelab features check --blocks broken.py YA", ["YACGE"]),
@@ -127,11 +127,11 @@ def test_bash_takes_what_show_completion_prints(folder: Path) -> None:
     script = f"""
         PATH={shlex.quote(str(place))}:$PATH
         eval "$(nnuelab --show-completion)"
-        COMP_WORDS=(nnuelab features check ALL+KIN) COMP_CWORD=3
+        COMP_WORDS=(nnuelab features check ALL+YAC) COMP_CWORD=3
         _nnuelab_completion nnuelab
         echo "${{COMPREPLY[@]}}"
     """
     done = subprocess.run(
         ["bash", "--norc", "-c", script], cwd=folder, capture_output=True, text=True
     )
-    assert (done.stdout, done.stderr) == ("ALL+KING\n", "")
+    assert (done.stdout, done.stderr) == ("ALL+YACGE\n", "")

@@ -241,7 +241,7 @@ def test_puzzles_and_books_come_the_same_way(server, tmp_path) -> None:
     download.puzzles(tmp_path / "p.csv.zst", mirror)
     download.book("b.epd", tmp_path / "b.epd", mirror + "/some/books", CHECKSUM)
     assert (tmp_path / "p.csv.zst").read_bytes() == (tmp_path / "b.epd").read_bytes() == BODY
-    with pytest.raises(UserError, match="no name of an opening book"):
+    with pytest.raises(UserError, match="doesn't name an opening book"):
         download.book("../b.epd", tmp_path / "b.epd", mirror)
 
 
@@ -256,7 +256,7 @@ def test_a_wrong_checksum_leaves_nothing(server, tmp_path) -> None:
 def test_a_connection_that_is_always_cut_is_no_file(server, tmp_path) -> None:
     mirror, kind = server
     kind.cuts[:] = [100, *[0] * fetch.ATTEMPTS]
-    with pytest.raises(UserError, match="run again to continue"):
+    with pytest.raises(UserError, match="run again to resume"):
         download.lichess("2013-01", tmp_path / "games.pgn.zst", mirror)
     assert names(tmp_path) == ["games.pgn.zst.part", "games.pgn.zst.part.json"]
     download.lichess("2013-01", tmp_path / "games.pgn.zst", mirror)
@@ -265,7 +265,7 @@ def test_a_connection_that_is_always_cut_is_no_file(server, tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("month", "status", "words"),
-    [("2013-13", 200, "no month"), ("2013-02", 200, "404"), ("2013-01", 503, "503")],
+    [("2013-13", 200, "not a month"), ("2013-02", 200, "404"), ("2013-01", 503, "503")],
 )
 def test_what_can_not_be_had_is_one_line(server, tmp_path, month, status, words) -> None:
     mirror, kind = server

@@ -142,7 +142,7 @@ def test_shards_are_one_dataset(tmp_path: Path) -> None:
 
 
 def test_a_damaged_dataset_is_told_instead_of_shown(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is damaged: its pieces are no position"):
+    with pytest.raises(UserError, match="is damaged: its pieces are impossible"):
         inspect(saved(tmp_path / "set.npy", numbered(10)))
 
 
@@ -163,5 +163,5 @@ def test_an_index_that_does_not_fit_its_shards_is_refused(tmp_path: Path) -> Non
     with pytest.raises(UserError, match=r"11 positions, .* says 10"):
         data.open(index)
     index.write_text('{"shards": [3]}')
-    with pytest.raises(UserError, match="is no index of shards"):
+    with pytest.raises(UserError, match="is not an index of shards"):
         data.open(index)

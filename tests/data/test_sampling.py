@@ -270,7 +270,7 @@ def test_the_output_tells_what_was_left_out(tmp_path) -> None:
     ("options", "told"),
     [
         (replace(ANY, min_ply=10**20), "min_ply 100000000000000000000 is too large"),
-        (replace(ANY, terminations=("Normal",) * 17), "17 are named, and 16 can be"),
+        (replace(ANY, terminations=("Normal",) * 17), "17 are given, at most 16"),
     ],
 )
 def test_options_beyond_what_they_can_be_are_one_line(

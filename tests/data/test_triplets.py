@@ -126,5 +126,5 @@ def test_a_single_legal_move_is_no_triplet() -> None:
     records = np.array([record_of(board, only[0])], RECORD)
     assert legal_counts(records).tolist() == [1]
     assert not usable(records).any()
-    with pytest.raises(ValueError, match="position 0 has no legal move beside"):
+    with pytest.raises(ValueError, match="position 0 has no legal move besides"):
         make_triplets(records, 1, 0)

@@ -54,7 +54,7 @@ def test_a_match_ends_where_its_test_decides_for_any_number_of_workers(tmp_path:
 
 def test_a_test_of_more_than_two_players_is_refused(tmp_path: Path) -> None:
     nets = write_nets(tmp_path, "a", "a", "a")
-    with pytest.raises(UserError, match="take the format match"):
+    with pytest.raises(UserError, match="use the format match"):
         tournament(
             {name: RandomEntrant(net) for name, net in nets.items()},
             write_book(tmp_path / "book.epd", 30),

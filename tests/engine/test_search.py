@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -106,6 +107,19 @@ def test_scores_of_the_table_dont_reach_into_the_fifty_move_rule(fresh: Engine) 
     far, near = (notation.from_fen(fen.replace(" 0 1", f" {clock} 99")) for clock in (0, 98))
     assert fresh.search(far, depth=10).mate == mate
     assert fresh.search(near, depth=10).score_cp == 0
+
+
+@jit
+def _score_at(score, ply):  # type: ignore[no-untyped-def]
+    return table.score_at(np.int64(score), np.int64(ply))
+
+
+def test_a_mate_of_the_table_is_as_far_from_its_position_in_any_line() -> None:
+    for stored_at, read_at, plies in itertools.product((0, 3, 40), (0, 5, 41), (1, 20)):
+        for sign in (1, -1):
+            stored = _score_at(sign * (MATE - stored_at - plies), -stored_at)
+            assert _score_at(stored, read_at) == sign * (MATE - read_at - plies)
+    assert _score_at(_score_at(250, -7), 3) == 250
 
 
 @jit
@@ -442,8 +456,8 @@ for features in {LAZY}:
         engine.search(notation.from_fen(fen), nodes=5000)
     assert engine._memory.evaluator.data["mismatches"] == 0, features
 """
-    root = str(Path(__file__).parents[2])
-    environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": root}
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": f"{root / 'src'}:{root}"}
     done = subprocess.run(
         [sys.executable, "-c", program],
         check=True,

@@ -240,7 +240,7 @@ def test_moves_count_up_to_the_first_illegal_one(net: Path) -> None:
     board.push_uci("e2e4")
     for before in ([], ["position startpos moves e2e4"], ["position startpos moves d2d4"]):
         said, *shown = converse(net, *before, "position startpos moves e2e4 e2e4 d7d5", "d")
-        assert "'e2e4' is no legal move" in said
+        assert "'e2e4' is not a legal move" in said
         assert f"Fen: {board.fen()}" in shown
     sent = ("position startpos moves e2e4 e2e4", "position startpos moves e2e4 e7e5", "d")
     assert converse(net, *sent)[1:] == converse(net, *sent[1:])

@@ -161,14 +161,14 @@ def test_two_files_may_not_define_one_name(tmp_path):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("return {}[n]", r"mine\.py: OWN\(3\): own fails: KeyError: 3"),
-        ("return n", r"mine\.py: OWN\(3\): own returns no block: 3"),
-        ("raise ValueError('n is odd')", r"OWN\(n\): n is odd"),
+        ("return {}[n]", r"mine\.py: ODD\(3\): own fails: KeyError: 3"),
+        ("return n", r"mine\.py: ODD\(3\): own returns no block: 3"),
+        ("raise ValueError('n is odd')", r"ODD\(n\): n is odd"),
     ],
 )
 def test_a_family_that_fails_is_told_in_a_line(body, message, tmp_path):
     text = "from nnuelab.features import *\n\n"
-    text += '@family("OWN", Number("n", range(9)), examples=())\n'
+    text += '@family("ODD", Number("n", range(9)), examples=())\n'
     add_files([write(tmp_path, f"{text}def own(n):\n    {body}\n")])
     with pytest.raises(UserError, match=message):
-        parse("ALL+OWN(3)")
+        parse("ALL+ODD(3)")

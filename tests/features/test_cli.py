@@ -167,7 +167,7 @@ def test_a_wrong_field_of_a_position_names_the_nearest(tmp_path):
         (("active", "ALL"), 2, "--fen"),
         (("check", "ALL", "--games", "0"), 2, "--games"),
         (("list", "--blocks", "nowhere.py"), 1, "nowhere.py"),
-        (("topk", PAGE, "--output", "out.csv"), 1, "adding-a-feature-set.md is no dataset"),
+        (("topk", PAGE, "--output", "out.csv"), 1, "adding-a-feature-set.md is not a dataset"),
         (("topk", PAGE, "--output", "out.csv", "-k", "100001"), 2, "100000"),
     ],
 )

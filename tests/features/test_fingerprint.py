@@ -20,22 +20,48 @@ PACKAGE = {
     "AB": "88610075ace242d2",
     "AC": "7d95436ddfd16c5f",
     "ALL": "314f165c90db1607",
+    "BACKWARD": "a0010bf76dcb4ba4",
+    "BISHOP_PAIR": "87eced4421e9eed3",
+    "BISHOP_PAWNS": "2b4b7c1e3e741189",
+    "CONNECTED": "498ca213f25de914",
     "D1": "95420c08ae4ef9e5",
     "D2": "c0e0ddbe4bae07f5",
+    "DOUBLED": "93fae7c93358adb8",
     "H": "239d9972184decf3",
+    "HANGING": "6c03aaf867739d84",
     "HRK(HV)": "ced5a6e8c24e6451",
+    "ISOLATED": "6eed95b0d3cba792",
     "KA": "5ab57d967feeedf4",
     "KB(16)": "103c6acaabf80bd5",
+    "KING_ATTACK": "94da69e1b6ad4522",
+    "KING_ATTACKERS": "f384b20cded3e7e6",
+    "KING_CHECKS": "ce10fb55a9bd4dd6",
     "KP": "9b86741ad66c660f",
     "MB": "748cbfad7a134386",
     "MC": "3af9949a597f65e5",
+    "MEN": "35871396a622c1fa",
+    "MOBILITY": "bf80055cfc8a7818",
+    "OUTPOST": "82620dc22ad43115",
+    "OWN": "13679d4daefeaec9",
+    "PASSED": "b9d08964e3d78d55",
+    "PASSED_KINGS": "e69f39f442d104f1",
+    "PASSED_WAY": "6dc8940903029da5",
     "PD1": "6554e72bf8310080",
     "PH": "38e43d8bc94a7a16",
     "PHASE(4,ALL+H)": "0646d5f41471b7c8",
     "PM": "cc53794d449824f5",
     "PP": "e251703d0c7ccfb1",
+    "PUSH_THREAT": "a5395564572dd626",
     "PV": "94eaa758dc820778",
+    "REACH": "635a0ef20257f657",
+    "ROOK_FILE": "93b5e0fe11cec2e0",
+    "SEVENTH": "b978951c1057ac82",
+    "SHELTER": "e64a968438e47cac",
+    "SPACE": "95de6b0c78e2517a",
+    "STORM": "d1720a12a0d84f29",
+    "TEMPO": "041c4f918a4dfc47",
     "TH": "406b0be208e51ba9",
+    "THREAT": "4a677af41861e5e5",
     "V": "c2dbcd7b899f41a5",
     "YACGE": "0fc6cd039c2745db",
 }
@@ -161,7 +187,7 @@ def test_a_net_is_refused_where_a_block_has_changed(tmp_path, monkeypatch):
 def test_a_package_s_block_is_compared_too(tmp_path):
     path = tmp_path / "net.nnue"
     write_net(path, replace(random_net("H+V", 8, 4), blocks={"H": PACKAGE["H"], "V": "0" * 16}))
-    with pytest.raises(UserError, match=r"the block V of .*lines\.py is defined otherwise"):
+    with pytest.raises(UserError, match=r"the block V of .*lines\.py has changed"):
         read_net(path)
 
 
@@ -170,7 +196,7 @@ def test_a_net_that_does_not_say_is_trusted_for_the_package_s_blocks_alone(tmp_p
     write_net(tmp_path / "all.nnue", random_net("ALL", 8, 4))
     assert read_net(tmp_path / "all.nnue").blocks == {}
     write_net(tmp_path / "half.nnue", random_net("ALL+HALF", 8, 4))
-    with pytest.raises(UserError, match=r"half\.nnue: it doesn't say what the block HALF of .*was"):
+    with pytest.raises(UserError, match=r"half\.nnue: .* didn't record the block HALF of "):
         read_net(tmp_path / "half.nnue")
 
 
@@ -193,6 +219,6 @@ def test_a_checkpoint_is_refused_likewise_and_hands_its_fingerprints_on(tmp_path
     ).write(path)
     assert quantize(Checkpoint.read(path)).blocks == blocks
     prints(tmp_path, monkeypatch, MINE.replace("LEAST = 2", "LEAST = 3"))
-    with pytest.raises(UserError, match=r"checkpoint\.pt: the block PAIR of .*defined otherwise"):
+    with pytest.raises(UserError, match=r"checkpoint\.pt: the block PAIR of .*has changed"):
         Checkpoint.read(path)
     assert Checkpoint.load(path).blocks == blocks

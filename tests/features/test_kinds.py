@@ -256,11 +256,11 @@ def test_an_edited_list_is_another_block(folder):
     ("content", "message"),
     [
         ("", "the first line is not first,second,views"),
-        ("first,second,views\nPa2,Pb2\n", "line 2 is no pair: Pa2,Pb2"),
-        ("first,second,views\nPa2,Xb2,3\n", "line 2 is no pair: Pa2,Xb2,3"),
-        ("first,second,views\nPa2,Pb9,3\n", "line 2 is no pair"),
+        ("first,second,views\nPa2,Pb2\n", "line 2 is not a pair: Pa2,Pb2"),
+        ("first,second,views\nPa2,Xb2,3\n", "line 2 is not a pair: Pa2,Xb2,3"),
+        ("first,second,views\nPa2,Pb9,3\n", "line 2 is not a pair"),
         ("first,second,views\nPa2,Pa2,3\n", "both pieces of a pair stand on a2"),
-        ("first,second,views\nPa2,Pb2,3\nPb2,Pa2,3\n", "stands there twice"),
+        ("first,second,views\nPa2,Pb2,3\nPb2,Pa2,3\n", "is listed twice"),
     ],
 )
 def test_a_broken_list_is_named_with_the_line(content, message, folder):

@@ -218,7 +218,10 @@ SECTION = Section(("attacking", "square"), most=(8,) * 6)
 @pytest.mark.parametrize(
     ("definition", "message"),
     [
-        (lambda s, p: {t for t in attacks(s, p) if t > 8}, "can't be traced: make it of sources"),
+        (
+            lambda s, p: {t for t in attacks(s, p) if t > 8},
+            "can't be traced: build it from",
+        ),
         (lambda s, p: attacks(s, p) if len(attacks(s, p)) > 2 else set(), "can't be traced"),
         (lambda s, p: attacks(s, p) - {27}, "can't be traced"),
         (lambda s, p: attacks(s + 1, p), "can't be traced"),
@@ -228,8 +231,8 @@ SECTION = Section(("attacking", "square"), most=(8,) * 6)
         (lambda s, p: p[s], "returns 2 sets, not 1"),
         (lambda s, p: 7, "returns no squares"),
         (lambda s, p: attacks(s, p) if p[s][1] else set(), "own and enemy pawns differently"),
-        (lambda s, p: attacks(s, p) & attackers(s, p), "what belongs to one piece"),
-        (lambda s, p: attacks(s, p) - safe_moves(s, p), "what belongs to one piece"),
+        (lambda s, p: attacks(s, p) & attackers(s, p), "two sources of the same piece"),
+        (lambda s, p: attacks(s, p) - safe_moves(s, p), "two sources of the same piece"),
     ],
 )
 def test_what_cannot_be_traced_is_refused(definition, message):

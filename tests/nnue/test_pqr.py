@@ -285,7 +285,7 @@ def test_a_net_that_says_no_number_is_refused(folder: Path, tmp_path: Path) -> N
     broken.model["b3"][:] = math.nan
     broken.write(tmp_path / "nan.pt")
     asked = pqr.held_out(folder / "validation.npy", 5)
-    with pytest.raises(UserError, match="no number; train it again"):
+    with pytest.raises(UserError, match="not a number; train it again"):
         pqr.values({"net": tmp_path / "nan.pt"}, asked)
 
 

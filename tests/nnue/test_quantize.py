@@ -249,7 +249,7 @@ def test_verify_refuses_a_net_that_went_wrong(value: float, dataset: Path, tmp_p
     write_net(tmp_path / "net.nnue", quantize(checkpoint))
     checkpoint.model["b3"][:] = value
     checkpoint.write(tmp_path / "wrong.pt")
-    with pytest.raises(UserError, match=r"it went wrong; train again"):
+    with pytest.raises(UserError, match=r"training diverged; train again"):
         verify.verify(tmp_path / "net.nnue", tmp_path / "wrong.pt", dataset, 10)
 
 

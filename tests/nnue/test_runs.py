@@ -276,7 +276,7 @@ def test_other_settings_lose_no_run(datasets: Data, tmp_path: Path) -> None:
     begun.settings["epochs"], begun.epoch = 9, 2
     begun.write(partial)
     before = finished.read_bytes(), partial.read_bytes()
-    with pytest.raises(UserError, match=r"is of another run .*seed 1 there, 7 here"):
+    with pytest.raises(UserError, match=r"belongs to another run .*seed 1 there, 7 here"):
         run(replace(SETTINGS, epochs=1, seed=7), datasets, tmp_path)
     assert before == (finished.read_bytes(), partial.read_bytes())
     assert run(replace(SETTINGS, epochs=1), datasets, tmp_path) == begun.digest()
@@ -398,7 +398,7 @@ def test_two_processes_have_the_loss_curve_of_one(
     subprocess.run(
         [sys.executable, *command, *map(str, datasets), str(tmp_path / "two"), optimizer],
         check=True,
-        env={**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}", "OMP_NUM_THREADS": "1"},
         capture_output=True,
     )
     one, two = history(tmp_path / "one"), history(tmp_path / "two")

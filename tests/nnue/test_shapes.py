@@ -159,7 +159,7 @@ def test_what_a_net_cannot_be_is_named() -> None:
         ({"activation": "tanh"}, "its activation is 'tanh', not clipped or squared"),
         ({"buckets": 33}, "it has 33 buckets, should be 1 to 32"),
         ({"buckets": 3}, "should be int8"),
-        ({"bh": None}, "of wh and bh it has one"),
+        ({"bh": None}, "it has only one of wh and bh"),
         ({"l1_shift": 5}, "l1_shift is 5, should be 0 to 4"),
         ({"l2_shift": 9}, "l2_shift is 9, should be 0 to 8"),
     ):

@@ -18,6 +18,7 @@ from nnuelab import params
 from nnuelab.cli.__main__ import application
 from nnuelab.errors import UserError
 from nnuelab.params import Params, ParamsError
+from nnuelab.settings.texel import Positions
 from tests.cli.test_commands import registered
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,15 +93,20 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("data", {"source": "lichess"}, "needs at least one month"),
         ("data", {"source": "files"}, "needs at least one file"),
         ("data", {"months": ["2024-13"]}, "data.months[0]"),
-        ("data", {"months": ["2024-01", "2024-01"]}, "data.months: 2024-01 stands there twice"),
-        ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn stands there twice"),
+        ("data", {"months": ["2024-01", "2024-01"]}, "data.months: 2024-01 is listed twice"),
+        ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn is listed twice"),
         ("label", {"nodes": 5000}, "one limit, not depth and nodes"),
         ("label", {"movetime": 5}, "one limit, not depth and movetime"),
         ("label", {"depth": None, "movetime": 5000, "patience": 5}, "longer than patience"),
         ("label", {"options": {"Hash": "1\nquit"}}, "label.options.Hash"),
         ("train", {"patience": 2, "fake_quantize_epochs": 1}, "set one of them to 0"),
         ("label", {"validation_share": 1.5}, "label.validation_share"),
-        ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game to train with"),
+        ("texel", {"players": {"adam": "a.nnue"}}, "two players of the match are called adam"),
+        ("texel", {"players": {"untuned": "a.nnue"}}, "players of the match are called untuned"),
+        ("texel", {"tuners": {"untuned": {}}, "simplify": []}, "the start is called untuned"),
+        ("texel", {"simplify": ["adan"]}, "simplify: adan is no run; there are adam, "),
+        ("texel", {"tuners": {"a": {"elit": 3}}, "simplify": []}, "tuners.a.elit: unknown; did"),
+        ("label", {"validation_share": 0.5, "test_share": 0.5}, "no game for training"),
     ],
 )
 def test_settings_that_contradict_each_other(settings, section, change, told):
@@ -112,8 +118,8 @@ def test_settings_that_contradict_each_other(settings, section, change, told):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"feature_sets": ["ALL", "H", "all"]}, "feature_sets: ALL stands there twice"),
-        ({"seeds": [1, 2, 1]}, "seeds: 1 stands there twice"),
+        ({"feature_sets": ["ALL", "H", "all"]}, "feature_sets: ALL is listed twice"),
+        ({"seeds": [1, 2, 1]}, "seeds: 1 is listed twice"),
         ({"anchor": "D1*D2"}, "anchor: D1*D2 is none of the feature sets"),
         ({"seeds": []}, "experiments.axis.seeds"),
         ({"feature_sets": ["ALL"], "seeds": [1]}, "axis: one feature set with one seed is"),
@@ -148,8 +154,8 @@ def test_experiments_that_make_no_sense(settings, change, told):
         (
             "pqr",
             {"variants": {"tuned": {"from": "score"}}},
-            "experiments.pqr.variants.tuned.from: score is no variant of this experiment and no "
-            "file of a checkpoint; did you mean scores?",
+            "experiments.pqr.variants.tuned.from: score is neither a variant of this "
+            "experiment nor a checkpoint file; did you mean scores?",
         ),
         (
             "pqr",
@@ -173,9 +179,9 @@ def test_experiments_that_make_no_sense(settings, change, told):
             "quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs buckets: 1, "
             "fake_quantize_epochs: 0",
         ),
-        ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: variants and grid are two ways"),
+        ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: give variants or grid, not both"),
         ("baseline", {"grid": {"l9": [3]}}, "experiments.baseline.grid.l9: unknown; known are l1,"),
-        ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 stands there twice"),
+        ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 is listed twice"),
         (
             "baseline",
             {"grid": {"l1": []}},
@@ -197,7 +203,7 @@ def test_two_variants_of_one_name_are_told_with_their_line(tmp_path):
     file = tmp_path / "params.yaml"
     file.write_text(text.replace("      scores: {}\n", "      scores: {}\n      pqr: {l1: 8}\n"))
     for read in (params.read, lambda path: params.check_names([path])):
-        with pytest.raises(UserError, match=r"params.yaml, line \d+: pqr stands there twice"):
+        with pytest.raises(UserError, match=r"params.yaml, line \d+: pqr is listed twice"):
             read(file)
 
 
@@ -264,6 +270,7 @@ def unfit(settings, tmp_path, monkeypatch):
         settings["tournament"] |= {"book": "openings.epd", "timed_games_per_pairing": 6, **few}
         settings["puzzles"]["file"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
+        settings["texel"] |= {"tuners": {"adam": {}}, "simplify": [], **few}
         settings["experiments"] = {"axis": settings["experiments"]["axis"]}
         params.merge(settings, changes)
         try:
@@ -286,6 +293,20 @@ def test_files_that_are_missing_are_told_one_a_line(unfit):
         "tournament.book: there is no file no.epd",
         "data.files[1]: there is no file club.pgn",
         "label.engine: there is no file bin/fish",
+    ]
+    told = unfit(
+        texel={
+            "evaluation": "a.yaml",
+            "sources": ["b.epd"],
+            "tuners": {"adam": {"evaluation": "c.yaml"}},
+            "players": {"other": "d.nnue", "fish": "stockfish"},
+        }
+    )
+    assert [line for line in told if line.startswith("texel")] == [
+        "texel.evaluation: there is no file a.yaml",
+        "texel.tuners.adam.evaluation: there is no file c.yaml",
+        "texel.players.other: there is no file d.nnue",
+        "texel.sources[0]: there is no file b.epd",
     ]
     told = unfit(data={"source": "embedded"})
     assert "data.source: there is no file resources/embedded/games.pgn.zst" in told
@@ -317,6 +338,8 @@ def test_feature_sets_come_back_in_canonical_form(settings):
     settings["experiments"]["axis"] |= {"feature_sets": ["all", "h + v"], "anchor": "All"}
     axis = params.validate(settings).experiments["axis"]
     assert (axis.feature_sets, axis.anchor) == (["ALL", "H+V"], "ALL")
+    settings["experiments"]["pqr"] |= {"feature_sets": ["all"], "anchor": "all,scores"}
+    assert params.validate(settings).experiments["pqr"].anchor == "ALL,scores"
 
 
 def test_overlays_merge_into_sections_and_replace_lists():
@@ -362,6 +385,32 @@ def test_keys_of_a_section_are_options_of_its_command(section):
     assert {word for word in words if word.startswith("--")} <= known
 
 
+def test_settings_of_texel_are_options_of_its_commands(settings):
+    found = params.validate(settings).texel
+    called = commands()["texel"].commands
+    for command, words in (
+        ("positions", params.options(found, only=Positions.__dataclass_fields__)),
+        *(("tune", params.options(found.settings_of(name))) for name in found.tuners),
+    ):
+        known = {
+            name
+            for option in called[command].params
+            for name in (*option.opts, *option.secondary_opts)
+        }
+        assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_a_run_of_texel_changes_what_it_names(settings):
+    settings["texel"]["tuning"] |= {"l2": 0.5, "width": {"material": 9}}
+    settings["texel"]["tuners"] = {"a": {"optimizer": "ga", "evaluation": "b.yaml"}, "b": {}}
+    settings["texel"]["simplify"] = []
+    found = params.validate(settings).texel
+    assert found.settings_of("b") == found.tuning
+    assert found.settings_of("a") == found.tuning.model_copy(update={"optimizer": "ga"})
+    words = params.options(found.settings_of("a"))
+    assert words[words.index("--width") + 1] == "material=9"
+
+
 def bounds(setting):
     """Smallest and largest value that the schema lets a setting have; None when it is no number."""
     for kind in setting.get("anyOf", [setting]):
@@ -376,7 +425,12 @@ SECTIONS = sorted(Params.model_fields.keys() - {"experiments", "report", "blocks
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_no_command_refuses_a_number_that_the_settings_may_have(section):
-    named = {"data": "download", "ladder": "tournament", "selfplay": "datagen"}.get(section)
+    named = {
+        "data": "download",
+        "ladder": "tournament",
+        "selfplay": "datagen",
+        "texel": "texel positions",
+    }.get(section)
     function = registered()[f"nnuelab {named or section}"]
     options = typing.get_type_hints(function, include_extras=True)
     schema = Params.model_fields[section].annotation.model_json_schema()
@@ -420,8 +474,16 @@ def test_list_has_every_experiment_with_minutes(monkeypatch):
     command = ["params", "list", "--overlay", "config/tiny.yaml"]
     shown = CliRunner().invoke(application(), command)
     assert shown.exit_code == 0, shown.output
-    for name in params.read(ROOT / "params.yaml").experiments:
-        assert re.search(rf"^results-tiny/{name}_table.csv +\d+ ", shown.output, re.MULTILINE)
+    tables = [f"{name}_table.csv" for name in params.read(ROOT / "params.yaml").experiments]
+    for table in (*tables, "texel/match_table.txt"):
+        assert re.search(rf"^results-tiny/{table} +\d+ ", shown.output, re.MULTILINE)
+
+
+def test_minutes_of_texel_follow_runs_and_games(settings):
+    found = params.validate(settings)
+    assert 3 < params.texel_minutes(found, cores=2) < 20
+    settings["texel"]["games_per_pairing"] *= 10
+    assert params.texel_minutes(params.validate(settings), 2) > 3 * params.texel_minutes(found, 2)
 
 
 def test_minutes_follow_nets_and_games():

@@ -53,7 +53,7 @@ def cell(path: Path, column: str, text: str) -> None:
         (lambda f: (f / "data/validation.npy").unlink(), "there is no dataset"),
         (
             lambda f: np.load(f / "data/validation.npy", "r+")["occupied"].fill(2**64 - 1),
-            "its pieces are no position",
+            "its pieces are impossible",
         ),
         (lambda f: shutil.rmtree(f / "statistics"), "were not counted yet"),
         (lambda f: (f / "nets/ALL/1/net.nnue.json").write_text("["), "net.nnue.json is damaged"),
@@ -86,7 +86,7 @@ def cell(path: Path, column: str, text: str) -> None:
             "is &#39;nan&#39;",
         ),
         (lambda f: (f / "nets/ALL/1/history.csv").write_text("loss\n1\n"), "no column epoch"),
-        (lambda f: edit(f / "nets/ALL/1/verify.json", rms_cp=float("nan")), "NaN is no number"),
+        (lambda f: edit(f / "nets/ALL/1/verify.json", rms_cp=float("nan")), "NaN is not a number"),
         (lambda f: edit(f / "nets/ALL/1/verify.json", worst=[{"fen": "8/8"}]), "nets-neurons"),
         (lambda f: edit(f / "nets/ALL/1/verify.json", worst=[{}]), "nets-neurons"),
         (lambda f: edit(f / "nets/ALL/1/verify.json", histogram=7), "the plots can&#39;t be shown"),

@@ -294,7 +294,7 @@ def test_a_first_layer_that_no_machine_holds_is_not_timed(
         (("ALX", "games.pgn"), "did you mean ALL"),
         (("ALL", "games.pgn", "--csv", "games.pgn"), "would overwrite"),
         (("ALL", "empty.pgn"), "has no games"),
-        (("ALL", "broken.npy"), "is no dataset"),
+        (("ALL", "broken.npy"), "is not a dataset"),
     ],
 )
 def test_wrong_calls_are_one_line(

@@ -25,7 +25,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return report_results.make(tmp_path_factory.mktemp("project"))
+    found = report_results.make(tmp_path_factory.mktemp("project"))
+    report_results.make_tuned(found)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,7 @@ def page(request, browser, report):
 
 def test_every_plot_draws_its_marks(page):
     figures = page.locator("figure.plot")
-    assert figures.count() == 15
+    assert figures.count() == 22
     for figure in figures.all():
         marks = figure.locator(".mark-symbol path, .mark-line path, .mark-rect path")
         assert marks.count() > 0

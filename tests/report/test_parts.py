@@ -367,6 +367,8 @@ def test_diff_of_two_runs_is_that_of_the_tables_they_have(folder, tmp_path):
     (other / "axis_table.csv").unlink()
     with pytest.raises(UserError, match="no table of the same experiment"):
         diff.pairs(folder, other)
+    with pytest.raises(UserError, match=r"no file .*nowhere"):
+        diff.pairs(folder, other / "nowhere")
 
 
 def test_diff_of_datasets_finds_the_positions_of_both(folder, records, tmp_path):

@@ -137,7 +137,7 @@ def test_an_engine_that_never_starts_again_stops_the_match(
     table = table_of(tmp_path, entrant)
     monkeypatch.setattr("nnuelab.data.uci.STARTS", 1)
     try:
-        with pytest.raises(UserError, match="doesn't start any more"):
+        with pytest.raises(UserError, match="no longer starts"):
             play(table)
     finally:
         table.close()

@@ -96,13 +96,13 @@ def test_openings_that_transpose_are_one_when_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("b.epd", "", "holds no opening"),
-        ("b.epd", "# only\n\n", "holds no opening"),
+        ("b.epd", "", "has no opening"),
+        ("b.epd", "# only\n\n", "has no opening"),
         ("b.epd", FENS[0] + "\nnonsense\n", "line 2: broken FEN"),
         ("b.epd", "4k3/8/8/8/8/8/4R3/4K3 w - -\n", "line 1: .*in check"),
         ("b.epd", "R5k1/5ppp/8/8/8/8/8/4K3 b - -\n", "line 1: the game is over"),
         ("b.pgn", '[Event "x"]\n\n1. e5 *\n', "game 1: illegal san"),
-        ("b.zip", "", "holds no opening"),
+        ("b.zip", "", "has no opening"),
     ],
 )
 def test_bad_books_name_the_place(tmp_path: Path, name: str, text: str, said: str) -> None:

@@ -20,6 +20,7 @@ from nnuelab.tournament.players import (
     Defaults,
     kinds_and_files,
     modules,
+    players_of,
     read_players,
 )
 
@@ -122,8 +123,9 @@ def test_an_engine_is_made_of_its_nets_and_books_too(tmp_path: Path) -> None:
 
 def test_a_file_of_players_tells_kinds_and_the_nets_beside_the_package_s(tmp_path: Path) -> None:
     text = "players: {a: {net: default}, b: {net: b.nnue}, c: {engine: stockfish}, d: d.nn}"
-    assert kinds_and_files(write(tmp_path, text)) == (["net", "engine"], ["b.nnue", "d.nn"])
-    assert kinds_and_files(write(tmp_path, "players: {a: default}")) == (["net"], [])
+    found = kinds_and_files(players_of(write(tmp_path, text)))
+    assert found == (["net", "engine"], ["b.nnue", "d.nn"])
+    assert kinds_and_files(["default"]) == (["net"], [])
 
 
 def test_the_command_line_and_files_have_one_text_form(tmp_path: Path) -> None:
@@ -173,8 +175,11 @@ def test_no_import_leads_from_the_runner_to_a_kind() -> None:
         ("players: {}", "it needs a mapping `players:`"),
         ("players: {a: 3}", "player a: its settings must be a mapping"),
         ("players: {a: {}}", "player a: it needs one of these: net, hce, engine"),
-        ("players:\n  a: {net: default}\n  a: {net: default}", "line 3: a stands there twice"),
-        ("players: {a: {net: default, engine: x}}", "player a: it needs one of these: net, hce, engine"),
+        ("players:\n  a: {net: default}\n  a: {net: default}", "line 3: a is listed twice"),
+        (
+            "players: {a: {net: default, engine: x}}",
+            "player a: it needs one of these: net, hce, engine",
+        ),
         ("players: {a: {net: default, node: 3}}", "unknown setting node; did you mean nodes?"),
         ("players: {a: {net: x.nnue}}", "player a: there is no net x.nnue"),
         ("players: {a: {engine: no-such-engine}}", "player a: no engine no-such-engine"),

@@ -243,11 +243,12 @@ if __name__ == "__main__":
 
 def start(folder: Path, processes: int) -> subprocess.Popen[bytes]:
     root = Path(__file__).resolve().parents[2]
+    path = f"{root / 'src'}:{root}"
     script = folder / "script.py"
     script.write_text(SCRIPT)
     return subprocess.Popen(
         [sys.executable, str(script), str(folder), str(processes)],
-        env={**os.environ, "PYTHONPATH": str(root), "FAKE_PLAYER_LOG": str(folder / "log")},
+        env={**os.environ, "PYTHONPATH": path, "FAKE_PLAYER_LOG": str(folder / "log")},
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )

@@ -149,7 +149,7 @@ def test_limits_are_read(settings: dict[str, Any], limit: Limit, text: str) -> N
         ({"movetime": float("nan")}, "movetime nan"),
         ({"clock": "1:00"}, "TIME\\+INCREMENT"),
         ({"clock": "0+1"}, "clock 0"),
-        ({"nodes": 5, "margin": 5}, "a margin is of a time limit"),
+        ({"nodes": 5, "margin": 5}, "a margin needs a time limit"),
         ({"movetime": 5, "margin": -1}, "margin -1"),
     ],
 )

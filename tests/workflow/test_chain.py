@@ -33,8 +33,15 @@ TARGETS = {
     "generations",
     "nets",
     "statistics",
+    "texel",
     "tournaments",
 }
+# What a tuned evaluation is made into, and all before that.
+TUNED = {
+    f"texel_{rule}"
+    for rule in ("plots", "bits", "residuals", "simplify", "export", "games", "match")
+}
+TEXEL = {"texel_positions", "texel_trace", "texel_tune", *TUNED}
 CHAIN = {"download", "sample", "label", "count", *NETS, *GAMES}
 NOTHING = "Nothing to be done"
 
@@ -319,9 +326,51 @@ def test_a_published_table_is_no_result_of_the_clone(folder, tmp_path):
 
 def test_dvc_and_snakemake_do_no_job_twice(folder):
     change(folder, "train", "learning_rate", 0.00123)
-    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, "report"}
+    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, "report"}
     assert NOTHING in folder.run("snakemake")
+    assert NOTHING in folder.run("snakemake", "texel", "report")
     assert "up to date" in folder.run("dvc", "repro")
+
+
+def test_tuned_evaluations_have_played_and_stand_on_the_page(folder):
+    place = folder.path / "results/texel"
+    runs = yaml.safe_load((folder.path / "params.yaml").read_text())["texel"]["tuners"]
+    players = {"untuned", "net", *runs}
+    lines = (place / "match_table.txt").read_text().splitlines()
+    assert lines[0].startswith("Rank Name")
+    assert {line.split()[1] for line in lines[1:]} == players
+    with open(place / "match_table.csv", newline="") as file:
+        elo = {row["name"]: float(row["elo"]) for row in csv.DictReader(file)}
+    assert elo.keys() == players
+    assert elo["untuned"] == 0
+    for name in runs:
+        assert (place / name / "tuned.h").exists()
+    with open(place / "filters.csv", newline="") as file:
+        assert {"quiet", "score"} <= {row["filter"] for row in csv.DictReader(file)}
+    assert 'id="texel-match"' in (folder.path / "results/report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("edited", "rules"),
+    [
+        ("src/nnuelab/hce/optimizers/adam.py", {"texel_tune", *TUNED}),
+        ("src/nnuelab/hce/classical.yaml", TEXEL),
+        ("src/nnuelab/hce/export.py", {"texel_export"}),
+        ("src/nnuelab/tournament/bayeselo.py", {"texel_match"}),
+        (
+            "src/nnuelab/report/texel_plots.py",
+            {"texel_plots", "texel_bits", "texel_residuals", "texel_match"},
+        ),
+    ],
+)
+def test_an_edit_reruns_the_tuning_that_used_it(folder, edited, rules):
+    path = folder.path / edited
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n# edited\n")
+    try:
+        assert set(folder.would_run("texel", PYTHONPATH=str(folder.path / "src"))) == rules
+    finally:
+        path.write_bytes(before)
 
 
 def test_dvc_shows_the_numbers_of_the_table(folder):

@@ -40,6 +40,7 @@ BASES: list[dict[str, Any]] = [
 # Settings whose form has no room for it, and one that no command has.
 REFUSED = {"data.months.0", "data.sha256.*", "experiments.*.anchor"}
 REFUSED |= {"experiments.*.feature_sets.0", "selfplay.feature_set", "report.0"}
+REFUSED |= {"texel.simplify.0"}
 REFUSED |= {"blocks.0"}  # goes to the jobs by their environment
 
 
@@ -108,6 +109,7 @@ def test_a_setting_is_one_argument(folder, monkeypatch):
         targets = [
             "all_experiments",
             "generations",
+            "texel",
             f"results-{HOSTILE}/ladder.csv",
             f"results/books/{HOSTILE}",
         ]
@@ -137,6 +139,7 @@ def candidates(path: str, settings: dict[str, Any]) -> list[str]:
         "book": settings["tournament"]["book"],
         "file": settings["puzzles"]["file"],
         "players": settings["ladder"]["players"],
+        "evaluation": settings["texel"]["tuners"]["material"]["evaluation"],
     }
     shutil.copy(samples.get(path.rpartition(".")[2], "games.pgn"), name)
     return [name, "https://host/" + re.sub(r"\s", "", HOSTILE), f"TOPK(9,{name})"]

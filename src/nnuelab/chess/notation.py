@@ -36,7 +36,7 @@ def square_name(square: int) -> str:
 def parse_square(text: str) -> int:
     """28 for ``e4``; ValueError when it is no square."""
     if len(text) != 2 or text[0] not in "abcdefgh" or text[1] not in "12345678":
-        raise ValueError(f"{text!r} is no square")
+        raise ValueError(f"{text!r} is not a square")
     return ord(text[0]) - ord("a") + 8 * (int(text[1]) - 1)
 
 
@@ -55,7 +55,7 @@ def _place(position: np.void, placement: str) -> None:
                     position["board"][file + 8 * rank] = PIECES.index(letter)
                 file += 1
             else:
-                raise FenError(f"{letter!r} is no piece")
+                raise FenError(f"{letter!r} is not a piece")
         if file != 8:
             raise FenError(f"rank {rank + 1} has {file} squares instead of 8")
     for king, name in (("K", "White"), ("k", "Black")):
@@ -86,7 +86,7 @@ def _set_castling(position: np.void, text: str) -> None:
         elif letter.lower() in "abcdefgh":
             raise Chess960Error(f"castling right {letter!r}: Chess960 castling is not supported")
         else:
-            raise FenError(f"{letter!r} is no castling right")
+            raise FenError(f"{letter!r} is not a castling right")
 
 
 def _set_en_passant(position: np.void, text: str) -> None:
@@ -104,7 +104,7 @@ def _set_en_passant(position: np.void, text: str) -> None:
 
 def _counter(text: str, name: str, least: int) -> int:
     if not text.isascii() or not text.isdigit():
-        raise FenError(f"{name} {text!r} is no number")
+        raise FenError(f"{name} {text!r} is not a number")
     try:
         number = int(text)
     except ValueError:  # Python reads no more than 4,300 digits
@@ -191,4 +191,4 @@ def parse_uci(position: np.void, text: str) -> int:
     for move in moves_of(position):
         if move_to_uci(move) == text:
             return move
-    raise ValueError(f"{text!r} is no legal move in {to_fen(position)}")
+    raise ValueError(f"{text!r} is not a legal move in {to_fen(position)}")

@@ -1,4 +1,4 @@
-"""The typer application that every command registers with, its help, and how its errors look."""
+"""The typer application that every command registers with, its help and its error messages."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ CONTINUING = {
     "label",
     "puzzles",
     "spsa",
+    "texel",
     "train",
     "tournament",
 }  # commands that resume an interrupted run
@@ -60,13 +61,13 @@ class Application(Commands):
                 return super().invoke(ctx)
             except KeyboardInterrupt:
                 continues = ctx.invoked_subcommand in CONTINUING and _kept(sys.argv[1:])
-                again = "; run the same command again to continue"
+                again = "; run the same command again to resume"
                 _end(f"stopped{again if continues else ''}", 130)
 
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Ends the program with one line for errors that are no bugs."""
+    """Ends the program with one line for errors that aren't bugs."""
     try:
         yield
         sys.stdout.flush()
@@ -109,14 +110,14 @@ def _end(message: str, status: int = 1) -> NoReturn:
 
 
 def _reader_left() -> bool:
-    """Whether nobody reads stdout any more: ``nnuelab ... | head`` is no failure."""
+    """Whether nobody reads stdout any more: ``nnuelab ... | head`` is not a failure."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return bool(poll.poll(0))
 
 
 def examples(group: TyperGroup) -> Iterator[tuple[str, str]]:
-    """Name and example of each command of a group and of the groups in it, out of its docstring."""
+    """Name and example of each command of a group and its subgroups, from its docstring."""
     for name, command in group.commands.items():
         if isinstance(command, TyperGroup):
             yield from ((f"{name} {inner}", example) for inner, example in examples(command))
@@ -163,13 +164,12 @@ ShippedNet = Annotated[
     ),
 ]
 Workers = Annotated[int, typer.Option(min=0, help="Processes or threads; 0: one per core.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
 
 def named_files(words: list[str]) -> dict[str, Path]:
     """Files by their names: NAME=FILE, or a path, which is its own name.
 
-    A file that exists is meant as a path, whatever stands in its name.
+    The name of an existing file is a path, even with "=" in it.
     """
     found: dict[str, Path] = {}
     for word in words:
@@ -177,7 +177,7 @@ def named_files(words: list[str]) -> dict[str, Path]:
         if not mark or Path(word).is_file():
             name = path = word
         if not (name and path):
-            raise UserError(f"{word!r} is no file; give a path, or NAME=PATH")
+            raise UserError(f"{word!r} is not a file; give a path, or NAME=PATH")
         if name in found:
             raise UserError(
                 f"{name} is given twice; give the second net a name of its own: NAME=PATH"

@@ -29,21 +29,21 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="data, features, kernels, latency, perft, search, selfplay or train.",
+            help="data, features, kernels, latency, perft, search, selfplay, texel or train.",
             autocompletion=_names,
         ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
-    """Measure speed: medians of several rounds, taken in turn with the reference.
+    """Measure speed: medians of several rounds, alternating with the reference.
 
     Example: nnuelab bench search
     """
     names = _names()
     if not names:
         raise UserError(
-            "the benchmarks stand in the repository, not in the installed package: "
-            "clone it and call `./run --setup` there"
+            "the benchmarks are in the repository, not in the installed package: "
+            "clone it and run `./run --setup` there"
         )
     if name not in names:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(names)}")

@@ -30,10 +30,10 @@ def convert(
         typer.Argument(metavar="OUT", help="Positions to write; not .shards, .jsonl or .bz2."),
     ],
     max_unusable: Annotated[
-        int, typer.Option(min=0, help="Lines that may be left out because they can't be used.")
+        int, typer.Option(min=0, help="Unusable lines that may be left out.")
     ] = 100,
 ) -> None:
-    """Convert positions between this project's dataset and files of the field.
+    """Convert positions between this project's datasets and other formats.
 
     Example: nnuelab data convert training.binpack positions.npy
     """
@@ -52,7 +52,7 @@ def index(
     shards: Annotated[list[Path], typer.Argument(help="Datasets, .npy.")],
     output: Annotated[Path, typer.Option(help="Index to write, .shards.")],
 ) -> None:
-    """Join datasets: an index of several files is a dataset itself, and nothing is copied.
+    """Join datasets: an index of several files is itself a dataset; nothing is copied.
 
     Example: nnuelab data index 2024-01.npy 2024-02.npy --output train.shards
     """

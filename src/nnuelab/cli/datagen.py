@@ -32,9 +32,9 @@ def datagen(
     workers: Workers = 0,
     blocks: Blocks = None,
 ) -> None:
-    """Play games of the engine against itself, with evaluations, as training data.
+    """Generate training games by self-play, with evaluations.
 
-    Killed and started again, it continues; the file is the same for any number of workers.
+    Interrupted runs resume; the file is the same for any number of workers.
 
     Example: nnuelab datagen --net results/nets/ALL/1/net.nnue --output games.pgn.zst --games 100
     """

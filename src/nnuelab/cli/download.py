@@ -20,7 +20,7 @@ def download(
     ],
     source: Annotated[
         Literal["embedded", "lichess", "puzzles", "book"],
-        typer.Option(help="Generated games, the Lichess database, a folder of books."),
+        typer.Option(help="Shipped games, Lichess games, Lichess puzzles, a folder of books."),
     ] = "embedded",
     part: Annotated[
         str, typer.Option(help="Month YYYY-MM or range YYYY-MM..YYYY-MM; name of a book.")
@@ -59,7 +59,7 @@ def download(
         downloads.book(part, output, mirror, checksum, max_rate)
     elif ".." in part:
         if checksum:
-            raise typer.BadParameter("--sha256 is of one file; give one month")
+            raise typer.BadParameter("--sha256 is for one file; give one month")
         try:
             names = months([part])
         except ValueError as error:

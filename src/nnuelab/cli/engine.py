@@ -32,17 +32,17 @@ def _file(net: Path | None, hce: Path | None) -> Path | None:
         return net
     if net is not None:
         raise typer.BadParameter("give --net or --hce, not both")
-    if str(hce) == "default":
-        from nnuelab.hce.evaluation import DEFAULT
+    from nnuelab.hce.evaluation import DEFAULT, ENDINGS
 
+    if str(hce) == "default":
         return DEFAULT
-    artifacts.check_ending(hce, "a hand-crafted evaluation", ".yaml", ".yml")
+    artifacts.check_ending(hce, "a hand-crafted evaluation", *ENDINGS)
     return hce
 
 
 @app.command()
 def uci(net: ShippedNet = None, hce: Hce = None, blocks: Blocks = None) -> None:
-    """Play: speak UCI on stdin and stdout, for a GUI or a bridge.
+    """Run the engine: UCI on stdin and stdout, for a GUI or a bridge.
 
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
     """

@@ -125,7 +125,7 @@ def check_features(
     seed: Annotated[int, typer.Option(help="Seed of the random games.")] = 1,
     blocks: Blocks = None,
 ) -> None:
-    """Check the properties that every feature set must have; exit status 1 when one fails.
+    """Check the properties that every feature set must have; exit status 1 if one fails.
 
     Example: nnuelab features check ALL+H+V --games 100
     """

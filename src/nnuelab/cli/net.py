@@ -30,14 +30,14 @@ def convert(
         str | None,
         typer.Option(
             metavar="L1,L2,OUT",
-            help="What the integers of a .bin are scaled by, 0,6,4 if not said.",
+            help="The shifts of a .bin, 0,6,4 by default.",
         ),
     ] = None,
     blocks: Blocks = None,
 ) -> None:
     """Convert a net between this project's file, the study's .nn and bullet's raw layout.
 
-    Every weight is kept as it is; a format that can't hold one is refused.
+    No weight changes; a net that a format can't hold is refused.
 
     Example: nnuelab net convert net.nnue net.nn
     """
@@ -51,9 +51,9 @@ def convert(
     if source.suffix == ".bin":
         net = bullet.read(source, l2, _shifts("0,6,4" if shifts is None else shifts))
     elif l2 is not None:
-        raise UserError(f"{source} says how many neurons it has; --l2 is for a .bin")
+        raise UserError(f"{source} has its own layer sizes; --l2 is for a .bin")
     elif shifts is not None:
-        raise UserError(f"{source} says what scales its integers; --shifts is for a .bin")
+        raise UserError(f"{source} has its own shifts; --shifts is for a .bin")
     else:
         net = netfile.read_net(source)
     write = {".nnue": netfile.write_net, ".nn": netfile.write_nn, ".bin": bullet.write}

@@ -36,14 +36,14 @@ def train(
             help='Feature set, such as "ALL+H+V".', autocompletion=completion.feature_sets
         ),
     ],
-    train: Annotated[Path, typer.Option(help="Dataset to learn from, .npy.")],
+    train: Annotated[Path, typer.Option(help="Dataset to train on, .npy.")],
     validation: Annotated[Path, typer.Option(help="Dataset for the validation loss, .npy.")],
-    checkpoint: Annotated[Path, typer.Option(help="Checkpoint to write, or to continue.")],
+    checkpoint: Annotated[Path, typer.Option(help="Checkpoint to write, or to resume.")],
     history: Annotated[Path, typer.Option(help="Losses per epoch, .csv.")],
     chosen: Training,
     seed: Annotated[int, typer.Option(min=0, help="Of weights, order and triplets.")] = 1,
     start: Annotated[
-        Path | None, typer.Option("--from", help="Checkpoint to begin with (fine-tuning).")
+        Path | None, typer.Option("--from", help="Checkpoint to start from (fine-tuning).")
     ] = None,
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
@@ -82,7 +82,7 @@ def train(
 @with_settings()
 def quantize(
     *,
-    checkpoint: Annotated[Path, typer.Argument(help="What nnuelab train wrote.")],
+    checkpoint: Annotated[Path, typer.Argument(help="Checkpoint of nnuelab train.")],
     output: Annotated[Path, typer.Option(help="Net to write, .nnue, or .nn for that format.")],
     format: Annotated[
         Literal["nnue", "nn"], typer.Option(help="The project's file, or the study's.")
@@ -90,11 +90,11 @@ def quantize(
     settings: Quantization,
     positions: Annotated[
         Path | None,
-        typer.Option(help="Dataset, .npy: the mean error on it is removed from the net."),
+        typer.Option(help="Dataset, .npy, whose mean error is subtracted."),
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Turn a trained net into integers.
+    """Quantize a trained net to integers.
 
     Example: nnuelab quantize checkpoint.pt --output net.nnue --positions train.npy
     """
@@ -104,7 +104,7 @@ def quantize(
     scheme = settings.scheme or ("study" if format == "nn" else str(Quantization.scheme))
     if positions and scheme == "study":
         raise UserError(
-            "the study's scheme leaves the error where it is: leave out --positions, "
+            "the study's scheme doesn't correct the mean error: leave out --positions, "
             "or quantize with --scheme fine"
         )
     need_torch()
@@ -147,7 +147,7 @@ def verify(
     settings: Verification,
     blocks: Blocks = None,
 ) -> None:
-    """Compare a quantized net with its float net; exit 1 when they differ too much.
+    """Compare a quantized net with its float net; exit status 1 if they differ too much.
 
     Example: nnuelab verify net.nnue --checkpoint checkpoint.pt --positions validation.npy
     --output verify.json --plot verify.png

@@ -1,4 +1,4 @@
-"""Options of a command out of classes of settings: names, defaults, bounds and help."""
+"""Options of a command, made from classes of settings: names, defaults, bounds and help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the page to look at: report, serve."""
+"""Commands of the HTML page: report, serve."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def report(
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Make one HTML page of all results; missing parts are named in their places.
+    """Make one HTML page of all results; missing parts are reported in their place.
 
     Example: nnuelab report axis pairwise --output results/report.html
     """

@@ -19,7 +19,7 @@ def pqr(
         typer.Argument(metavar="NET|NAME=NET...", help="Nets, .nnue or .nn, and checkpoints, .pt."),
     ],
     positions: Annotated[
-        Path, typer.Option(help="Dataset of games that the nets didn't learn from, .npy.")
+        Path, typer.Option(help="Dataset of games that the nets weren't trained on, .npy.")
     ],
     count: Annotated[int, typer.Option(min=0, help="Triplets, evenly spaced; 0: all.")] = 50_000,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -32,10 +32,10 @@ def pqr(
     ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Ask nets which of two moves was played: P is a position, Q after its move, R after another.
+    """Test whether nets tell the move played (from P to Q) from another (from P to R).
 
-    The share with the right sign of f(R) - f(Q), with 95 % Wilson intervals, and how f(P) follows
-    f(Q); beside it what an untrained net and a count of material (100, 300, 300, 500, 900) say.
+    Prints the share with the right sign of f(R) - f(Q), with 95 % Wilson intervals, and how well
+    f(P) matches -f(Q), beside an untrained net and a count of material (100, 300, 300, 500, 900).
 
     Example: nnuelab pqr results/nets/ALL/1/net.nnue --positions results/data/validation.npy
     --plot pqr.svg

@@ -9,7 +9,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.app import Blocks, Workers, app
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.cli.tournament import Depth, Movetime
 from nnuelab.settings.games import Games, Puzzling
@@ -40,18 +40,18 @@ def puzzles(
     depth: Depth = None,
     movetime: Movetime = None,
     output: Annotated[
-        Path | None, typer.Option(help="JSON: the whole, all groups, wrong answers.")
+        Path | None, typer.Option(help="JSON: totals, all groups, wrong answers.")
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="The groups as CSV.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    workers: Workers = 0,
     hash: Annotated[int, typer.Option(help="Hash table, MB.", min=1, max=65536)] = Games.hash,
     blocks: Blocks = None,
 ) -> None:
     """Solve puzzles with a net; accuracy by rating and theme, with 95 % Wilson intervals.
 
-    A move is right when it is the expected one, or mates where that mates. Accuracy is right moves
-    / moves. With --output, interrupted runs resume. Under nodes or depth the result is the same for
-    any number of workers.
+    A move is right if it is the expected one, or mates where that mates. Accuracy is right moves
+    / moves. With --output, interrupted runs resume. At fixed nodes or depth the result is the same
+    for any number of workers.
 
     Example: nnuelab puzzles puzzles.csv --net results/nets/ALL/1/net.nnue --nodes 1000
     --output results/puzzles.json

@@ -22,7 +22,7 @@ def table(
         list[str],
         typer.Argument(
             help="Nets with history.csv, verify.json and, if any, puzzles.json beside them; with "
-            "their names where they play under others than their feature sets.",
+            "their names in the games if these aren't their feature sets.",
             metavar="NET|NAME=NET...",
             autocompletion=completion.nets,
         ),
@@ -32,14 +32,14 @@ def table(
     ],
     pgn: Annotated[Path, typer.Option(help="Games of its tournament.")],
     csv: Annotated[Path, typer.Option(help="The table.")],
-    markdown: Annotated[Path, typer.Option(help="The same for reading.")],
-    anchor: Annotated[str, typer.Option(help="SET or SET,VARIANT whose elo is 0.")] = "ALL",
+    markdown: Annotated[Path, typer.Option(help="The same as Markdown.")],
+    anchor: Annotated[str, typer.Option(help="SET or SET,VARIANT whose Elo is 0.")] = "ALL",
     time_pgn: Annotated[
         Path | None, typer.Option(help="Games of the same nets at fixed time per move.")
     ] = None,
     statistics: Annotated[
         list[Path] | None,
-        typer.Option(help="What `features stats` counted of a set, as CSV; again for each."),
+        typer.Option(help="CSV of `features stats` for a set; may be repeated."),
     ] = None,
     blocks: Blocks = None,
 ) -> None:
@@ -75,7 +75,7 @@ def table(
 
 @app.command()
 def inspect(
-    path: Annotated[Path, typer.Argument(help="Any file that a stage reads or makes.")],
+    path: Annotated[Path, typer.Argument(help="Any file that a stage reads or writes.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     blocks: Blocks = None,
     plot: Annotated[Path | None, typer.Option(help="Figure, .svg, .png or .html.")] = None,
@@ -178,7 +178,14 @@ def list_targets(
     from rich.table import Table
 
     from nnuelab.data.parallel import cores
-    from nnuelab.params import default_experiment, minutes, plans, read, results_folder
+    from nnuelab.params import (
+        default_experiment,
+        minutes,
+        plans,
+        read,
+        results_folder,
+        texel_minutes,
+    )
 
     found = read(overlays=overlay)
     folder = results_folder(overlay)
@@ -188,12 +195,16 @@ def list_targets(
         sets = shorten(" ".join(str(entry.name) for entry in plan.entries), 30, placeholder=" ...")
         about = f"{minutes(plan, cores()):.0f}"
         shown.add_row(f"{folder}/{name}_table.csv", about, f"{len(plan.players)} nets: {sets}")
+    about = f"{texel_minutes(found, cores()):.0f}"
+    runs = shorten(" ".join(found.texel.tuners), 30, placeholder=" ...")
+    shown.add_row(f"{folder}/texel/match_table.txt", about, f"tuned evaluations: {runs}")
     default = default_experiment(found)
     for target, what in (
         ("all", f"the table of {default}, as without a target"),
         ("all_experiments", "all of these tables"),
         ("report", f"the page of {', '.join(found.report or [default])}"),
         ("generations", "nets that learn from self-play"),
+        ("texel", "the match of tuned evaluations, their tables, what their terms are worth"),
         (f"{folder}/ladder.csv", "this engine among installed ones"),
         ("data, nets, tournaments, statistics", f"the stages of {default}"),
     ):

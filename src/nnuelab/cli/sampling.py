@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import app
+from nnuelab.cli.app import Workers, app
 from nnuelab.cli.options import with_settings
 from nnuelab.errors import UserError
 from nnuelab.settings.sample import Sampling
@@ -23,7 +23,7 @@ def sample(
     settings: Sampling,
     report: Annotated[Path | None, typer.Option(help="Counts and distributions, .json.")] = None,
     plot: Annotated[Path | None, typer.Option(help="The report as a figure, .svg or .png.")] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Threads; 0: one per core.")] = 0,
+    workers: Workers = 0,
 ) -> None:
     """Sample positions from games.
 

@@ -10,7 +10,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.app import Blocks, Workers, app
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.settings.games import Games, Rules
 from nnuelab.tournament.limits import MARGIN
@@ -30,7 +30,7 @@ def tournament(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Nets (`default`: the shipped one) and UCI engines, or names out of --players.",
+            help="Nets (`default`: the shipped one) and UCI engines, or names from --players.",
             metavar="NAME=NET|NAME=ENGINE|NAME...",
             show_default="all of --players",
         ),
@@ -50,30 +50,30 @@ def tournament(
     margin: Annotated[
         float | None,
         typer.Option(
-            help="So much later than its time a move is no loss, ms.", show_default=f"{MARGIN:g}"
+            help="A move may be this late without losing, ms.", show_default=f"{MARGIN:g}"
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    workers: Workers = 0,
     patience: Annotated[
-        float, typer.Option(help="Seconds after which an engine without a clock hangs.")
+        float, typer.Option(help="Seconds until an engine without a clock counts as hanging.")
     ] = PATIENCE,
     rules: Rules,
     sprt: Annotated[
         str | None,
-        typer.Option(help="A match ends when this test decides: ELO0,ELO1[,ALPHA,BETA]."),
+        typer.Option(help="End a match when this test decides: ELO0,ELO1[,ALPHA,BETA]."),
     ] = None,
-    sprt_model: Annotated[Model, typer.Option(help="What Elo these are.")] = Model.LOGISTIC,
+    sprt_model: Annotated[Model, typer.Option(help="Their kind of Elo.")] = Model.LOGISTIC,
     runner: Annotated[
-        Runner, typer.Option(help="Another tournament manager that is installed holds the games.")
+        Runner, typer.Option(help="Tournament manager: this one, or an installed one.")
     ] = Runner.OWN,
     blocks: Blocks = None,
 ) -> None:
     """Play a tournament between nets and UCI engines, and write its PGN.
 
-    Two games per opening with colours swapped, each opening once per pairing. Killed and started
-    again, it continues. At fixed nodes or depth the PGN is the same for any number of workers. A
-    player that crashes, hangs, is late or plays an illegal move loses that game. The summary is
-    printed, and stands in the JSON beside the PGN.
+    Two games per opening with colours swapped, each opening once per pairing. Interrupted runs
+    resume. At fixed nodes or depth the PGN is the same for any number of workers. A player that
+    crashes, hangs, is late or plays an illegal move loses that game. The summary is printed, and
+    is in the JSON beside the PGN.
 
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
@@ -106,7 +106,7 @@ def rate(
     csv: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
     details: Annotated[
         Path | None,
-        typer.Option(help="JSON: head-to-head, who is surely stronger, draws, covariance."),
+        typer.Option(help="JSON: head-to-head, likelihood of superiority, draws, covariance."),
     ] = None,
     sets: Annotated[
         str | None,
@@ -128,7 +128,7 @@ def rate(
     outputs = [path for path in (csv, details) if path is not None]
     artifacts.check_apart(pgn, outputs)
     if sets is not None and details is None:
-        raise typer.BadParameter("--sets tells what to write to --details; give that, too")
+        raise typer.BadParameter("--sets needs --details; give both")
     results, fitted = ratings.rated(pgn, anchor)
     table = ratings.to_csv(ratings.table(results, fitted, anchor))
     texts = {csv: table}
@@ -151,20 +151,20 @@ def sprt(
     pgn: Annotated[
         list[Path] | None, typer.Argument(help="PGN files, plain or compressed.")
     ] = None,
-    player: Annotated[str | None, typer.Option(help="Of the PGN: whose Elo is tested.")] = None,
+    player: Annotated[str | None, typer.Option(help="Player whose Elo is tested.")] = None,
     counts: Annotated[
         str | None,
         typer.Option(help="Instead of a PGN: L,D,W of games or 0,1/2,1,3/2,2 points of pairs."),
     ] = None,
-    elo0: Annotated[float, typer.Option(help="The one hypothesis.")] = 0.0,
-    elo1: Annotated[float, typer.Option(help="The other one.")] = 5.0,
-    alpha: Annotated[float, typer.Option(help="Share of elo1 accepted though elo0 is true.")] = (
+    elo0: Annotated[float, typer.Option(help="Null hypothesis.")] = 0.0,
+    elo1: Annotated[float, typer.Option(help="Alternative hypothesis.")] = 5.0,
+    alpha: Annotated[float, typer.Option(help="Chance of accepting elo1 if elo0 is true.")] = (
         0.05
     ),
-    beta: Annotated[float, typer.Option(help="Share of elo0 accepted though elo1 is true.")] = 0.05,
-    model: Annotated[Model, typer.Option(help="What Elo the hypotheses are.")] = Model.LOGISTIC,
+    beta: Annotated[float, typer.Option(help="Chance of accepting elo0 if elo1 is true.")] = 0.05,
+    model: Annotated[Model, typer.Option(help="Kind of Elo of the hypotheses.")] = Model.LOGISTIC,
 ) -> None:
-    """Test sequentially (GSPRT) whether a player is elo1 rather than elo0 stronger than others.
+    """Test sequentially (GSPRT) whether a player is elo0 or elo1 stronger than its opponents.
 
     Prints CSV: llr, its bounds lower and upper, verdict (elo0, elo1 or empty: play on), games,
     counts, elo and error (logistic, 95 %). Games pair by players and opening, as in `rate`.
@@ -179,7 +179,7 @@ def sprt(
     if counts is not None:
         tally = read_counts(counts)
     elif player is None:
-        raise typer.BadParameter("give --player: whose results of the PGN are tested")
+        raise typer.BadParameter("give --player, whose results are tested")
     else:
         tally = from_pgn(pgn or [], player)
     lower, upper = test.bounds
@@ -195,7 +195,7 @@ def sprt(
 def ablate(
     terms: Annotated[
         list[str] | None,
-        typer.Argument(help="Terms of the search, or groups of them (A+B); none: each of them."),
+        typer.Argument(help="Terms of the search, or groups of them (A+B); none: each term."),
     ] = None,
     book: Annotated[
         Path,
@@ -207,17 +207,17 @@ def ablate(
     net: Annotated[
         Path | None,
         typer.Option(
-            help="The net that both play with.",
+            help="The net of both sides.",
             show_default="the shipped",
             autocompletion=completion.nets,
         ),
     ] = None,
     games: Annotated[int, typer.Option(help="For each term, at most.", min=2)] = 4000,
     nodes: Annotated[int, typer.Option(help="Nodes per move.", min=1)] = 1000,
-    workers: Annotated[int, typer.Option(help="Processes; 0: one per core.", min=0)] = 0,
+    workers: Workers = 0,
     blocks: Blocks = None,
 ) -> None:
-    """Play the engine against itself without a term of its search: what is the term worth?
+    """Measure what a term of the search is worth: play the engine against itself without it.
 
     Prints CSV: term, elo, error (95 %), games, llr. A test of 0 against 5 Elo ends it early.
 
@@ -233,7 +233,7 @@ def ablate(
             f"no term {', '.join(sorted(unknown))}; there are {', '.join(TERMS)}"
         )
     if games % 2:
-        raise typer.BadParameter(f"{games} games are no whole number of pairs; give an even number")
+        raise typer.BadParameter(f"{games} games don't form pairs; give an even number")
     print("term,elo,error,games,llr", flush=True)
     for name, group in groups.items():
         tally = ablation.ablate(group, book, games, nodes, net, workers or cores())

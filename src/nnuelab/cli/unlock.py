@@ -1,4 +1,4 @@
-"""Command unlock: what a run that was killed has left."""
+"""Command unlock: removes the lock of a killed run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JOB = "set -euo pipefail"  # how Snakemake begins the command of a job
 
 @app.command()
 def unlock() -> None:
-    """Unlock the folder after a run that was killed; refuse while one works there.
+    """Unlock the folder after a killed run; refuse while a run is working there.
 
     Example: nnuelab unlock
     """

@@ -1,4 +1,4 @@
-"""Labels by position and labeller on disk, so that nothing is searched twice."""
+"""Labels by position and labeller on disk, so that no position is searched twice."""
 
 from __future__ import annotations
 
@@ -149,5 +149,5 @@ def _one_line(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise UserError(
-            f"can't write {path} ({error}); make room and run the same command again to continue"
+            f"can't write {path} ({error}); make room and run the same command again to resume"
         ) from error

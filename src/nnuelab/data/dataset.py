@@ -127,7 +127,7 @@ def open(path: Path | str) -> Dataset:
         raise UserError(f"there is no index {path}; make it with `nnuelab data index`") from None
     except (ValueError, KeyError, TypeError) as error:
         told = f"{type(error).__name__}: {str(error)[:200]}"
-        raise UserError(f"{path} is no index of shards ({told}); make it again") from error
+        raise UserError(f"{path} is not an index of shards ({told}); make it again") from error
     mapped = [_mapped(place) for place, _ in shards]
     for (place, positions), records in zip(shards, mapped, strict=True):
         if len(records) != positions:
@@ -145,9 +145,9 @@ def _mapped(path: Path) -> np.ndarray:
         raise UserError(f"there is no dataset {path}; make it with `nnuelab label`") from None
     except (ValueError, EOFError, OSError, SyntaxError, tokenize.TokenError) as error:
         # The header is parsed as Python. Of what is no .npy at all, numpy says that it was pickled.
-        reason = "it is no .npy file" if "pickle" in str(error) else one_line(error)
+        reason = "it is not an .npy file" if "pickle" in str(error) else one_line(error)
         raise UserError(
-            f"{path} is no dataset, or cut off: {reason}; give one that `nnuelab label` made"
+            f"{path} is not a dataset, or cut off: {reason}; give one that `nnuelab label` made"
         ) from error
     if not isinstance(records, np.ndarray) or records.dtype != RECORD or records.ndim != 1:
         raise UserError(

@@ -43,7 +43,7 @@ def lichess(
     checksum: str | None = None,
     max_rate: float = 0,
 ) -> bool:
-    """Fetches a month of rated standard games (`fetch.fetch`); False when it was there already.
+    """Fetches a month of rated standard games (`fetch.fetch`); False if it was there already.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def lichess(
         When the month doesn't exist, the connection fails for good, or the checksum is wrong.
     """
     if not re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", month):
-        raise UserError(f"{month!r} is no month of the Lichess database; write it as 2013-01")
+        raise UserError(f"{month!r} is not a month of the Lichess database; write it as 2013-01")
     name = f"lichess_db_standard_rated_{month}.pgn.zst"
     folder = f"{mirror.rstrip('/')}/standard"
     artifacts.make_parent(output)  # fails before a server is asked
@@ -84,7 +84,7 @@ def book(
 ) -> bool:
     """Fetches an opening book: the file ``name`` of a folder at the address ``mirror``."""
     if not name or "/" in name:
-        raise UserError(f"{name!r} is no name of an opening book; write it as UHO_4060_v3.epd.zip")
+        raise UserError(f"{name!r} doesn't name an opening book; write it as UHO_4060_v3.epd.zip")
     return _fetched(f"{mirror.rstrip('/')}/{name}", output, "book", checksum, max_rate)
 
 

@@ -28,7 +28,7 @@ def splitmix64(word):  # type: ignore[no-untyped-def]
 
 @jit
 def per_game(records, kept, hashes, wanted, seed):
-    """Leaves ``wanted`` positions of each game, drawn uniformly of those that are kept so far.
+    """Keeps ``wanted`` positions of each game, drawn uniformly from those kept so far.
 
     Each position gets a number from its ply, the moves of its game, and the seed; the smallest ones
     stay. So a draw depends neither on other games nor on the number of this one.

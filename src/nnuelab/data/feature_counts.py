@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make
-from nnuelab.chess.position import POSITION
-from nnuelab.data.records import unpack
+from nnuelab.chess.position import EMPTY, POSITION
+from nnuelab.data.records import unpack, unpack_board
 from nnuelab.features import FeatureSet
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.records import OWN_KING
 from nnuelab.features.tables import compiled
-from nnuelab.jit import inline, jit, lsb
+from nnuelab.jit import jit
 
 COUNTS = np.dtype(
     [
@@ -101,28 +101,13 @@ def played_refreshes(features: FeatureSet, records: np.ndarray) -> np.ndarray:
     return found
 
 
-@inline
-def _look(record, board):
-    """The piece on each square, -1 for none."""
-    board[:] = -1
-    occupied, pieces = np.uint64(record.occupied), np.uint64(record.pieces_low)
-    n = 0
-    while occupied:
-        square = lsb(occupied)
-        occupied &= occupied - np.uint64(1)
-        if n == 16:
-            pieces = np.uint64(record.pieces_high)
-        board[square] = np.int64(pieces & np.uint64(15))
-        pieces >>= np.uint64(4)
-        n += 1
-
-
 @jit
 def _count_members(records, members):
     """Pieces that are members, [own king, piece, square], from both sides."""
-    board, total = np.empty(64, np.int64), 0
+    scratch, board, total = np.zeros(1, POSITION), np.empty(64, np.int64), 0
     for i in range(len(records)):
-        _look(records[i], board)
+        unpack_board(records[i], scratch[0])
+        board[:] = scratch[0].board
         for perspective in range(2):
             turn = 56 * perspective
             king = 0
@@ -130,7 +115,7 @@ def _count_members(records, members):
                 if board[square] == OWN_KING ^ perspective:
                     king = square ^ turn
             for square in range(64):
-                if board[square] >= 0:
+                if board[square] != EMPTY:
                     total += members[king, board[square] ^ perspective, square ^ turn]
     return total
 
@@ -138,14 +123,15 @@ def _count_members(records, members):
 @jit
 def _count_pairs(records, lines, members):
     """Neighbours on lines (squares, -1 behind) that are members, [line, piece, piece]."""
-    board, total = np.empty(64, np.int64), 0
+    scratch, board, total = np.zeros(1, POSITION), np.empty(64, np.int64), 0
     for i in range(len(records)):
-        _look(records[i], board)
+        unpack_board(records[i], scratch[0])
+        board[:] = scratch[0].board
         for perspective in range(2):
             for line in range(len(lines)):
                 before = np.int64(-1)
                 for square in lines[line]:
-                    if square >= 0 and board[square ^ (56 * perspective)] >= 0:
+                    if square >= 0 and board[square ^ (56 * perspective)] != EMPTY:
                         piece = board[square ^ (56 * perspective)] ^ perspective
                         if before >= 0:
                             total += members[line, before, piece]

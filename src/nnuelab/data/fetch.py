@@ -35,7 +35,7 @@ GONE = (401, 403, 404, 410)  # no use in asking again
 
 
 def fetch(url: str, output: Path, expected: str | None = None, max_rate: float = 0) -> bool:
-    """Makes ``output`` the file at an address; continues an interrupted download.
+    """Downloads the file at an address to ``output``; resumes an interrupted download.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _retry(url: str, attempt: Callable[[], Result | None], size: Callable[[], in
         before = after
         if failures < ATTEMPTS:
             time.sleep(pause)
-    raise UserError(f"can't fetch {url}: {reason}; run again to continue where it stopped")
+    raise UserError(f"can't fetch {url}: {reason}; run again to resume")
 
 
 def _asked_pause(headers: Message) -> float:
@@ -211,8 +211,8 @@ def _fetch_once(url: str, part: Path, file: BinaryIO, checked: bool, max_rate: f
         length = answer.headers.get("Content-Length")
         if length is None and not answer.chunked and not checked:
             raise UserError(
-                f"{url}: the server doesn't send the file's length, so a part can't be told "
-                "from the whole; give its checksum (--sha256), or another mirror"
+                f"{url}: the server doesn't send the file's length, so a truncated file can't "
+                "be detected; give its checksum (--sha256), or another mirror"
             )
         total_bytes = None if length is None else have + int(length)
         # A weak validator doesn't promise the same bytes.
@@ -237,7 +237,7 @@ def _copy(
                 file.flush()
             except OSError as error:
                 raise UserError(
-                    f"can't write {part}: {error.strerror}; make room and run again to continue"
+                    f"can't write {part}: {error.strerror}; make room and run again to resume"
                 ) from error
             written += len(block)
             progress.advance(len(block))

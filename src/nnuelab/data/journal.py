@@ -100,7 +100,7 @@ class Journal:
                 self._file.truncate(self._end)
             raise UserError(
                 f"can't write {self.path}: {error.strerror}; make room and run the same command "
-                "again to continue"
+                "again to resume"
             ) from error
         self._end += len(line)
 

@@ -1,4 +1,4 @@
-"""Labels: which score each sample gets, and whether it trains, validates or tests.
+"""Labels: which score each sample gets, and which set it goes to.
 
 A labeller is a callable that turns each batch of records into int16 scores (centipawns for the side
 to move, NO_SCORE where it has none) and uint16 moves (the best ones in the layout of
@@ -43,7 +43,7 @@ CACHE = "labels.sqlite"  # in the folder of a cache
 
 
 def pgn(batches: Iterable[np.ndarray]) -> Iterator[Labels]:
-    """The score of the comment ``[%eval]``, as sampling found it."""
+    """The score of the comment ``[%eval]``, as the sample has it."""
     for records in batches:
         yield records["score"], records["move"]
 

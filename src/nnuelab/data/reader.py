@@ -86,7 +86,7 @@ def kernel_options(chosen: Mapping[str, object]) -> np.ndarray:
     names = chosen.get("terminations", ())
     assert isinstance(names, list | tuple)
     if len(names) > (most := options["termination"].shape[1]):
-        raise UserError(f"terminations: {len(names)} are named, and {most} can be; name fewer")
+        raise UserError(f"terminations: {len(names)} are given, at most {most} may be; name fewer")
     for i, name in enumerate(names):
         options["termination"][0, i] = name_hash(str(name).strip().lower().encode())
     options["terminations"] = len(names)
@@ -206,7 +206,7 @@ def chunks(path: Path | str, size: int = CHUNK) -> Iterator[bytes]:
             yield text[:cut]
             waiting, length, wanted = [text[cut:]], len(text) - cut, size
         elif length >= LONGEST:
-            raise UserError(f"{path} is no PGN: no game ends within {LONGEST >> 20} MB")
+            raise UserError(f"{path} is not a PGN file: no game ends within {LONGEST >> 20} MB")
         else:
             waiting, wanted = [text], 2 * length
     if not begun:

@@ -1,4 +1,4 @@
-"""Positions in random order, of sets that are larger than memory.
+"""Positions in random order, for sets larger than memory.
 
 Neighbours in a file come from one game. A set of up to WINDOW positions is shuffled as a whole. Of
 a larger one, blocks of neighbours are drawn in random order, as many as make a window, and these

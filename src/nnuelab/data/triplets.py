@@ -168,7 +168,7 @@ def make_triplets(records: np.ndarray, seed: int, epoch: int) -> np.ndarray:
     out = np.zeros(3 * len(records), RECORD)
     wrong = _make(np.array(records), key, out)
     if wrong >= 0:
-        raise ValueError(f"position {wrong} has no legal move beside that of its record")
+        raise ValueError(f"position {wrong} has no legal move besides that of its record")
     for after in (out[1::3], out[2::3]):
         after["game"], after["ply"] = records["game"], records["ply"] + 1
         after["score"] = NO_SCORE

@@ -246,8 +246,8 @@ class UciEngine:
             except UciError as error:
                 reason = error
         raise UserError(
-            f"{' '.join(self.command)} doesn't start any more ({reason}); run the same command "
-            "again to continue when it does"
+            f"{' '.join(self.command)} no longer starts ({reason}); run the same command "
+            "again to resume once it does"
         )
 
     def search(

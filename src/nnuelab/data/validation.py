@@ -21,9 +21,9 @@ _LOWEST_BITS = np.uint64(0x1111111111111111)  # of each nibble
 _FIRST_RANK, _LAST_RANK = np.uint64(0xFF), np.uint64(0xFF << 56)
 _BOARD, _STATE, _RESULT, _SCORE = np.arange(1, 5)
 FAULTS = {
-    _BOARD: "its pieces are no position",
+    _BOARD: "its pieces are impossible",
     _STATE: "its castling rights or en-passant square are impossible",
-    _RESULT: "its result is none of 1, 0, -1 and 2 (unknown)",
+    _RESULT: "its result is not 1, 0, -1 or 2 (unknown)",
     _SCORE: f"its score is beyond {_HIGHEST} centipawns",
 }
 

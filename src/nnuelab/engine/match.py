@@ -1,4 +1,4 @@
-"""Whole games between engines of this process, in compiled code: no call of Python per move.
+"""Whole games between engines of this process, in compiled code: no Python call per move.
 
 ``tournament.play`` plays the same games move by move, with players of any kind.
 """

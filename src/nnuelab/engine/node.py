@@ -1,4 +1,4 @@
-"""What every node of the search does: going on or not, making a move, draws, bounds. All jitted."""
+"""What every node of the search does: limits, making a move, draws, bounds. All jitted."""
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def enter(s, ply, move):
 
 @jit
 def enter_null(s, ply):
-    """Passes at ``ply``; no node, and no repetition reaches across it."""
+    """Makes a null move at ``ply``; not a node, and no repetition reaches across it."""
     below = ply_at(s.line, ply + 1)
     make_null(position_at(s, ply), below.position)
     table.prefetch(s, below.position.key)
@@ -83,7 +83,7 @@ def list_of(s, ply):
 
 @jit
 def is_draw(s, ply):
-    """Fifty moves (a mate on the board goes first), too little material, repetition.
+    """Fifty moves (unless it is mate), insufficient material, repetition.
 
     Once is enough for a repetition inside the line that is searched: what was best there is best
     again. A position of the game before the root has to come up for the third time.

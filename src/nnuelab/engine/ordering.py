@@ -1,4 +1,4 @@
-"""The order in which moves are tried, and the histories that it learns from.
+"""Move ordering, and the history tables behind it.
 
 An entry of a move list is ``score << 32 | move << 16 | place``, so that sorting is comparing
 integers, and the greatest says where it stands. From the top: the transposition table's move,
@@ -99,7 +99,7 @@ def _continuations(s):
 
 @inline
 def history_of(s, position, frame, move):
-    """How well a quiet move has done: by itself, after the last move, after our move before."""
+    """History of a quiet move: butterfly, and continuation one and two plies back."""
     place = destination(position, move)
     continuations = _continuations(s)
     score = np.int64(0)
@@ -205,7 +205,7 @@ def only_checks(position, checks, moves, first, n):
 
 @inline
 def drop_quiet(position, checks, moves, first, n):
-    """Brings what is tactical or gives check in moves[first:n] to the front; returns its end."""
+    """Moves captures, promotions and checks in moves[first:n] to the front; returns their end."""
     for j in range(first, n):
         entry = moves[at(j)]
         move = move_of(entry)
@@ -236,7 +236,7 @@ def _reward(s, position, frame, move, bonus):
 
 @jit
 def learn_cutoff(s, ply, moves, i, n, listed, depth):
-    """Rewards the move moves[i] that refuted the position, blames those that are better placed.
+    """Rewards moves[i], which caused the beta cutoff, and penalises those tried before it.
 
     These are moves[:i] and, among those that were listed and left out, moves[n:listed], the greater
     ones. A capture that refutes says nothing against the quiet moves, which weren't tried.

@@ -117,7 +117,7 @@ class Engine:
         deepening.score_when_cut(self.record, NO_MOVE, 0)
 
     def resize(self, hash_mb: int) -> None:
-        """Another size of the transposition table, which is empty then."""
+        """Resizes the transposition table, which is then empty."""
         self._table = Table(hash_mb)
         self._table.attach(self.record)
 
@@ -139,7 +139,7 @@ class Engine:
         self.record["stop"] = 1
 
     def ready(self) -> None:
-        """Takes back a :meth:`stop` or a budget that came when nothing was searching."""
+        """Cancels a :meth:`stop` or a budget that came while nothing was searching."""
         self._soft = FOREVER
         self.record["deadline"] = FOREVER
         self.record["stop"] = 0
@@ -151,7 +151,7 @@ class Engine:
         self.record["deadline"] = now + int(budget.hard * 1e6)
 
     def hashfull(self) -> int:
-        """Permille of the transposition table that the last search has written."""
+        """Permille of the transposition table that the last search wrote."""
         return self._table.permille(int(self.record["generation"]))
 
     def evaluate(self, position: np.void) -> int:

@@ -42,7 +42,7 @@ class Table:
         record["table"], record["buckets"] = address(self.entries), self.buckets
 
     def clear(self) -> None:
-        """Forgets everything: a search afterwards is that of a new table."""
+        """Forgets everything, as a new table."""
         self.entries.view(np.uint8).fill(0)
 
     def permille(self, generation: int) -> int:
@@ -102,7 +102,7 @@ def probe(s, key):
 
 @inline
 def score_at(score, ply):
-    """A stored score as seen from the root: mates are ``ply`` further away."""
+    """A stored score as seen from the root: mates are ``ply`` plies further away."""
     if score >= MATE_BOUND:
         return score - ply
     if score <= -MATE_BOUND:
@@ -112,7 +112,7 @@ def score_at(score, ply):
 
 @jit
 def store(s, key, move, score, evaluation, depth, bound, ply):
-    """Writes what a search has found, over the entry that is worth least."""
+    """Writes the result of a search over the least valuable entry."""
     table = entries(s)
     first = _bucket_of(s, key) * BUCKET
     worst, worst_worth = first, np.int64(1 << 30)

@@ -132,7 +132,7 @@ class File(Parameter):
         try:
             return Listing(text, Path(text).read_text(), Path(text).resolve())
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text file"
+            reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
             raise ValueError(f"can't read the {self.name} {text}: {reason}") from error
 
 

@@ -7,7 +7,8 @@ is another one now.
 A definition that comes down to a table is hashed as that table: however it is written, the same
 features have the same fingerprint. A definition that is a function is hashed as its source, without
 comments, docstring, annotations and layout, and with all values and functions that it uses. Kernels
-of the package are taken by their names: they change often, and tests hold what they do.
+of the package are taken by their names, those in files of blocks aside: they change often, and
+tests hold what they do.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from nnuelab.errors import UserError
 from nnuelab.features.algebra import Block, FeatureSet
 from nnuelab.sources import PACKAGE, closure, content_hash
 
+_BLOCKS = PACKAGE / "features" / "blocks"
 LENGTH = 16  # hexadecimal digits: two definitions by chance the same are out of the question
 
 
@@ -49,12 +51,12 @@ def check(features: FeatureSet, before: Mapping[str, str]) -> None:
         then = before.get(block.name)
         if then is None and not block.file.is_relative_to(PACKAGE):
             raise UserError(
-                f"it doesn't say what the block {block.name} of {block.file} was when it was "
-                "trained, for an older version made it; train it again"
+                f"it was made by an older version, which didn't record the block {block.name} "
+                f"of {block.file}; train it again"
             )
         if then is not None and then != of(block):
             raise UserError(
-                f"the block {block.name} of {block.file} is defined otherwise than when this net "
+                f"the block {block.name} of {block.file} has changed since this net "
                 "was trained; undo the edit, or train the net again"
             )
 
@@ -120,8 +122,8 @@ def _plain(value: Any) -> Any:
     """The Python function behind a jitted or cached one; a kernel of the package stays itself."""
     if hasattr(value, "py_func"):
         function = value.py_func
-        inside = Path(function.__code__.co_filename).is_relative_to(PACKAGE)
-        return value if inside else function
+        file = Path(function.__code__.co_filename)
+        return value if file.is_relative_to(PACKAGE) and file.parent != _BLOCKS else function
     return inspect.unwrap(value) if callable(value) else value
 
 

@@ -95,7 +95,7 @@ def read(content: str, k: int) -> list[tuple[Place, Place]]:
             first, second, _ = row
             found.append((_place(first), _place(second)))
         except ValueError:
-            raise ValueError(f"line {line} is no pair: {','.join(row)}") from None
+            raise ValueError(f"line {line} is not a pair: {','.join(row)}") from None
     return found
 
 

@@ -75,7 +75,7 @@ FEATURES = np.dtype(
         ("extracted", "u8"),  # -> EXTRACTED[n_extracted]
         ("n_others", "i8"),  # the first of the called terms: those that are no such block
         ("add_active", "u8"),  # functions of kernels.called, where there are such terms
-        ("add_active_of_both", "u8"),
+        ("add_active_of_many", "u8"),
         ("add_changes", "u8"),
         ("add_changes_of_both", "u8"),
         ("state", "i8"),  # 1: a term reads more of a position than where its pieces stand
@@ -93,6 +93,21 @@ COUNTS = np.dtype([("added", "i8"), ("removed", "i8")])
 """Lengths of lists for both perspectives, two in each number (lists.pack)."""
 
 # Extraction of batches ---------------------------------------------------------------------------
+
+BATCH = np.dtype(
+    [
+        ("n", "i8"),  # positions
+        ("positions", "u8"),  # -> POSITION[n]
+        ("turned", "u8"),  # -> POSITION[n]: the same as Black sees them; only with `state`
+        # Of the side to move, then of the other:
+        ("lists", "u8", 2),  # -> int32: features of the first position
+        ("rows", "i8", 2),  # bytes from there to those of the next
+        ("lengths", "u8", 2),  # -> int64: how many there are
+        ("strides", "i8", 2),  # bytes from there to the next
+    ],
+    align=True,
+)
+"""Positions and the lists that their features are appended to."""
 
 MOST_BEFORE = 7  # squares of a class before one of them: a line has eight
 NOWHERE = 64  # a square that is always empty

@@ -72,8 +72,7 @@ def _blocks_of(path: Path) -> list[Block | Family]:
     """Runs a file and gathers the blocks that it defines, in order."""
     if not path.is_file():
         raise UserError(f"there is no file of feature blocks {path}")
-    place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    name = f"nnuelab_blocks_{path.stem}_{place}"
+    name = _module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None:
         raise UserError(f"{path} is not a Python file; the name of a file of blocks ends in .py")
@@ -106,6 +105,18 @@ def _blocks_of(path: Path) -> list[Block | Family]:
     if not blocks:
         raise UserError(f"{path} defines no feature block: decorate a function with @piece_square")
     return list(dict.fromkeys(blocks))
+
+
+def _module_name(path: Path) -> str:
+    """What its compiled functions call the module that they come from.
+
+    Those of the package are kept for the package wherever it lies, so theirs is the name by which
+    any process can import it.
+    """
+    if path.parent == BUILT_IN:
+        return f"nnuelab.features.blocks.{path.stem}"
+    place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    return f"nnuelab_blocks_{path.stem}_{place}"
 
 
 def _place(path: Path, error: BaseException) -> str:

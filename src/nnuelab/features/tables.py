@@ -15,6 +15,7 @@ from nnuelab.features.algebra import Classes, FeatureSet, Kernels, Product
 from nnuelab.features.extraction import extracted
 from nnuelab.features.legality import seen_by
 from nnuelab.features.records import (
+    BATCH,
     COUNT_KEYS,
     COUNTS,
     ENEMY_KEYS,
@@ -120,7 +121,7 @@ class Tables:
         counts = from_dtype(COUNTS)
         for name, arguments in {
             "add_active": (features, position, number, LIST, number),
-            "add_active_of_both": (features, position, *lists, number),
+            "add_active_of_many": (features, from_dtype(BATCH)),
             "add_changes": (features, *views, number, *lists, number),
             "add_changes_of_both": (features, *views, *lists, number, counts),
         }.items():

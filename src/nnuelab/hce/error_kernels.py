@@ -8,10 +8,10 @@ width changes a bit.
 
 import numpy as np
 
+from nnuelab.hce import simd
 from nnuelab.jit import at, inline, jit
 
 TOGETHER = 128  # positions: their entries fit the first cache
-_FULL = 24.0  # evaluation.FULL
 _LARGEST = 1000.0  # 2^-1000 is nothing beside 1
 _SHIFTER = 6755399441055744.0  # 1.5 * 2^52: added to a number, it leaves whole ones in the low bits
 _BITS = np.int64(np.float64(_SHIFTER).view(np.int64))
@@ -37,27 +37,26 @@ def power_of_two(x):
 
 
 @inline
-def _scores(trace, weights, start, n, out):
+def _place(array):
+    """The address of the first element."""
+    return np.int64(array.ctypes.data)
+
+
+@inline
+def _scores(trace, rows, start, n, out):
     """Scores of positions start..start + n: centipawns for White, not rounded."""
     starts, terms, counts, phase, _ = trace
     for i in range(n):
         position = start + i
         k, end = np.int64(starts[at(position)]), np.int64(starts[at(position + 1)])
-        mg0, eg0, mg1, eg1 = 0.0, 0.0, 0.0, 0.0
-        while k + 1 < end:
-            c, w = np.float64(counts[at(k)]), weights[at(terms[at(k)])]
-            mg0 += c * w[0]
-            eg0 += c * w[1]
-            c, w = np.float64(counts[at(k + 1)]), weights[at(terms[at(k + 1)])]
-            mg1 += c * w[0]
-            eg1 += c * w[1]
-            k += 2
-        if k < end:
-            c, w = np.float64(counts[at(k)]), weights[at(terms[at(k)])]
-            mg0 += c * w[0]
-            eg0 += c * w[1]
-        p = np.float64(phase[at(position)])
-        out[at(i)] = ((mg0 + mg1) * p + (eg0 + eg1) * (_FULL - p)) / _FULL
+        row = rows[at(phase[at(position)])]
+        if end - k >= simd.EIGHT:
+            place = _place(terms) + 2 * k
+            out[at(i)] = simd.weigh(place, _place(counts) + k, end - k, _place(row))
+        else:
+            out[at(i)] = 0.0
+            for m in range(k, end):
+                out[at(i)] += np.float64(counts[at(m)]) * row[at(terms[at(m)])]
 
 
 @inline
@@ -69,9 +68,8 @@ def _expected(scores, n, scale):
 
 
 @inline
-def _differences(trace, expected, start, n, out):
+def _differences(results, expected, start, n, out):
     """Expected results less those of the games, and the sum of their squares."""
-    results = trace[4]
     for i in range(n):
         out[at(i)] = expected[at(i)] - np.float64(results[at(start + i)])
     even, odd = 0.0, 0.0
@@ -84,25 +82,26 @@ def _differences(trace, expected, start, n, out):
 
 
 @jit
-def scores(trace, weights, start, stop, out):
+def scores(trace, rows, start, stop, out):
     """Centipawns for White of the positions start..stop into ``out`` (float32[n], from start on).
 
     Parameters
     ----------
     trace : tuple
         starts, terms, counts, phase, results of `Trace`.
-    weights : float64[n_weights, 2]
+    rows : float64[25, n_weights]
+        The weights at each phase.
     """
     found = np.empty(TOGETHER, np.float64)
     for first in range(start, stop, TOGETHER):
         n = min(TOGETHER, stop - first)
-        _scores(trace, weights, first, n, found)
+        _scores(trace, rows, first, n, found)
         for i in range(n):
             out[at(first + i)] = found[at(i)]
 
 
 @jit
-def errors(trace, weights, scale, start, stop):
+def errors(trace, rows, scale, start, stop):
     """Sum of the squared differences of the positions start..stop.
 
     Parameters
@@ -114,73 +113,117 @@ def errors(trace, weights, scale, start, stop):
     total = 0.0
     for first in range(start, stop, TOGETHER):
         n = min(TOGETHER, stop - first)
-        _scores(trace, weights, first, n, expected)
+        _scores(trace, rows, first, n, expected)
         _expected(expected, n, scale)
-        total += _differences(trace, expected, first, n, differences)
+        total += _differences(trace[4], expected, first, n, differences)
     return total
 
 
 @jit
-def gradient(trace, weights, scale, start, stop, out):
-    """The same sum, and half its gradient by scores, ``scale`` and log 2 apart, added to ``out``.
+def errors_of_four(trace, rows, scale, start, stop, totals):
+    """The same sums for four sets of weights at once, bit for bit.
 
     Parameters
     ----------
-    out : float64[n_weights, 2], changed
-        For each weight, the sum of (e - r) e (1 - e) count phase share.
+    rows : float64[25, n_weights, 4]
+    totals : float64[4], written
+    """
+    starts, terms, counts, phase, _ = trace
+    expected, differences = np.empty((4, TOGETHER), np.float64), np.empty(TOGETHER, np.float64)
+    stride = np.int64(8 * TOGETHER)
+    totals[:] = 0.0
+    for first in range(start, stop, TOGETHER):
+        n = min(TOGETHER, stop - first)
+        for i in range(n):
+            k, end = np.int64(starts[at(first + i)]), np.int64(starts[at(first + i + 1)])
+            row = rows[at(phase[at(first + i)])]
+            if end - k >= simd.EIGHT:
+                entries, out = _place(terms) + 2 * k, _place(expected) + 8 * i
+                simd.weigh_four(entries, _place(counts) + k, end - k, _place(row), out, stride)
+            else:
+                expected[:, at(i)] = 0.0
+                for m in range(k, end):
+                    for j in range(4):
+                        more = np.float64(counts[at(m)]) * row[at(terms[at(m)]), at(j)]
+                        expected[at(j), at(i)] += more
+        for j in range(4):
+            _expected(expected[at(j)], n, scale)
+            totals[at(j)] += _differences(trace[4], expected[at(j)], first, n, differences)
+
+
+@jit
+def errors_of_scores(scores, results, scale, start, stop):
+    """The same sum for known scores, float32[n]."""
+    expected, differences = np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64)
+    total = 0.0
+    for first in range(start, stop, TOGETHER):
+        n = min(TOGETHER, stop - first)
+        for i in range(n):
+            expected[at(i)] = scores[at(first + i)]
+        _expected(expected, n, scale)
+        total += _differences(results, expected, first, n, differences)
+    return total
+
+
+@jit
+def gradient(trace, rows, scale, start, stop, out):
+    """The same sum, and the slopes of its half by weights at each phase, added to ``out``.
+
+    Parameters
+    ----------
+    out : float64[25, n_weights], changed
+        Sums of (e - r) e (1 - e) count with the expected result e: the derivative of e by its score
+        is e (1 - e) times a constant, which the caller knows.
     """
     starts, terms, counts, phase, _ = trace
     expected, differences = np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64)
     total = 0.0
     for first in range(start, stop, TOGETHER):
         n = min(TOGETHER, stop - first)
-        _scores(trace, weights, first, n, expected)
+        _scores(trace, rows, first, n, expected)
         _expected(expected, n, scale)
-        total += _differences(trace, expected, first, n, differences)
+        total += _differences(trace[4], expected, first, n, differences)
         for i in range(n):
-            e = expected[at(i)]
-            slope = differences[at(i)] * e * (1.0 - e)
-            p = np.float64(phase[at(first + i)]) / _FULL
-            mg, eg = slope * p, slope * (1.0 - p)
-            for k in range(starts[at(first + i)], starts[at(first + i + 1)]):
-                c, g = np.float64(counts[at(k)]), out[at(terms[at(k)])]
-                g[0] += c * mg
-                g[1] += c * eg
+            position = first + i
+            slope = differences[at(i)] * (expected[at(i)] * (1.0 - expected[at(i)]))
+            k, end = np.int64(starts[at(position)]), np.int64(starts[at(position + 1)])
+            row = out[at(phase[at(position)])]
+            if end - k >= simd.EIGHT:
+                place = _place(terms) + 2 * k
+                simd.spread(place, _place(counts) + k, end - k, slope, _place(row))
+            else:
+                for m in range(k, end):
+                    row[at(terms[at(m)])] += np.float64(counts[at(m)]) * slope
     return total
 
 
 @jit
-def normal(trace, weights, scale, start, stop, square, right):
-    """J'J and J'r of the positions, ``scale`` and log 2 apart, added to two arrays.
+def normal(trace, rows, scale, start, stop, square):
+    """What J'J is made of: products of the slopes of expected results, added to ``square``.
 
     Parameters
     ----------
-    square : float64[n_weights, n_weights, 2, 2], changed
-        By two weights and their phases: only where the second weight isn't below the first.
-    right : float64[n_weights, 2], changed
+    square : float64[n_weights, n_weights, 4], changed
+        Of two weights, either one first: sums of (e (1 - e))^2 and both counts, times p p, p q, q p
+        and q q with the middlegame's share p and the endgame's q.
     """
     starts, terms, counts, phase, _ = trace
-    expected, differences = np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64)
+    width = 32 * square.shape[1]  # bytes
+    expected = np.empty(TOGETHER, np.float64)
+    full = np.float64(len(rows) - 1)
     for first in range(start, stop, TOGETHER):
         n = min(TOGETHER, stop - first)
-        _scores(trace, weights, first, n, expected)
+        _scores(trace, rows, first, n, expected)
         _expected(expected, n, scale)
-        _differences(trace, expected, first, n, differences)
         for i in range(n):
-            e = expected[at(i)]
-            slope = e * (1.0 - e)
-            p = np.float64(phase[at(first + i)]) / _FULL
+            slope = expected[at(i)] * (1.0 - expected[at(i)])
+            p = np.float64(phase[at(first + i)]) / full
             mg, eg = slope * p, slope * (1.0 - p)
+            mm, me, ee = mg * mg, mg * eg, eg * eg
             begin, end = np.int64(starts[at(first + i)]), np.int64(starts[at(first + i + 1)])
             for k in range(begin, end):
-                a, g = np.float64(counts[at(k)]), right[at(terms[at(k)])]
-                g[0] += a * mg * differences[at(i)]
-                g[1] += a * eg * differences[at(i)]
-                row = square[at(terms[at(k)])]
-                amm, ame, aee = a * mg * mg, a * mg * eg, a * eg * eg
+                row = _place(square) + width * np.int64(terms[at(k)])
+                count = np.float64(counts[at(k)])
                 for m in range(k, end):
-                    b, cell = np.float64(counts[at(m)]), row[at(terms[at(m)])]
-                    cell[0, 0] += b * amm
-                    cell[0, 1] += b * ame
-                    cell[1, 0] += b * ame
-                    cell[1, 1] += b * aee
+                    both = count * np.float64(counts[at(m)])
+                    simd.add_four(row + 32 * np.int64(terms[at(m)]), both, mm, me, me, ee)

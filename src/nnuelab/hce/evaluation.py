@@ -5,9 +5,9 @@
     name: material and mobility
     phase: {knight: 1, bishop: 1, rook: 2, queen: 4}   # what pieces count; their sum is middlegame
     terms:
-      material: {features: OWN, by: [ROLES], mg: [82, 337, 365, 477, 1025, 0], eg: [94, ...]}
-      bishop_pair: {features: PAIR, mg: 30, eg: 50}
-      knight_mobility: {features: MOBILITY, by: [COUNTS], mg: 0, eg: 0}
+      material: {features: MEN, by: [ROLES], mg: [82, 337, 365, 477, 1025], eg: [94, ...]}
+      bishop_pair: {features: BISHOP_PAIR, mg: 30, eg: 50}
+      mobility: {features: REACH, by: [ROLES], mg: [4, 5, 2, 1], eg: 3}
 
 The value for White is the sum of the weights of the features that White sees active, less that of
 those that Black sees: an evaluation is the same for both by construction. ``by`` names the concepts
@@ -36,6 +36,7 @@ from nnuelab.features.concepts import FILES, ROLE_NAMES, Concept
 
 DEFAULT = Path(__file__).with_name("classical.yaml")
 """The evaluation that ships with the package."""
+ENDINGS = (".yaml", ".yml")
 LARGEST_WEIGHT = 20_000  # centipawns
 PHASE = {"pawn": 0, "knight": 1, "bishop": 1, "rook": 2, "queen": 4, "king": 0}
 """What a piece of each role counts, as in Fruit: 24 is the starting position."""

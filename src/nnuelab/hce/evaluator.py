@@ -11,7 +11,9 @@ as in Stockfish and its like.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba import from_dtype, types
@@ -20,26 +22,45 @@ from nnuelab import artifacts
 from nnuelab.chess.position import EMPTY, POSITION
 from nnuelab.evaluator import EVALUATOR, PLIES, ply_at
 from nnuelab.features import FeatureSet, Product, fingerprint
-from nnuelab.features.kernels.computed import turn_over
+from nnuelab.features.kernels.computed import found, turn_over
 from nnuelab.features.kernels.lists import place, unpack
 from nnuelab.features.kernels.piece_square import active_rows, changed_squares
+from nnuelab.features.kinds.computed import Computed
 from nnuelab.features.legality import seen_by
-from nnuelab.features.records import FEATURES, FROM_SCRATCH, PIECES, SQUARES_ON_BOARD, TERM
+from nnuelab.features.records import (
+    COMPUTED,
+    FEATURES,
+    FROM_SCRATCH,
+    PIECES,
+    SQUARES_ON_BOARD,
+    TERM,
+)
 from nnuelab.features.tables import Tables
 from nnuelab.hce.evaluation import DEFAULT, FULL, Evaluation, read
 from nnuelab.jit import address, aligned, at, call, entry, inline, lsb, popcount, view
 
+PART = np.dtype([("data", "u8"), ("offset", "i8")])  # -> COMPUTED, its first weight
+GROUP = np.dtype([("start", "i8"), ("stop", "i8"), ("changed", "u8")])
+"""Parts whose blocks have one function that tells whether they change, or none."""
+
 HCE = np.dtype(
     [
-        ("features", FEATURES),  # of all terms but those in `squares`
-        ("weights", "u8"),  # -> int64[features.size], sums
         ("squares", "u8"),  # -> int64[12, 64]: sums for White by piece and square
+        ("n_groups", "i8"),
+        ("groups", "u8"),  # -> GROUP[n_groups]
+        ("n_parts", "i8"),
+        ("parts", "u8"),  # -> PART[n_parts]: terms of blocks that are computed
+        ("features", FEATURES),  # of all others
+        ("n_weights", "i8"),
+        ("weights", "u8"),  # -> int64[n_weights], sums: of the features, then of the parts
         ("phase", "i8", 6),  # what a piece of each role counts
-        ("lists", "u8"),  # -> int32[2, max_active], scratch
-        # By ply, where PLY.computed[0] says so:
-        ("placed", "u8"),  # -> int64[PLIES]: sum over `squares`
+        ("width", "i8"),
+        ("lists", "u8"),  # -> int32[2, width], scratch
+        # By ply, where PLY.computed[0] says so; each is White's less Black's sum:
+        ("placed", "u8"),  # -> int64[PLIES]: over `squares`
+        ("kept", "u8"),  # -> int64[PLIES, n_groups]
+        ("called", "u8"),  # -> int64[PLIES, features.n_called]
         ("turned", "u8"),  # -> POSITION[PLIES]: as Black sees the position
-        ("kept", "u8"),  # -> int64[PLIES, n_called]: White's less Black's sum of each called term
     ],
     align=True,
 )
@@ -122,8 +143,8 @@ def _difference(term, weights, list, n):
 @inline
 def _active(a, term, position, turned):
     """White's sum less Black's of a called term."""
-    weights = view(a.weights, a.features.size, np.int64)
-    list = view(a.lists, a.features.max_active, np.int32)
+    weights = view(a.weights, a.n_weights, np.int64)
+    list = view(a.lists, a.width, np.int32)
     n = call(term.active, term.data, position, np.int64(0), place(list, 0))
     if term.turned != 0:
         return _difference(term, weights, list, n)
@@ -142,8 +163,8 @@ def _seen(a, term, old, new, added, removed):
 @inline
 def _changed(a, term, old, new, turned_old, turned_new, before):
     """White's sum less Black's of a term that was ``before``; updated where that is known."""
-    lists = view(a.lists, (2, a.features.max_active), np.int32)
-    weights = view(a.weights, a.features.size, np.int64)
+    lists = view(a.lists, (2, a.width), np.int32)
+    weights = view(a.weights, a.n_weights, np.int64)
     added, removed = lists[0], lists[1]
     counts = _seen(a, term, old, new, added, removed)
     if counts == FROM_SCRATCH:
@@ -168,12 +189,29 @@ def _rows(a, position):
     features = a.features
     if features.terms.n == 0:
         return np.int64(0)
-    weights = view(a.weights, features.size, np.int64)
-    list = view(a.lists, features.max_active, np.int32)
+    weights = view(a.weights, a.n_weights, np.int64)
+    list = view(a.lists, a.width, np.int32)
     n = active_rows(features.terms, position, np.int64(0), list)
     total = _sum(weights, list, n, np.int64(0))
     n = active_rows(features.terms, position, np.int64(1), list)
     return total - _sum(weights, list, n, np.int64(0))
+
+
+@inline
+def _group(a, group, position, turned):
+    """White's sum less Black's of a group."""
+    parts = view(a.parts, a.n_parts, PART)
+    weights = view(a.weights, a.n_weights, np.int64)
+    list = view(a.lists, a.width, np.int32)
+    total = np.int64(0)
+    for i in range(group.start, group.stop):
+        part = parts[at(i)]
+        data = view(part.data, 1, COMPUTED)[0]
+        n = found(data, position, list, place(list, 0))
+        total += _sum(weights, list, n, part.offset)
+        n = found(data, turned, list, place(list, 0))
+        total -= _sum(weights, list, n, part.offset)
+    return total
 
 
 @inline
@@ -186,28 +224,53 @@ def _source(line, ply):
 
 
 @inline
-def _update_to(a, line, ply, source):
-    """Computes what is kept of ``ply`` from what is kept of ``source``."""
-    placed = view(a.placed, PLIES, np.int64)
-    boards = view(a.turned, PLIES, POSITION)
+def _update_groups(a, ply, source, old, position, turned_old, turned):
+    """Of each group, the sum at ``source`` where it is the same, or else anew."""
+    groups = view(a.groups, a.n_groups, GROUP)
+    kept = view(a.kept, (PLIES, a.n_groups), np.int64)
+    for i in range(a.n_groups):
+        group = groups[at(i)]
+        if (
+            source >= 0
+            and group.changed != 0
+            and call(group.changed, old, position) == 0
+            and call(group.changed, turned_old, turned) == 0
+        ):
+            kept[at(ply), at(i)] = kept[at(source), at(i)]
+        else:
+            kept[at(ply), at(i)] = _group(a, group, position, turned)
+
+
+@inline
+def _update_called(a, ply, source, old, position, turned_old, turned):
+    """The same for the terms that are called, some of which tell what changes."""
     n = a.features.n_called
-    kept = view(a.kept, (PLIES, n), np.int64)
+    called = view(a.called, (PLIES, n), np.int64)
     terms = view(a.features.called, n, TERM)
-    position, turned = ply_at(line, ply).position, boards[at(ply)]
-    turn_over(position, turned)
-    if source >= 0:
-        old, turned_old = ply_at(line, source).position, boards[at(source)]
-        placed[at(ply)] = placed[at(source)] + _squares_changed(a, old, position)
-    else:
-        placed[at(ply)] = _squares(a, position)
     for i in range(n):
         term = terms[at(i)]
         if source >= 0 and term.changes != 0:
-            kept[at(ply), at(i)] = _changed(
-                a, term, old, position, turned_old, turned, kept[at(source), at(i)]
-            )
+            before = called[at(source), at(i)]
+            called[at(ply), at(i)] = _changed(a, term, old, position, turned_old, turned, before)
         else:
-            kept[at(ply), at(i)] = _active(a, term, position, turned)
+            called[at(ply), at(i)] = _active(a, term, position, turned)
+
+
+@inline
+def _update_to(a, line, ply, source):
+    """Computes what is kept of ``ply`` from what is kept of ``source``, -1 for nothing."""
+    placed = view(a.placed, PLIES, np.int64)
+    boards = view(a.turned, PLIES, POSITION)
+    position, turned = ply_at(line, ply).position, boards[at(ply)]
+    turn_over(position, turned)
+    known = max(source, np.int64(0))  # no matter which where there is none
+    old, turned_old = ply_at(line, known).position, boards[at(known)]
+    if source >= 0:
+        placed[at(ply)] = placed[at(source)] + _squares_changed(a, old, position)
+    else:
+        placed[at(ply)] = _squares(a, position)
+    _update_groups(a, ply, source, old, position, turned_old, turned)
+    _update_called(a, ply, source, old, position, turned_old, turned)
     ply_at(line, ply).computed[0] = 1
 
 
@@ -217,10 +280,13 @@ def _evaluate(a, line, ply):
         _update_to(a, line, ply, source)
     position = ply_at(line, ply).position
     total = view(a.placed, PLIES, np.int64)[at(ply)] + _rows(a, position)
-    n = a.features.n_called
-    kept = view(a.kept, (PLIES, n), np.int64)
-    for i in range(n):
+    kept = view(a.kept, (PLIES, a.n_groups), np.int64)
+    for i in range(a.n_groups):
         total += kept[at(ply), at(i)]
+    n = a.features.n_called
+    called = view(a.called, (PLIES, n), np.int64)
+    for i in range(n):
+        total += called[at(ply), at(i)]
     value = _tapered(total, _phase(a, position))
     return value if position.turn == 0 else -value
 
@@ -233,39 +299,73 @@ class _Sums:
         sums = np.zeros(evaluation.features.size, np.int64)
         of = np.repeat(np.arange(len(sums)), np.diff(starts))
         np.add.at(sums, of, packed(evaluation.weights)[weights])
-        squares, others, rest = np.zeros((PIECES, SQUARES_ON_BOARD), np.int64), [], []
+        squares = np.zeros((PIECES, SQUARES_ON_BOARD), np.int64)
+        computed: dict[Any, list[tuple[Computed, np.ndarray]]] = {}
+        others, rest = [], [np.zeros(0, np.int64)]
         features = evaluation.features
         for product, offset in zip(features.terms, features.offsets, strict=True):
-            own = sums[offset : offset + product.size]
-            table = _one_table(product)
-            if table is None:
+            own, block = sums[offset : offset + product.size], product.factors[0]
+            if (table := _one_table(product)) is not None:
+                for sign, perspective in ((1, 0), (-1, 1)):
+                    rows = seen_by(table, perspective)
+                    squares += sign * np.where(rows >= 0, own[rows], 0)
+            elif len(product.factors) == 1 and isinstance(block, Computed):
+                computed.setdefault(block.changed, []).append((block, own))
+            else:
                 others.append(product)
                 rest.append(own)
-                continue
-            for sign, perspective in ((1, 0), (-1, 1)):
-                rows = seen_by(table, perspective)
-                squares += sign * np.where(rows >= 0, own[rows], 0)
         self._tables = Tables(FeatureSet(tuple(others)))
+        groups, parts, width = self._grouped(computed, sum(map(len, rest)))
+        rest += [own for group in computed.values() for _, own in group]
         n = int(self._tables.record["n_called"])
         self.memory = {
-            "weights": np.concatenate([*rest, np.zeros(1, np.int64)]),
             "squares": squares,
-            "lists": np.zeros((2, max(int(self._tables.record["max_active"]), 1)), np.int32),
+            "groups": groups,
+            "parts": parts,
+            "weights": np.concatenate(rest),
+            "lists": np.zeros((2, max(width, int(self._tables.record["max_active"]))), np.int32),
             "placed": np.zeros(PLIES, np.int64),
+            "kept": np.zeros((PLIES, len(groups)), np.int64),
+            "called": np.zeros((PLIES, n), np.int64),
             "turned": aligned(PLIES, POSITION),
-            "kept": np.zeros((PLIES, max(n, 1)), np.int64),
         }
         data = np.zeros(1, HCE)
         data["features"], data["phase"] = self._tables.record, evaluation.phase
+        data["width"] = self.memory["lists"].shape[1]
+        for name in ("groups", "parts", "weights"):
+            data[f"n_{name}"] = len(self.memory[name])
         for name, array in self.memory.items():
             data[name] = address(array)
         arguments = from_dtype(HCE), types.uint64, types.int64
         self.data, self.record = data[0], np.zeros(1, EVALUATOR)[0]
         self.record["evaluate"], self.record["data"] = entry(_evaluate, *arguments), address(data)
 
+    def _grouped(
+        self, computed: Mapping[Any, list[tuple[Computed, np.ndarray]]], start: int
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """GROUP, PART and the longest list of computed blocks, whose weights begin at ``start``."""
+        groups: list[tuple[int, int, int]] = []
+        parts: list[tuple[int, int]] = []
+        width = 1
+        self._kernels = []
+        for blocks in computed.values():
+            begin, changed = len(parts), 0
+            for block, own in blocks:
+                kernels = block.kernels()
+                self._kernels.append(kernels)
+                parts.append((address(kernels.data), start))
+                changed = int(kernels.data["changed"][0])
+                start += len(own)
+                width = max(width, block.max_active)
+            groups.append((begin, len(parts), changed))
+        return np.array(groups, GROUP), np.array(parts, PART), width
+
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""
         self._tables.check()
+        for kernels in self._kernels:
+            if kernels.check is not None:
+                kernels.check()
 
 
 def _one_table(product: Product) -> np.ndarray | None:

@@ -58,7 +58,7 @@ class Trace:
     starts : ndarray of uint64 [n + 1]
         The entries of position i are starts[i] to starts[i + 1].
     terms : ndarray of uint16 [all]
-        Numbers of weights, ascending within a position, each once.
+        Numbers of weights, each once in a position, in no order.
     counts : ndarray of int8 [all]
         How often White has it, less how often Black has it; not 0.
     phase : ndarray of uint8 [n]
@@ -269,12 +269,9 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
         )
     features = evaluation.features
     tables = compiled(features)
-    starts, weights = evaluation.members
-    members = starts.astype(np.int32), weights.astype(np.int32)
-    roles = np.zeros(8, np.int64)
-    roles[: len(evaluation.phase)] = evaluation.phase
-    most = 2 * features.max_active * int(np.diff(starts).max(initial=0))
-    room = CHUNK * min(most, evaluation.n_weights) + 1
+    members = _members(evaluation)
+    most = 2 * features.max_active * members.shape[1]
+    room = CHUNK * min(most, evaluation.n_weights) + 1  # one is written over
     ends, phase = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.uint8)
     terms, counts = np.empty(room, np.uint16), np.empty(room, np.int8)
     for start in range(0, len(positions), CHUNK):
@@ -285,7 +282,7 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
                 records,
                 members,
                 evaluation.n_weights,
-                roles,
+                evaluation.phase,
                 FULL,
                 ends,
                 terms,
@@ -307,6 +304,16 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
                 "terms": terms[: ends[n - 1]],
                 "counts": counts[: ends[n - 1]],
             }
+
+
+def _members(evaluation: Evaluation) -> np.ndarray:
+    """int32 [features.size, most]: the weights of each feature, then -1."""
+    starts, weights = evaluation.members
+    n = np.diff(starts)
+    found = np.full((len(n), int(n.max(initial=1))), -1, np.int32)
+    column = np.arange(len(weights)) - np.repeat(starts[:-1], n)
+    found[np.repeat(np.arange(len(n)), n), column] = weights
+    return found
 
 
 def _results(positions: Dataset, records: np.ndarray) -> np.ndarray:

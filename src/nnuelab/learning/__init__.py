@@ -1,4 +1,4 @@
-"""What everything that learns trains with: nets now, other heads on the same features later.
+"""What any training needs: nets now, other heads on the same features later.
 
 Bottom up: :mod:`simd` and :mod:`sparse`, kernels of batches of active features; :mod:`parallel`,
 threads, devices and processes; :mod:`first_layer`, the sparse layer and the dense one behind it;

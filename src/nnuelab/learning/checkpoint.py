@@ -1,4 +1,4 @@
-"""Checkpoints: all that training needs to go on, or to make something of it, in one file."""
+"""Checkpoints: all that training needs to resume, or to make a net, in one file."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class RunState:
         except Exception as error:  # damaged bytes make torch and pickle raise whatever there is
             raise _damaged(path, str(error).splitlines()[0] if str(error) else "empty") from error
         if not isinstance(content, dict) or content.pop("format", None) != cls.FORMAT:
-            raise _damaged(path, "it is no checkpoint of this version")
+            raise _damaged(path, "it is not a checkpoint of this version")
         checksum = content.pop("checksum", None)
         try:
             checkpoint = cls(**{**content, "running": Running(**content["running"])})

@@ -24,7 +24,7 @@ HELD_OUT = 0  # seed of the triplets that validate: the same in every epoch of e
 
 
 class Objective:
-    """A loss, from what the net says of the positions of a sample.
+    """A loss, from the net's values of the positions of a sample.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Labelled:
-    """Samples with what the net should say of them.
+    """Samples with the net's targets.
 
     Attributes
     ----------

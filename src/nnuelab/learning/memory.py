@@ -1,4 +1,4 @@
-"""How much memory training takes at least, known before any of it is taken."""
+"""How much memory training takes at least, known before it is allocated."""
 
 from __future__ import annotations
 

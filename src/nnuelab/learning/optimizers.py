@@ -1,4 +1,4 @@
-"""Adam for the table of the first layer, of which a batch has a gradient for some rows only."""
+"""Adam for the table of the first layer, where a batch has a gradient for some rows only."""
 
 from __future__ import annotations
 

@@ -86,14 +86,14 @@ class Group:
                 dist.all_reduce(tensor)
 
     def agree(self, state: str) -> None:
-        """Raises UserError where the processes don't begin with the same state."""
+        """Raises UserError if the processes don't start with the same state."""
         if self.size > 1:
             states = [""] * self.size
             dist.all_gather_object(states, state)
             if len(set(states)) > 1:
                 raise UserError(
-                    "the processes of this run don't begin alike; give all of them the same data "
-                    "and checkpoints, by a folder that they share"
+                    "the processes of this run start differently; give all of them the same data "
+                    "and checkpoints, in a shared folder"
                 )
 
     def wait(self) -> None:

@@ -1,4 +1,4 @@
-"""Learning rates over a run, as factors of the highest one."""
+"""Learning rates over a run, as factors of the peak rate."""
 
 from __future__ import annotations
 

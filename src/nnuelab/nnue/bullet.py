@@ -1,4 +1,4 @@
-"""Nets in the raw layout of the trainer bullet: its weights one after another, and nothing else.
+"""Nets in the raw layout of the trainer bullet: its weights one after another, without a header.
 
 What bullet writes as ``quantised.bin`` is the list of arrays of its ``save_format``, little-endian,
 matrices column-major (so the outputs of one input lie together), filled up with the word "bullet"

@@ -37,11 +37,11 @@ class Checkpoint(RunState):
 
     @property
     def buckets(self) -> int:
-        """Nets behind the first layer."""
+        """Layer stacks after the first layer."""
         return self.model["b3"].shape[0]
 
     def network(self) -> Network:
-        """The float net; one that was trained to round rounds here, too."""
+        """The float net; one with fake quantization rounds here, too."""
         virtual = self.features.virtual() if "shared" in self.model else None
         network = Network(
             *self.sizes,

@@ -1,4 +1,4 @@
-"""A net as the evaluator of a search, with lazy accumulators: only what is evaluated pays for them.
+"""A net as the evaluator of a search, with lazily updated accumulators.
 
 An accumulator is updated ply by ply from the nearest ply above that has one. The plies between keep
 theirs, for all the siblings that follow: jumping over them would be paid again by every one.

@@ -56,7 +56,7 @@ def values(output: torch.Tensor, scale: float) -> tuple[torch.Tensor, ...]:
 
 @dataclass(frozen=True)
 class PQR(Objective):
-    """Moves that were chosen are better than others, and a position is worth what its best move is.
+    """Moves played are better than others, and a position is worth what its best move is.
 
     ``-ln S(r - q) - kappa (ln S(p + q) + ln S(-p - q))`` with the sigmoid S: the player of the move
     doesn't want to see r from the other side, so r > q, and p = -q. Printed with the signs of q and
@@ -117,6 +117,6 @@ METHODS: dict[str, type[Objective]] = {kind.method: kind for kind in (Scores, PQ
 
 
 def objective_of(chosen: Training) -> Objective:
-    """What a method minimises, with its parameters out of the settings."""
+    """The objective of a method, with its parameters from the settings."""
     kind = METHODS[chosen.method]
     return kind(**{field.name: getattr(chosen, field.name) for field in fields(kind)})  # type: ignore[arg-type]

@@ -150,7 +150,7 @@ class Net:
         if not 1 <= self.buckets <= MAX_PIECES:
             raise ValueError(f"it has {self.buckets} buckets, should be 1 to {MAX_PIECES}")
         if (self.wh is None) != (self.bh is None):
-            raise ValueError("of wh and bh it has one, should have both or none")
+            raise ValueError("it has only one of wh and bh, should have both or neither")
         n, m = self.w1.shape if self.w1.ndim == 2 else (0, 0)
         o, p = self.l2, self.l3
         k = self.buckets
@@ -246,7 +246,7 @@ class Net:
 
 
 def bucket_of(pieces: np.ndarray, buckets: int) -> np.ndarray:
-    """int64: which of the nets behind the first layer positions with so many pieces go through."""
+    """int64: the layer stack that positions with so many pieces use."""
     return (pieces.astype(np.int64) - 1) * buckets // MAX_PIECES
 
 
@@ -320,7 +320,7 @@ def _parse(content: bytes) -> Net:
         arrays[name] = np.frombuffer(content, dtype, count, offset).reshape(shape).copy()
         offset += arrays[name].nbytes
     if offset != len(content) - 32:
-        raise ValueError(f"it has {len(content) - 32 - offset} bytes behind its arrays")
+        raise ValueError(f"it has {len(content) - 32 - offset} bytes after its arrays")
     shifts = [name for name in _SHIFT_LIMITS if name != "l3_shift" or "wh" in arrays]
     fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in shifts}
     fields["activation"] = known[header["activation"]]
@@ -358,7 +358,7 @@ def _unusual(net: Net) -> dict[str, int]:
 
 
 def plain(path: Path | str, net: Net, kind: str) -> None:
-    """Checks that a net has no more than other programs' layouts of (N -> M) x2 -> O -> 1 can say.
+    """Checks that a net fits other programs' layouts of (N -> M) x2 -> O -> 1.
 
     Raises
     ------

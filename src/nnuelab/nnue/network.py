@@ -40,7 +40,7 @@ def quantized(clipped: torch.Tensor, shift: int, squared: bool) -> torch.Tensor:
 
 
 class Network(nn.Module):
-    """A net that values a position in centipawns for the side to move.
+    """A net that evaluates a position in centipawns for the side to move.
 
     The accumulators of the two perspectives share ``w1`` and ``b1``; they are clipped to [0, 1],
     squared where that is the activation, and concatenated, side to move first. The other hidden
@@ -263,7 +263,7 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def clip_weights(self) -> None:
-        """Keeps the weights of hidden layers within what int8 holds; after each optimizer step."""
+        """Clamps the weights of hidden layers to the range of int8; after each optimizer step."""
         layers = {"l2_shift": self.w2} | ({"l3_shift": self.wh} if self.l3 else {})
         for layer, weights in layers.items():
             bound = L2_BOUND * unit(self.activation) / LEVELS

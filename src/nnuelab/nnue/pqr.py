@@ -175,7 +175,7 @@ def values(nets: Mapping[str, Path], asked: Triplets) -> dict[str, np.ndarray]:
             features = net.features
             said = verify.integer_outputs(net, asked.records)
         if not np.isfinite(said).all():
-            raise UserError(f"{path} values a position as what is no number; train it again")
+            raise UserError(f"{path} gives a value that is not a number; train it again")
         found[name] = said
         shapes[f"untrained {features.name}, {net.layers}"] = features, net
     for name, (features, net) in shapes.items():

@@ -1,4 +1,4 @@
-"""From the float net to integers: scales, rounding, and the proof that nothing overflows.
+"""From the float net to integers: scales, rounding, and checks that nothing can overflow.
 
 =============  ====================================  ============================================
 layer          study                                 fine
@@ -182,7 +182,7 @@ def _fit(layer: str, values: np.ndarray, dtype: type) -> np.ndarray:
     outside = np.count_nonzero(~((values >= limits.min) & (values <= limits.max)))
     if outside:
         raise UserError(
-            f"{outside} of {values.size} {layer} don't fit int{limits.bits}: they go "
+            f"{outside} of {values.size} {layer} don't fit int{limits.bits}: they range "
             f"from {values.min():.0f} to {values.max():.0f}, the type from {limits.min} to "
             f"{limits.max}; "
             "quantize with --scheme fine, or train with a smaller learning rate"

@@ -1,4 +1,4 @@
-"""What keeping accumulators up to date costs, measured on all legal moves of given positions.
+"""The cost of updating accumulators, measured on all legal moves of given positions.
 
 The moves are made and evaluated by the search's own code, again and again. What the rows alone cost
 is measured with the same lists of rows, found beforehand: the rest of the time goes into finding
@@ -54,7 +54,7 @@ class Moves:
 
     @property
     def updates(self) -> int:
-        """Accumulators that have to be brought up: two a move."""
+        """Accumulators to update: two a move."""
         return 2 * len(self.moves)
 
 

@@ -1,4 +1,4 @@
-"""How finely a net's weights are rounded: the largest shifts with which nothing overflows.
+"""The resolution of a net's weights: the largest shifts with which nothing overflows.
 
 `quantize` rounds by them, and so does training in its last epochs (fake quantization).
 """

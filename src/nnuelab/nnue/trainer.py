@@ -172,7 +172,7 @@ class Trainer:
         )
 
     def fake_quantize(self) -> None:
-        """From now on the net rounds as the integer net does that it would become now."""
+        """From now on the net rounds as its integer net would if quantized now."""
         self.network.shifts = shifts_of(self.network, self.feature_set)
         self.network.clip_weights()
 
@@ -272,7 +272,7 @@ class Trainer:
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Continues where a checkpoint stopped."""
+        """Resumes from a checkpoint."""
         self.network.load_state_dict(checkpoint.model)
         self.network.shifts = dict(checkpoint.shifts)
         if self._layers is not None:

@@ -1,4 +1,4 @@
-"""Training: data and settings to a checkpoint, the same bit for bit however often it is killed.
+"""Training: data and settings to a checkpoint, bit for bit the same however often interrupted.
 
 What is guaranteed, each with a test:
 
@@ -50,7 +50,7 @@ def train(
     save_seconds: float = SAVE_SECONDS,
     device_name: str = "cpu",
 ) -> Checkpoint:
-    """Trains a net, or continues a run that was stopped.
+    """Trains a net, or resumes an interrupted run.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ def _earlier(
     """
     found = Checkpoint.load(finished) if finished.exists() else None
     if found is not None and (different := _differences(found, described, extendable)):
-        raise UserError(f"{finished} is of another run ({different}); delete it to train anew")
+        raise UserError(f"{finished} belongs to another run ({different}); delete it to retrain")
     if not partial.exists():
         return found, found is not None, ""
     begun = Checkpoint.load(partial)

@@ -1,4 +1,4 @@
-"""The proof that a quantized net equals its float net within a bound, on real positions."""
+"""Verification that a quantized net matches its float net within a bound, on real positions."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def verify(net_path: Path, checkpoint_path: Path, dataset: Path, count: int) -> 
     floats = float_outputs(checkpoint.features, checkpoint.network(), chosen)
     if not (np.abs(floats) < ABSURD).all():
         raise UserError(
-            f"{checkpoint_path} gives values up to {np.abs(floats).max():g} centipawns: it went "
-            "wrong; train again with a smaller --learning-rate"
+            f"{checkpoint_path} gives values up to {np.abs(floats).max():g} centipawns: training "
+            "diverged; train again with a smaller --learning-rate"
         )
     integers = integer_outputs(net, chosen)
     difference = integers - floats

@@ -14,7 +14,7 @@ from typing import Any
 
 from nnuelab.params.experiments import Entry, Plan, default_experiment, plans
 from nnuelab.params.files import check_files
-from nnuelab.params.minutes import core_seconds, minutes
+from nnuelab.params.minutes import core_seconds, minutes, texel_minutes, texel_seconds
 from nnuelab.params.models import Params, Section
 from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
 
@@ -36,6 +36,8 @@ __all__ = [
     "read",
     "results_folder",
     "schema",
+    "texel_minutes",
+    "texel_seconds",
     "validate",
 ]
 
@@ -71,7 +73,7 @@ def _words(key: str, value: Any) -> Iterator[str]:
             yield from _words(key, item)
     elif isinstance(value, dict):
         for item in value.items():
-            yield from (f"--{name}", "=".join(item))
+            yield from (f"--{name}", "=".join(map(str, item)))
     else:
         yield from (f"--{name}", str(value))
 

@@ -1,4 +1,4 @@
-"""What an experiment comes to: which nets play, how each is trained, where each lies."""
+"""The plan of an experiment: which nets play, how each is trained, where each is."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Plan:
 
 
 def default_experiment(params: Params) -> str:
-    """What is made where no target says more: axis, or else the first one.
+    """What is made without a target: axis, or else the first one.
 
     Of others no order is sure: to Snakemake those of an overlay come first.
     """
@@ -160,8 +160,8 @@ def _variants(
         named = start if start and start.isidentifier() else None
         if named and named not in experiment.variants:
             mistakes.append(
-                f"{place}.from: {named} is no variant of this experiment and no file of a "
-                f"checkpoint{nearest(named, experiment.variants)}"
+                f"{place}.from: {named} is neither a variant of this experiment nor a "
+                f"checkpoint file{nearest(named, experiment.variants)}"
             )
         try:
             train = _overridden(params.train, changed)

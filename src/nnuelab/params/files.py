@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from nnuelab.params.experiments import plans
-from nnuelab.params.models import Params
+from nnuelab.params.models import Params, Texel
 from nnuelab.params.reading import FILE, ParamsError
+from nnuelab.tournament.players import kinds_and_files
 
 EMBEDDED = ("resources/embedded/games.pgn.zst", "resources/embedded/games.pgn.zst.json")
 MADE = "results/puzzles/lichess_db_puzzle.csv.zst"  # by a rule, on demand
@@ -38,10 +39,13 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
             games.setdefault((key, getattr(section, key), section.book), f"{path}.{key}")
     ladder = ("ladder", params.ladder.games_per_pairing, params.tournament.book)
     games[ladder] = "ladder.games_per_pairing"
+    texel = ("texel", params.texel.games_per_pairing, params.tournament.book)
+    games[texel] = "texel.games_per_pairing"
     named = [
         *((path, book) for book, path in books.items()),
         ("puzzles.file", params.puzzles.file),
         ("ladder.players", params.ladder.players),
+        *_of_texel(params.texel),
     ]
     if params.data.source == "files":
         named += [(f"data.files[{i}]", file) for i, file in enumerate(params.data.files)]
@@ -66,6 +70,18 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     ]
     if mistakes:
         raise ParamsError(source, mistakes)
+
+
+def _of_texel(texel: Texel) -> list[tuple[str, str]]:
+    """Evaluations, sources of positions, and players that are files, by their paths."""
+    evaluations = {"evaluation": texel.evaluation, "reference": texel.reference}
+    for name, tuner in texel.tuners.items():
+        evaluations[f"tuners.{name}.evaluation"] = tuner.evaluation
+    for name, player in texel.players.items():
+        if kinds_and_files([player])[1]:
+            evaluations[f"players.{name}"] = player
+    named = [(f"texel.{path}", file) for path, file in evaluations.items() if file is not None]
+    return named + [(f"texel.sources[{i}]", file) for i, file in enumerate(texel.sources)]
 
 
 def _openings(book: Path, enough: int) -> int | None:

@@ -1,10 +1,11 @@
-"""About how long an experiment takes, from what was measured at the settings of params.yaml."""
+"""Estimates of how long an experiment takes, from measurements at the settings of params.yaml."""
 
 from __future__ import annotations
 
 from statistics import mean
 
 from nnuelab.params.experiments import Plan
+from nnuelab.params.models import Params
 
 # On one core of a shared server, with the games that come with the project.
 GAMES_TIMES_NODES = 10_000  # per second: 25 games of 400 nodes a move
@@ -13,6 +14,7 @@ START = 4.0  # seconds until a job has loaded what it needs
 EPOCH = 5.0  # of a net with 256 neurons
 NET = 20.0  # its integers, proof, puzzles and statistics
 DATA = 120.0  # games to positions, and the table
+RUN = 60.0  # of an optimizer, with traces, plots and residuals
 
 
 def core_seconds(plan: Plan) -> dict[str, float]:
@@ -34,3 +36,21 @@ def minutes(plan: Plan, cores: int) -> float:
     job = core_seconds(plan)
     nets = len(plan.players) * (job["train"] + NET)
     return (DATA + nets + job["tournament"] + job["tournament_time"]) / cores / 60
+
+
+def texel_seconds(params: Params) -> dict[str, float]:
+    """Core seconds of one job of the rules of texel that take longest, by the name of the rule."""
+    texel = params.texel
+    players = 1 + len(texel.tuners) + len(texel.players)
+    pairings = players * (players - 1) / 2
+    return {
+        "texel_tune": START + RUN,
+        "texel_games": START + pairings * texel.games_per_pairing * texel.nodes / GAMES_TIMES_NODES,
+    }
+
+
+def texel_minutes(params: Params, cores: int) -> float:
+    """Minutes from nothing to the table of the match."""
+    job = texel_seconds(params)
+    runs = len(params.texel.tuners) * job["texel_tune"]
+    return (DATA + runs + job["texel_games"]) / cores / 60

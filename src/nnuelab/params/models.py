@@ -24,7 +24,9 @@ from nnuelab.settings import games
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
+from nnuelab.settings.texel import Positions
 from nnuelab.settings.train import Training
+from nnuelab.settings.tuning import Tuning
 from nnuelab.tournament.words import Runner
 
 Count = Annotated[int, Field(ge=1)]
@@ -33,6 +35,7 @@ Positive = Annotated[float, Field(gt=0)]
 _MONTH = r"\d{4}-(0[1-9]|1[0-2])"
 Seeds = Annotated[list[CountOrZero], Field(min_length=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+UNTUNED = "untuned"  # a player of the match of texel
 
 
 class Section(BaseModel):
@@ -62,7 +65,7 @@ def _section(*declared: type, **kinds: Any) -> type[Section]:
 
 def _each_once(values: list[Any]) -> list[Any]:
     if twice := repeated(values):
-        raise ValueError(f"{twice[0]} stands there twice")
+        raise ValueError(f"{twice[0]} is listed twice")
     return values
 
 
@@ -85,9 +88,9 @@ Terminations = Annotated[list[str], Field(max_length=16), AfterValidator(_each_o
 
 
 def _each_file_once(files: list[str]) -> list[str]:
-    """Games that come twice, under two numbers, would train and validate."""
+    """Games listed twice, under two numbers, could be in both training and validation."""
     if (file := artifacts.first_repeated(files)) is not None:
-        raise ValueError(f"{file} stands there twice")
+        raise ValueError(f"{file} is listed twice")
     return files
 
 
@@ -108,7 +111,7 @@ def months(given: list[str]) -> list[str]:
     for text in given:
         first, _, last = text.partition("..")
         if not all(re.fullmatch(_MONTH, month) for month in (first, last or first)):
-            raise ValueError(f"{text!r} is no range of months")
+            raise ValueError(f"{text!r} is not a range of months")
         year, month = map(int, first.split("-"))
         end = last or first
         if first > end:
@@ -137,7 +140,7 @@ class Data(Section):
     sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
     """Checksums by month, book or "puzzles", for servers that list none."""
     max_rate: Annotated[float, Field(ge=0)]
-    """Bandwidth of a download, MB/s; 0: all there is."""
+    """Bandwidth of a download, MB/s; 0: unlimited."""
     files: Annotated[list[str], AfterValidator(_each_file_once)]
     """PGN files (plain, .zst, .bz2, .gz), for the source files."""
 
@@ -170,9 +173,9 @@ class Train(_section(Training)):  # type: ignore[misc]
     __doc__ = Training.__doc__
 
     from_: Annotated[str | None, Field(alias="from")]
-    """Checkpoint to begin with (fine-tuning); {name} and {seed} stand for those of the net."""
+    """Checkpoint to start from (fine-tuning); {name} and {seed} stand for those of the net."""
     threads: Count
-    """Cores for one net; fewer than the machine has let several nets train side by side."""
+    """Cores for one net; fewer than the machine has let several nets train in parallel."""
 
 
 class Quantize(_section(Quantization, scheme=Literal["fine", "study"])):  # type: ignore[misc]
@@ -189,9 +192,9 @@ class Tournament(_section(games.Games, games.Rules, nodes=int)):  # type: ignore
     book: str
     """Openings: EPD or PGN."""
     movetime: Annotated[float, Field(ge=0)]
-    """The second yardstick: ms per move of further games between the same nets; 0: none."""
+    """ms per move of further games between the same nets, where speed counts, too; 0: none."""
     timed_games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
-    """Games of these, which take longer."""
+    """Number of those games, which take longer."""
 
 
 class Puzzles(_section(games.Puzzling, nodes=int)):  # type: ignore[misc]
@@ -213,22 +216,22 @@ class Ladder(Section):
     anchor: str
     """The player whose Elo is 0."""
     runner: Runner
-    """Who holds the games: own, or a tournament manager that is installed."""
+    """Tournament manager: own, or one that is installed."""
 
 
 class Selfplay(_section(games.Generating, nodes=int)):  # type: ignore[misc]
-    """Generations of nets, each trained on games of the one before against itself."""
+    """Generations of nets, each trained on self-play games of the one before."""
 
     generations: Count
-    """How many nets learn, one after the other."""
+    """How many nets are trained, one after the other."""
     feature_set: str
-    """Of the nets that learn."""
+    """Of the trained nets."""
     net: str | None
     """The net that plays first; null: the one that comes with the package."""
 
 
 def _overrides(name: str, *sections: type[Section], lists: bool = False) -> type[Section]:
-    """A section with every setting of others, none of which has to be there; or lists of each."""
+    """A section with every setting of others, all of them optional; or lists of each."""
     fields: dict[str, Any] = {}
     for key, info in (item for section in sections for item in section.model_fields.items()):
         kind: Any = Annotated[info.annotation, *info.metadata, Field()]
@@ -239,7 +242,7 @@ def _overrides(name: str, *sections: type[Section], lists: bool = False) -> type
 
 
 class Variant(_overrides("Overrides", Train, Quantize)):  # type: ignore[misc]
-    """What a variant changes of train and quantize; its from may name another variant."""
+    """Changes to train and quantize; its from may name another variant."""
 
 
 class Grid(_overrides("Lists", Train, Quantize, lists=True)):  # type: ignore[misc]
@@ -247,7 +250,59 @@ class Grid(_overrides("Lists", Train, Quantize, lists=True)):  # type: ignore[mi
 
 
 class Games(_overrides("GamesOverrides", Tournament)):  # type: ignore[misc]
-    """What an experiment changes of tournament."""
+    """Changes to tournament."""
+
+
+class TexelTuning(_section(Tuning)):  # type: ignore[misc]
+    __doc__ = Tuning.__doc__
+
+
+class Tuner(_overrides("TunerOverrides", TexelTuning)):  # type: ignore[misc]
+    """What a run changes of texel.tuning."""
+
+    evaluation: str | None = None
+    """Other terms than those of texel.evaluation: YAML. The positions are the same."""
+
+
+class Texel(_section(Positions)):  # type: ignore[misc]
+    """Hand-crafted evaluations, tuned on results of games, and a match between them."""
+
+    evaluation: str | None
+    """Terms and the weights that tuning begins with: YAML; null: what comes with the package."""
+    sources: Annotated[list[str], AfterValidator(_each_file_once)]
+    """PGN, EPD, CSV or datasets with results; none: the games of data, sampled as in sample."""
+    reference: str | None
+    """The same terms with the weights whose error is the line to pass; null: those of the start."""
+    tuning: TexelTuning
+    """For every run of the optimizers."""
+    tuners: Annotated[dict[Name, Tuner], Field(min_length=1)]
+    """Runs by name, each with what it changes of tuning: results/texel/NAME/tuned.yaml."""
+    simplify: Annotated[list[Name], AfterValidator(_each_once)]
+    """Runs whose terms are left out one by one: results/texel/NAME/simplify.csv."""
+    players: dict[Name, str]
+    """Who else plays the match besides the start, `untuned`, and every run: NAME: FILE."""
+    games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
+    """Even: each opening is played twice, with colours swapped."""
+    nodes: Count
+    """Per move. The rest is as in tournament."""
+
+    @model_validator(mode="after")
+    def _has_one_player_of_a_name(self) -> Texel:
+        for name in self.players:
+            if name in (UNTUNED, *self.tuners):
+                raise ValueError(f"two players of the match are called {name}; rename one")
+        if UNTUNED in self.tuners:
+            raise ValueError(f"the start is called {UNTUNED}; give the run another name")
+        for name in self.simplify:
+            if name not in self.tuners:
+                raise ValueError(f"simplify: {name} is no run; there are {', '.join(self.tuners)}")
+        return self
+
+    def settings_of(self, tuner: str) -> TexelTuning:
+        """What a run is tuned with."""
+        changes = given(self.tuners[tuner])
+        changes.pop("evaluation", None)
+        return TexelTuning.model_validate(self.tuning.model_dump() | changes)
 
 
 class Experiment(Section):
@@ -256,20 +311,20 @@ class Experiment(Section):
     feature_sets: Annotated[list[str], Field(min_length=1)]
     """Expressions over feature blocks: each is trained with every seed, and plays all others."""
     seeds: Seeds
-    """Seeds of training; two or more show the spread of equal trainings."""
+    """Seeds of training; two or more show the spread between trainings."""
     anchor: str
     """Whose Elo is 0: a feature set or, where there are variants, SET,VARIANT."""
     variants: dict[Name, Variant] = {}
-    """Other trainings by name; none: as train and quantize say."""
+    """Other trainings by name; none: the settings of train and quantize."""
     grid: Grid = Grid()
     """Every combination of some settings as a variant: {l1: [64, 128]} makes l1-64 and l1-128."""
     tournament: Games = Games()
-    """Other games than those of the section tournament."""
+    """Changes to the section tournament."""
 
     @model_validator(mode="after")
     def _has_one_kind_of_variants(self) -> Experiment:
         if self.variants and given(self.grid):
-            raise ValueError("variants and grid are two ways to the same: take one of them")
+            raise ValueError("give variants or grid, not both")
         return self
 
     @property
@@ -302,6 +357,7 @@ class Params(Section):
     puzzles: Puzzles
     ladder: Ladder
     selfplay: Selfplay
+    texel: Texel
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     """Experiments by name: each makes results/NAME_table.csv."""
     report: Annotated[list[Name], AfterValidator(_each_once)]
@@ -311,5 +367,5 @@ class Params(Section):
 
 
 def repeated(values: list[Any]) -> list[Any]:
-    """The values that stand there once more."""
+    """The values that are listed again."""
     return [value for i, value in enumerate(values) if value in values[:i]]

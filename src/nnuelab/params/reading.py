@@ -6,6 +6,7 @@ import difflib
 import os
 import typing
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 
 from nnuelab import yaml_text
 from nnuelab.errors import UserError
+from nnuelab.names import NetName
 from nnuelab.params import experiments
 from nnuelab.params.models import Params, Section, repeated
 
@@ -150,12 +152,14 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         anchor = experiment.get("anchor")
         if not experiment.get("variants") and not experiment.get("grid"):
             anchor = name_of(anchor, f"{path}.anchor")
+        elif isinstance(anchor, str) and (told := NetName.parse(anchor)).variant:
+            anchor = str(replace(told, feature_set=name_of(told.feature_set, f"{path}.anchor")))
         if isinstance(sets, list):
             sets = [name_of(text, f"{path}.feature_sets[{i}]") for i, text in enumerate(sets)]
             if twice := repeated(sets):
-                mistakes.append(f"{path}.feature_sets: {twice[0]} stands there twice")
+                mistakes.append(f"{path}.feature_sets: {twice[0]} is listed twice")
         if isinstance(seeds, list) and (twice := repeated(seeds)):
-            mistakes.append(f"{path}.seeds: {twice[0]} stands there twice")
+            mistakes.append(f"{path}.seeds: {twice[0]} is listed twice")
         found[name] = {**experiment, "feature_sets": sets, "anchor": anchor}
     return sections, mistakes
 

@@ -53,8 +53,11 @@ def pairs(a: Path, b: Path) -> list[tuple[Path, Path]]:
     Raises
     ------
     UserError
-        When folders have no table in common.
+        When one is missing, or folders have no table in common.
     """
+    for path in (a, b):
+        if not path.exists():
+            raise UserError(f"there is no file {path}; check its name")
     if not (a.is_dir() and b.is_dir()):
         return [(a, b)]
     found = [(one, b / one.name) for one in sorted(a.glob("*_table.csv"))]

@@ -18,7 +18,7 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
-from nnuelab.report import details, reading, table
+from nnuelab.report import details, reading, table, texel_details
 from nnuelab.tournament.pgn import EVENT
 from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
 
@@ -27,7 +27,7 @@ TEXT = (".pgn", ".epd", ".fen")
 LAYERS = {"l1_shift": "L1", "l2_shift": "L2", "l3_shift": "L3", "out_shift": "output"}
 COMPRESSION = (".zst", ".gz", ".bz2")
 KNOWN = "games (.pgn), openings (.epd), datasets (.npy), checkpoints (.pt), nets (.nnue, .nn), "
-KNOWN += ".csv, .json, and all that have provenance beside them"
+KNOWN += "evaluations (.yaml), traces, .csv, .json, and all that have provenance beside them"
 
 Table = list[dict[str, Any]]
 
@@ -48,8 +48,9 @@ class Summary:
     path : Path
     kind : str
         "games", "tournament", "openings", "dataset", "checkpoint", "net", "ratings", "table",
-        "history", "verification", "rating details", "puzzles", "triplets", "provenance"; "rows" and
-        "values" for other .csv and .json; for others that have provenance beside them "file".
+        "history", "verification", "rating details", "puzzles", "triplets", "provenance",
+        "evaluation", "trace", "tuning", "terms", "residuals"; "rows" and "values" for other .csv
+        and .json; for others that have provenance beside them "file".
     facts : dict
         Name to number or text.
     tables : dict of str to list of dict
@@ -122,7 +123,7 @@ def _reader(path: Path) -> Callable[[Path], Summary]:
     from nnuelab.nnue.netfile import MAGIC
 
     with open(path, "rb") as file:
-        start = file.read(8)
+        start = file.read(len(texel_details.MAGIC))
     if start.startswith(MAGIC) or path.suffix in (".nn", ".nnue"):
         return _net
     if start.startswith(b"\x93NUMPY") or path.suffix in (".npy", ".shards"):
@@ -133,6 +134,10 @@ def _reader(path: Path) -> Callable[[Path], Summary]:
         return _csv
     if path.suffix == ".json":
         return _json
+    if path.suffix in texel_details.ENDINGS:
+        return _evaluation
+    if start.startswith(texel_details.MAGIC):
+        return _trace
     inner = Path(path.stem).suffix if path.suffix in COMPRESSION else path.suffix
     if inner == ".pgn":
         return _games
@@ -178,7 +183,7 @@ def _games(path: Path) -> Summary:
             score["wins"] += result == win
             score["draws"] += result == "1/2-1/2"
     if not counts["tags"]:
-        raise UserError(f"{path} is no PGN: not one of its games has a tag; fetch it again")
+        raise UserError(f"{path} is not a PGN file: not one of its games has a tag; fetch it again")
     more = next(games, None) is not None
     tournament = counts["own"] == counts["games"] or _is_tournament(path, players)
     facts = {
@@ -294,7 +299,7 @@ def _checkpoint(path: Path) -> Summary:
         reason = str(error).splitlines()[0].split(". ")[0]
         raise UserError(f"{path} is no checkpoint, or damaged ({reason}); train again") from error
     if not isinstance(content, dict):
-        raise UserError(f"{path} is a torch file, but no checkpoint of nnuelab train")
+        raise UserError(f"{path} is a torch file, but not a checkpoint of nnuelab train")
     facts: dict[str, Any] = {}
     tensors: Table = []
     for name, value in leaves(content):
@@ -371,6 +376,18 @@ def _try_neurons(summary: Summary, positions: Path | None) -> None:
     summary.tables["neurons with the most influence"] = rows
 
 
+# Hand-crafted evaluations
+
+
+def _evaluation(path: Path) -> Summary:
+    facts, tables, made = texel_details.of_evaluation(path)
+    return Summary(path, "evaluation", facts, tables, made)
+
+
+def _trace(path: Path) -> Summary:
+    return Summary(path, "trace", *texel_details.of_trace(path))
+
+
 # Tables
 
 
@@ -393,6 +410,10 @@ def _csv(path: Path) -> Summary:
         facts = {"epochs": len(rows), "validation_loss": losses[-1], "lowest": min(losses)}
         return Summary(path, "history", facts, {"epochs": rows})
     rows = _values(reading.read_csv(path, texts=None))
+    if {"generation", "best_so_far"} <= {*columns}:
+        return Summary(path, "tuning", *texel_details.of_history(rows))
+    if {"weight", "tuned", "coverage"} <= {*columns}:
+        return Summary(path, "terms", *texel_details.of_terms(rows))
     return Summary(path, "rows", {"rows": len(rows)}, {"rows": rows})
 
 
@@ -426,6 +447,8 @@ def _json(path: Path) -> Summary:
         return Summary(path, "rating details", facts, tables)
     if isinstance(content, dict) and {"artifact", "sha256", "command"} <= content.keys():
         return Summary(path, "provenance", {"artifact": content["artifact"]}, {}, content)
+    if isinstance(content, dict) and {"k_curve", "outliers"} <= content.keys():
+        return Summary(path, "residuals", *texel_details.of_residuals(content))
     facts = dict(leaves(content if isinstance(content, dict) else {"values": content}))
     many = {name: f"{len(v)} values" for name, v in facts.items() if isinstance(v, list)}
     return Summary(path, "values", facts | many, {})

@@ -1,4 +1,4 @@
-"""`inspect --plot`: a figure of an artifact ."""
+"""`inspect --plot`: a figure of an artifact."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _CHUNK = 256  # positions at once; a sum of rows takes 2 * chunk * active * M * 
 
 @dataclass(frozen=True)
 class Activity:
-    """Per neuron of the first layer, over both views of some positions.
+    """Per neuron of the first layer, over both perspectives of some positions.
 
     Attributes
     ----------

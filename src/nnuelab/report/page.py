@@ -32,6 +32,8 @@ from nnuelab.report import (
     results,
     sample,
     table,
+    texel,
+    texel_plots,
     weights,
     words,
 )
@@ -43,7 +45,10 @@ from nnuelab.report.words import Row
 from nnuelab.tournament.headers import read_results
 
 PAGE = Path(__file__).parent / "page"
-SCRIPTS = ("base.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js")
+SCRIPTS = (
+    *("base.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js"),
+    "texel.js",
+)
 EXPLORED = 6  # positions of the validation set
 
 
@@ -132,7 +137,7 @@ class _Builder:
 
         sections = [self._section(experiment) for experiment in self.found.experiments]
         statistics = self._statistics()
-        nets, positions = self._nets(), self._data()
+        nets, positions, tuning = self._nets(), self._data(), self._texel()
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(PAGE),
             autoescape=True,
@@ -147,7 +152,7 @@ class _Builder:
         }
         self.blobs["provenance"] = provenance
         files = grids.files(self.found)
-        every = [*sections, positions, statistics, nets]
+        every = [*sections, *([tuning] if tuning else []), positions, statistics, nets]
         figures = {
             f"{section.name}-{figure.name}": figure
             for section in every
@@ -156,6 +161,7 @@ class _Builder:
         html = environment.get_template("page.html").render(
             version=__version__,
             sections=sections,
+            tuning=tuning,
             positions=positions,
             statistics=statistics,
             nets=nets,
@@ -166,6 +172,7 @@ class _Builder:
             sources=_sources([g for section in every for g in section.tables] + [files]),
             blobs={name: _packed(value) for name, value in self.blobs.items()},
             explorer="explorer" in self.blobs,
+            texel_boards="texel" in self.blobs,
             pieces=_pieces(),
             style=(PAGE / "page.css").read_text(),
             scripts=[(PAGE / name).read_text() for name in SCRIPTS],
@@ -305,6 +312,42 @@ class _Builder:
             section.figures = sample.figures(told)
             section.said = [sample.words(told)]
         return section
+
+    def _texel(self) -> Section | None:
+        """Hand-crafted evaluations that were tuned; nothing where none was."""
+        folder, label = self.found.folder / "texel", self.found.label
+        if not any(folder.glob("*/tuned.yaml")):
+            return None
+        section = Section("texel")
+        with _told(section.problems, "the runs"):
+            runs = texel.runs(folder)
+            section.said = texel.words(runs)
+            section.grids.append(texel.summary_grid(runs, label))
+            self._tuned(runs, section)
+        if (match := folder / "match_table.csv").is_file():
+            with _told(section.problems, "the match"):
+                section.grids.append(texel.match_grid(match, label))
+        return section
+
+    def _tuned(self, runs: Sequence[texel.Run], section: Section) -> None:
+        histories = {run.name: run.history for run in runs}
+        section.figures = [texel_plots.error(histories), texel_plots.error(histories, "log")]
+        with _told(section.problems, "the bits"):
+            with_bits = [run for run in runs if texel.has_bits(run.history)]
+            if with_bits:
+                section.figures.append(
+                    texel_plots.entropy({run.name: run.history for run in with_bits})
+                )
+                counts = texel.read_bits(with_bits[0].folder / "history.csv")
+                section.figures.append(texel_plots.bits(counts))
+        with _told(section.problems, "the residuals"):
+            content = runs[0].residuals
+            section.figures.append(texel_plots.k_curve(content))
+            section.figures += [texel_plots.residuals(content, by) for by in texel_plots.VALUES]
+            self.blobs["texel"] = texel.boards(runs)
+        with _told(section.problems, "the terms"):
+            grid = texel.terms_grid(runs, self.found.label)
+            section.grids += [grid] if grid else []
 
     def _nets(self) -> Section:
         section = Section("nets")

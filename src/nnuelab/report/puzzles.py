@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import Any, Literal
 
 import altair as alt
 
@@ -100,7 +101,7 @@ def scores(feature_set: str, files: Sequence[Sequence[Mapping[str, str]]]) -> li
             found.append(Score(feature_set, *groups.pop(), fmean(shares), *ends))
     if any(len(rows) != len(found) for rows in files):
         raise UserError(
-            f"the nets of {feature_set} were not asked the same puzzles; "
+            f"the nets of {feature_set} solved different puzzles; "
             "make the table of the experiment again"
         )
     return found
@@ -165,6 +166,15 @@ _TOOLTIP = [
 ]
 
 
+def _intervals(base: alt.Chart, along: Literal["x", "y"], low: Any, high: Any) -> Any:
+    """Accuracies and their intervals along an axis."""
+    span = low("low:Q").title(TITLE).axis(format="%").scale(zero=False, padding=8)
+    rules = base.mark_rule(strokeWidth=2).encode(span, high("high:Q"))
+    points = base.mark_point(filled=True, size=40, opacity=1)
+    points = points.encode(**{along: "accuracy:Q"}, tooltip=_TOOLTIP)
+    return alt.layer(rules, points.add_params(zoom(along)))
+
+
 def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | None:
     values = _values(all_scores, "rating")
     if not values:
@@ -175,18 +185,12 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
         xOffset=alt.XOffset("set:N").sort(list(sets)),
         color=color(sets),
     )
-    rules = base.mark_rule(strokeWidth=2).encode(
-        alt.Y("low:Q").title(TITLE).axis(format="%").scale(zero=False, padding=8), alt.Y2("high:Q")
-    )
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        y="accuracy:Q", tooltip=_TOOLTIP
-    )
     return figure(
         "puzzles-rating",
         "Puzzles by rating",
         "Right moves of the moves asked for, mean over the seeds. Bars: 95 % (Wilson) for other "
         "puzzles of that rating.",
-        alt.layer(rules, points.add_params(zoom("y"))),
+        _intervals(base, "y", alt.Y, alt.Y2),
     )
 
 
@@ -201,17 +205,11 @@ def _by_theme(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | None
         yOffset=alt.YOffset("set:N").sort(list(sets)),
         color=color(sets),
     )
-    rules = base.mark_rule(strokeWidth=2).encode(
-        alt.X("low:Q").title(TITLE).axis(format="%").scale(zero=False, padding=8), alt.X2("high:Q")
-    )
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(
-        x="accuracy:Q", tooltip=_TOOLTIP
-    )
     height = max(ROW_HEIGHT, BAR * len(sets) + 8) * len(themes)
     return figure(
         "puzzles-theme",
         "Puzzles by theme",
         f"The {len(themes)} commonest themes; a puzzle may have several. Bars: 95 % (Wilson).",
-        alt.layer(rules, points.add_params(zoom("x"))),
+        _intervals(base, "x", alt.X, alt.X2),
         max(height, 120),
     )

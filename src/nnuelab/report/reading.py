@@ -103,14 +103,14 @@ def read_json(path: Path, *keys: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged ({error}); make it again") from error
     if not isinstance(value, dict):
-        raise UserError(f"{path} is damaged (it is no object); make it again")
+        raise UserError(f"{path} is damaged (it is not an object); make it again")
     if missing := [key for key in keys if key not in value]:
         raise UserError(f"{path} is damaged (it has no {missing[0]}); make it again")
     return value
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def read_record(path: Path) -> dict[str, Any]:

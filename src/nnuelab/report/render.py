@@ -105,7 +105,7 @@ def _grid(head: list[str], body: list[list[str]]) -> Table:
         justify: Literal["right", "left"] = "right" if numeric else "left"
         grid.add_column(title.replace("_", " "), justify=justify, no_wrap=numeric, overflow="fold")
     for line in body:
-        grid.add_row(*line)
+        grid.add_row(*map(Text, line))  # brackets in names are no markup
     return grid
 
 
@@ -114,7 +114,7 @@ def _pairs(values: dict[str, Any]) -> Table:
     grid.add_column(style="italic", no_wrap=True)
     grid.add_column()
     for name, value in values.items():
-        grid.add_row(name, _text(value))
+        grid.add_row(Text(name), Text(_text(value)))
     return grid
 
 

@@ -59,7 +59,7 @@ class NetFiles:
         made = read_record(path)["parameters"] if path.is_file() else {}
         objective = made.get("objective", {})
         if not isinstance(objective, dict):
-            raise UserError(f"{path} is damaged (its objective is no object); train again")
+            raise UserError(f"{path} is damaged (its objective is not an object); train again")
         return objective
 
     @cached_property

@@ -1,8 +1,8 @@
-"""What a user may set of each stage: every setting once, with its default, bounds and meaning.
+"""The settings of each stage: every one once, with its default, bounds and meaning.
 
 Classes of settings are plain dataclasses, one module for each stage, and quick to import. A command
 has an option for each setting (`cli.options`), params.yaml a key (`params.models`), and the stage
-reads the values. What stands in params.yaml is the default here; a test compares them. What only a
+reads the values. The values in params.yaml are the defaults here; a test compares them. What only a
 command or only the workflow knows, such as files and cores, is declared there.
 """
 
@@ -24,7 +24,7 @@ def setting(default: Any, meaning: str, *, implied: str | None = None, **bounds:
     meaning : str
         For the help of the command and the schema of params.yaml.
     implied : str, optional
-        On the command line the value is None unless it is given, and this says when the default
+        On the command line the value is None unless given, and this says when the default
         holds.
     **bounds
         As pydantic has them: ge, gt, le, lt and multiple_of.

@@ -12,16 +12,16 @@ class Rules:
     """Adjudication as in cutechess and fastchess; a count of 0 turns a rule off."""
 
     draw_move: int = setting(40, "Draws are adjudicated from this move on.", ge=0)
-    draw_plies: int = setting(16, "Level half-moves in a row that are a draw; 0: never.", ge=0)
-    draw_score: int = setting(10, "Level is within so many centipawns of 0.", ge=0)
-    resign_score: int = setting(1000, "Lost is a side that is so many centipawns behind.", ge=1)
+    draw_plies: int = setting(16, "Level half-moves in a row that make a draw; 0: never.", ge=0)
+    draw_score: int = setting(10, "Level: within this many centipawns of 0.", ge=0)
+    resign_score: int = setting(1000, "Lost: this many centipawns behind.", ge=1)
     resign_plies: int = setting(8, "Lost half-moves in a row that end a game; 0: never.", ge=0)
-    max_plies: int = setting(400, "A draw after so many half-moves.", ge=1)
+    max_plies: int = setting(400, "A draw after this many half-moves.", ge=1)
 
 
 @dataclass(frozen=True)
 class Games:
-    """Of a tournament."""
+    """Settings of a tournament."""
 
     games_per_pairing: int = setting(
         160,
@@ -36,20 +36,18 @@ class Games:
 
 @dataclass(frozen=True)
 class Puzzling:
-    """Puzzles that every net is asked, at fixed nodes per move."""
+    """Puzzles for every net, at fixed nodes per move."""
 
     nodes: int | None = setting(1000, "Nodes per move.", ge=1, implied=NO_LIMIT)
-    count: int = setting(0, "Only so many, the first ones; 0: all.", ge=0)
+    count: int = setting(0, "Only this many, the first ones; 0: all.", ge=0)
 
 
 @dataclass(frozen=True)
 class Generating:
-    """Games of the engine against itself."""
+    """Self-play games of the engine."""
 
     games: int = setting(8000, "How many games.", ge=1)
     nodes: int | None = setting(2000, "Nodes per move.", ge=1, implied=NO_LIMIT)
-    random_plies: int = setting(8, "Random moves that a game begins with, or one more.", ge=4)
-    max_opening_score: int = setting(
-        100, "Openings that are less balanced aren't played, centipawns.", ge=1
-    )
+    random_plies: int = setting(8, "Random moves at a game's start: this many, or one more.", ge=4)
+    max_opening_score: int = setting(100, "Less balanced openings aren't played, centipawns.", ge=1)
     seed: int = setting(1, "Of everything random.", ge=0)

@@ -19,14 +19,14 @@ class Quantization:
     )
     count: int = setting(
         50_000,
-        "fine: positions of the training set whose mean error is taken out; 0: it stays.",
+        "fine: training positions whose mean error is subtracted; 0: none.",
         ge=0,
     )
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The bound on the difference of integer and float nets; a net beyond it plays no game."""
+    """The bounds on the difference of integer and float net; a net beyond them isn't played."""
 
     count: int = setting(
         50_000, "Positions of the validation set to compare on, evenly spaced.", ge=1
@@ -34,7 +34,7 @@ class Verification:
     max_abs_mean: float = setting(10.0, "Largest |mean| of the difference, centipawns.", gt=0)
     min_share_within_50: float = setting(
         0.97,
-        "Share of the positions that differ by at most 50 centipawns, at least.",
+        "Smallest share of positions that differ by at most 50 centipawns.",
         ge=0,
         le=1,
     )

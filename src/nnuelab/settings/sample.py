@@ -21,13 +21,13 @@ class Sampling:
     skip_promotions: bool = setting(
         True, "Leave out positions where the move played next is a promotion."
     )
-    skip_duplicates: bool = setting(False, "Leave out positions that stood in a game before.")
+    skip_duplicates: bool = setting(False, "Leave out positions that occurred before.")
     min_pieces: int = setting(2, "Pieces on the board, kings included, at least.", ge=2, le=32)
     max_pieces: int = setting(32, "Pieces on the board, kings included, at most.", ge=2, le=32)
-    max_score: int = setting(0, "Leave out a larger |[%eval]|, centipawns; 0: none.", ge=0)
+    max_score: int = setting(0, "Leave out a larger |[%eval]|, centipawns; 0: no limit.", ge=0)
     only_evaluated: bool = setting(False, "Skip games without any [%eval].")
     start_positions: bool = setting(
-        True, "Take games that begin at other positions than the usual one, too."
+        True, "Include games that begin at other positions than the usual one."
     )
     min_rating: int = setting(
         0, "Elo of both players, at least; 0: any, and players without a rating.", ge=0
@@ -38,20 +38,20 @@ class Sampling:
     )
     max_seconds: int = setting(0, "Time of a player for 40 moves, at most; 0: any.", ge=0)
     terminations: list[str] = setting(
-        [], "Only games with one of these tags Termination (Normal, Time forfeit); none: any."
+        [], "Only games with one of these Termination tags (Normal, Time forfeit); none: any."
     )
     quiet_only: bool = setting(
         False,
-        "Leave out positions whose static evaluation isn't the value of their quiescence search.",
+        "Leave out positions whose static evaluation differs from their quiescence search.",
     )
     max_unreadable: float = setting(
-        0.1, "Share of games with mistakes (illegal moves...) that is put up with.", ge=0, le=1
+        0.1, "Largest share of games with errors (illegal moves...).", ge=0, le=1
     )
-    max_positions: int = setting(0, "Stop after so many; 0: never.", ge=0)
+    max_positions: int = setting(0, "Stop after this many; 0: never.", ge=0)
     seed: int = setting(1, "Seed of the draw.", ge=0)
 
     def __post_init__(self) -> None:
         for name in ("pieces", "rating", "seconds"):
             low, high = getattr(self, f"min_{name}"), getattr(self, f"max_{name}")
             if high and low > high:
-                raise ValueError(f"nothing lies between min_{name} {low} and max_{name} {high}")
+                raise ValueError(f"min_{name} {low} is larger than max_{name} {high}")

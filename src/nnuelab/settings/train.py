@@ -20,7 +20,7 @@ class Training:
     )
     buckets: int = setting(
         1,
-        "Nets behind the first layer, chosen by the number of pieces on the board.",
+        "Layer stacks after the first layer, chosen by the number of pieces on the board.",
         ge=1,
         le=32,
     )
@@ -28,33 +28,31 @@ class Training:
     # validation loss. The study's, for billions: 16384, 5e-4 and 0.99.
     epochs: int = setting(6, "Passes over the training data.", ge=1)
     fake_quantize_epochs: int = setting(
-        0, "The last so many of them see the rounding of the integer net.", ge=0
+        0, "The last ones, with the rounding of the integer net.", ge=0
     )
-    games_share: float = setting(
-        1.0, "Of the training games, so many are learned from.", gt=0, le=1
-    )
+    games_share: float = setting(1.0, "Share of the games to train on.", gt=0, le=1)
     batch_size: int = setting(1024, "Positions per step.", ge=1)
     optimizer: Literal["adam", "rowwise-adam"] = setting(
-        "adam", "Adam; or a variant of it for tables of tens of thousands of rows."
+        "adam", "Adam; or a variant for tables of tens of thousands of rows."
     )
-    learning_rate: float = setting(2e-3, "Of Adam, the highest rate.", gt=0)
+    learning_rate: float = setting(2e-3, "Of Adam, the peak rate.", gt=0)
     schedule: Literal["step", "cosine", "one-cycle"] = setting(
         "step",
-        "Of the rate: a factor per epoch; to 0 by half a cosine; up and down again.",
+        "Of the rate: a factor per epoch; half a cosine to 0; up and down.",
     )
     lr_decay: float = setting(
         0.5, "For step: factor of the learning rate from one epoch to the next.", gt=0, le=1
     )
-    warmup: int = setting(0, "Steps at the beginning in which the rate rises.", ge=0)
-    clip_norm: float = setting(0.0, "Longer gradients are shortened to this; 0: never.", ge=0)
+    warmup: int = setting(0, "First steps, over which the rate rises.", ge=0)
+    clip_norm: float = setting(0.0, "Clip gradients to this norm; 0: never.", ge=0)
     patience: int = setting(
         0,
-        "Ends with the best net after so many epochs without a lower validation loss; 0: never.",
+        "Stop after this many epochs without a lower validation loss, keep the best net; 0: never.",
         ge=0,
     )
     method: Literal["scores", "pqr", "triplet"] = setting(
         "scores",
-        "Learns scores, or what distinguishes the move played (P to Q) from another one (P to R).",
+        "Learn scores, or the difference of the move played (P to Q) from another one (P to R).",
     )
     exponent: float = setting(
         2.6,
@@ -62,10 +60,10 @@ class Training:
         ge=1,
     )
     output_scale: float = setting(
-        361.0, "Centipawns of the net that are an expected score of 73 %.", ge=1
+        361.0, "Centipawns of the net that mean an expected score of 73 %.", ge=1
     )
     target_scale: float = setting(
-        410.0, "For scores: centipawns of the labels that are an expected score of 73 %.", ge=1
+        410.0, "For scores: centipawns of the labels that mean an expected score of 73 %.", ge=1
     )
     score_share: float = setting(
         1.0, "For scores: 1 learns the scores, 0 the results of the games.", ge=0, le=1
@@ -76,18 +74,18 @@ class Training:
     )
     moves_quantile: float = setting(
         0.0,
-        "For pqr and triplet: leaves out positions with fewer legal moves than this quantile, for "
+        "For pqr and triplet: leave out positions with fewer legal moves than this quantile, for "
         "their colour and move number.",
         ge=0,
         le=1,
     )
     device: Literal["auto", "cpu", "cuda"] = setting(
         "cpu",
-        "Where a net is trained; auto: on a GPU where there is one. Equal bits only on the CPU.",
+        "Where a net is trained; auto: on a GPU if available. Reproducible only on the CPU.",
     )
 
     def __post_init__(self) -> None:
         if self.patience and self.fake_quantize_epochs:
             raise ValueError(
-                "patience may end a run before its fake_quantize_epochs: set one of them to 0"
+                "patience might end a run before its fake_quantize_epochs: set one of them to 0"
             )

@@ -1,4 +1,4 @@
-"""What games say beside the ratings: head-to-head, who is surely stronger, how often one draws."""
+"""Statistics beside the ratings: head-to-head, likelihood of superiority, draw rates."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def head_to_head(results: Results) -> Iterator[Meeting]:
 
 
 def superiority(fitted: model.Fit) -> np.ndarray:
-    """How surely one player is stronger than another (LOS; Ordo's CFS), float64 [n, n].
+    """Likelihood of superiority of one player over another (LOS; Ordo's CFS), float64 [n, n].
 
     Row over column: the probability that the rating difference is positive, normal with the
     variance of that difference in the joint covariance. 1/2 on the diagonal.

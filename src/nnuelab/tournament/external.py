@@ -1,4 +1,4 @@
-"""A UCI engine as a player: one that fails loses its game, and is started again for the next."""
+"""A UCI engine as a player: one that fails loses its game, and is restarted for the next."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class UciPlayer:
         self.engine.close()
 
     def new_game(self) -> None:
-        """Clears its memory; UserError when it has gone and doesn't start any more."""
+        """Clears its memory; UserError when it has exited and no longer starts."""
         self.engine.new_game()
 
     def search(self, line: Line, turn: Turn) -> Answer:
@@ -98,7 +98,7 @@ class UciPlayer:
 
 
 class StrictUciPlayer(UciPlayer):
-    """One whose faults end the work, for games that aren't for winning."""
+    """One whose faults end the work, for games that aren't rated."""
 
     def search(self, line: Line, turn: Turn) -> Answer:
         """UserError when the engine fails, or answers without a score."""

@@ -47,7 +47,7 @@ class Results:
 
 
 def opening_pair(tags: Mapping[str, str], file: object, number: int) -> tuple[object, ...]:
-    """What a game shares with those that it is not independent of; games with equal keys cluster.
+    """Key of an opening pair: games with equal keys are not independent, and cluster.
 
     The two players and the position that they started from. Where the PGN has no ``FEN`` (or the
     standard one): the two players, the file and the first part of a ``Round`` like ``12.2``. Where

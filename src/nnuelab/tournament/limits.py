@@ -41,7 +41,7 @@ class Limit:
 
     @classmethod
     def read(cls, settings: Mapping[str, Any]) -> Self:
-        """A limit out of settings: one of KINDS, and ``margin`` where the limit is a time.
+        """A limit from settings: one of KINDS, and ``margin`` if the limit is a time.
 
         ``clock`` is a text like ``100+20``.
 
@@ -61,7 +61,7 @@ class Limit:
         if margin is None:
             margin = MARGIN
         elif kind in ("nodes", "depth"):
-            raise UserError(f"a margin is of a time limit (movetime, clock); this one is {kind}")
+            raise UserError(f"a margin needs a time limit (movetime, clock), not {kind}")
         margin = _number(margin, "margin", zero=True)
         value = settings[kind]
         if kind == "clock":
@@ -123,11 +123,11 @@ class Clock:
             self.left = limit.clock if limit.clock is not None else limit.movetime or 0.0
 
     def overstepped(self, taken: float) -> bool:
-        """Whether a move that took so many ms is late."""
+        """Whether a move that took this many ms is late."""
         return taken > self.left + self.limit.margin
 
     def charge(self, taken: float) -> None:
-        """Counts a move in time of so many ms."""
+        """Counts a move in time of this many ms."""
         if self.limit.clock is not None:
             self.left = max(self.left - taken, 0.0) + self.limit.increment
 

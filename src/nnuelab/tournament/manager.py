@@ -1,4 +1,4 @@
-"""Games by fastchess or cutechess-cli: managers of tournaments that everybody knows.
+"""Games played by fastchess or cutechess-cli.
 
 They are given one pairing at a time, with the openings that this project's runner would take.
 """
@@ -149,8 +149,8 @@ class Manager:
         except LookupError:
             raise UserError(
                 f"{self.runner} left out games of {first.name} against {second.name} "
-                f"({len(found)} of {2 * len(pairs)} are there; exit status {status}; it said last: "
-                f"{last}); run the same command again to continue"
+                f"({len(found)} of {2 * len(pairs)} are there; exit status {status}; it said: "
+                f"{last}); run the same command again to resume"
             ) from None
 
     def _run(self, command: list[str], log: Path) -> int:

@@ -39,7 +39,7 @@ class Book:
         for number, entry in entries:
             self._openings.setdefault(entry, number)
         if not self._openings:
-            raise UserError(f"the book {self.path} holds no opening")
+            raise UserError(f"the book {self.path} has no opening")
         self._entries = list(self._openings)
         self._fens: dict[int, str] = {}
         if not self._is_pgn and len(self) <= CHECKED_WHOLE:
@@ -96,7 +96,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as folder:
             members = [entry for entry in archive.infolist() if not entry.is_dir()]
             if len(members) != 1:
-                raise UserError(f"{path} holds {len(members)} files; a book is one")
+                raise UserError(f"{path} holds {len(members)} files; a book must have one")
             yield from streams.lines(archive.extract(members[0], folder))
     except FileNotFoundError:
         raise UserError(f"there is no file {path}; check its name") from None

@@ -1,4 +1,4 @@
-"""The program `ordo` (https://github.com/michiguel/Ordo), guarded: it may exit, hang or babble."""
+"""The program `ordo` (https://github.com/michiguel/Ordo), guarded: it may fail or hang."""
 
 from __future__ import annotations
 

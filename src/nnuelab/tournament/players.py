@@ -149,12 +149,17 @@ def read_players(
     return players
 
 
-def kinds_and_files(file: Path) -> tuple[list[str], list[str]]:
-    """The kinds of a file's players, and the files that they are made of.
+def players_of(file: Path) -> list[Any]:
+    """The settings of a file's players."""
+    return list(_load(file).values())
+
+
+def kinds_and_files(players: Iterable[Any]) -> tuple[list[str], list[str]]:
+    """The kinds of players, told as in a file of them, and the files that they are made of.
 
     Neither programs are among these nor the net that comes with the package.
     """
-    settings = [_understood(player) for player in _load(file).values()]
+    settings = [_understood(player) for player in players]
     named = [(kind, player[kind]) for player in settings for kind in KINDS if kind in player]
     files = [str(what) for kind, what in named if KINDS[kind].endings and what != DEFAULT]
     return list(dict.fromkeys(kind for kind, _ in named)), files

@@ -1,4 +1,4 @@
-"""What answers to puzzles come to: accuracy and solved share by rating and theme, solved rating."""
+"""Puzzle scores: accuracy and solved share by rating and theme, solved rating."""
 
 from __future__ import annotations
 

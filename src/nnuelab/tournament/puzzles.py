@@ -126,7 +126,7 @@ def read(path: Path | str) -> list[Puzzle]:
             except ValueError as error:
                 broken.append(f"line {number} ({error})")
     except csv.Error as error:
-        raise UserError(f"{path} is no CSV: {error}") from None
+        raise UserError(f"{path} is not a CSV file: {error}") from None
     told = "; ".join(broken[:NAMED]) + ("; ..." if len(broken) > NAMED else "")
     if not found:
         raise UserError(f"{path} has no puzzle" + (f"; {told}" if broken else ""))
@@ -145,19 +145,19 @@ def _is_fen(text: str) -> bool:
 
 
 def _puzzle(row: dict[str, str]) -> Puzzle:
-    """A puzzle out of a row; ValueError when it is broken."""
+    """A puzzle from a row; ValueError when it is invalid."""
     if missing := [name for name in NEEDED if not row.get(name, "").strip()]:
         raise ValueError(f"no {', '.join(missing)}")
     moves = tuple(row["Moves"].split())
     if len(moves) % 2:
-        raise ValueError(f"{len(moves)} moves: the opponent's and the solver's must be as many")
+        raise ValueError(f"{len(moves)} moves: there must be an even number")
     position = notation.from_fen(row["FEN"])
     for move in moves:
         position = notation.after(position, notation.parse_uci(position, move))
     try:
         rating = round(float(row["Rating"]))
     except (ValueError, OverflowError):
-        raise ValueError(f"rating {row['Rating']!r} is no number") from None
+        raise ValueError(f"rating {row['Rating']!r} is not a number") from None
     themes = tuple((row.get("Themes") or "").split())
     return Puzzle(row["PuzzleId"], row["FEN"], moves, rating, themes)
 

@@ -1,4 +1,4 @@
-"""Ratings of players and of feature sets, out of PGN files.
+"""Ratings of players and of feature sets, from PGN files.
 
 Ratings are Ordo's points (202 points = 76 %; x 0.9913 = logistic Elo). They come from the program
 `ordo` where it is installed, otherwise from the same model fitted here; errors always come from the
@@ -199,7 +199,7 @@ def feature_sets(
 
 
 def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
-    """Rates feature sets out of the ratings of their nets, a random effect within each set.
+    """Rates feature sets from the ratings of their nets, a random effect within each set.
 
     With r the ratings of the nets, V their joint covariance (clustered by opening pair), c the
     contrast (mean of the set's n nets - mean of the anchor's n0), s2 = sum over all sets of

@@ -1,4 +1,4 @@
-"""A tournament over all cores, that neither a kill nor a broken player undoes.
+"""A tournament over all cores that survives interruptions and broken players.
 
 Guarantees, each with a test: no finished pair is played again; both games of an opening are there
 or none; within a pairing no opening comes twice; a player that crashes, hangs, comes late or plays

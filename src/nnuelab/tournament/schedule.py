@@ -51,9 +51,9 @@ def check(names: list[str], settings: Settings) -> None:
     if len(names) < 2:
         raise UserError(f"a tournament needs two players or more, not {len(names)}")
     if settings.format is Format.MATCH and len(names) != 2:
-        raise UserError(f"a match has two players, not {len(names)}; take a gauntlet")
+        raise UserError(f"a match has two players, not {len(names)}; use a gauntlet")
     if settings.sprt is not None and settings.format is not Format.MATCH:
-        raise UserError("a sequential test is of two players; take the format match")
+        raise UserError("a sequential test needs two players; use the format match")
     for name in names:
         if not name.strip() or not name.isprintable():
             raise UserError(f"{name!r} can't be the name of a player: it must be printable")

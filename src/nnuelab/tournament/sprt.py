@@ -1,4 +1,4 @@
-"""Elo and sequential tests out of the counts of pairs (pentanomial) or of games (trinomial).
+"""Elo and sequential tests from counts of pairs (pentanomial) or of games (trinomial).
 
 The test is the generalized sequential probability ratio test (GSPRT) of M. Van den Bergh
 (*The Generalized Sequential Probability Ratio Test*, *Normalized Elo*; the arithmetic of fishtest
@@ -31,7 +31,7 @@ ITERATIONS = 20  # of the likeliest distribution; three are enough as a rule
 
 
 def expected_score(elo: float) -> float:
-    """Points per game of a player so many logistic Elo stronger."""
+    """Points per game of a player who is this many logistic Elo stronger."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 

@@ -1,4 +1,4 @@
-"""What a tournament came to: points and Elo by pairing, and what went wrong, by player."""
+"""The summary of a tournament: points and Elo by pairing, and faults by player."""
 
 from __future__ import annotations
 

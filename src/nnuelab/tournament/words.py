@@ -14,7 +14,7 @@ class Format(StrEnum):
 
 
 class Runner(StrEnum):
-    """Who holds the games: this project, or a tournament manager that is installed."""
+    """Who runs the games: this project, or a tournament manager that is installed."""
 
     OWN = "own"
     FASTCHESS = "fastchess"

@@ -136,5 +136,5 @@ def _died(process: Any) -> UserError:
     process.join(5)
     return UserError(
         f"a worker process died (exit status {process.exitcode}; -9 is most often a lack of "
-        "memory); run the same command again to continue, with fewer --workers if need be"
+        "memory); run the same command again to resume, with fewer --workers if need be"
     )

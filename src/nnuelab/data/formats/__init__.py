@@ -1,4 +1,4 @@
-"""Position files of the field: read and written in batches of records, chosen by suffix.
+"""Formats of position files: read and written in batches of records, chosen by suffix.
 
 A format has two functions. ``read(path, unusable)`` yields arrays of RECORD and counts unusable
 entries; ``write(file, batches, left_out)`` writes such arrays to an open binary file and counts the
@@ -88,11 +88,11 @@ def of(path: Path) -> Format:
     if found is None:
         known = ", ".join(f"{suffix} ({kind.whose})" for suffix, kind in FORMATS.items())
         raise UserError(
-            f"{path}: the name of a position file ends in {known}; positions are taken out of "
+            f"{path}: the name of a position file ends in {known}; positions come from "
             "games (.pgn) with `nnuelab sample`"
         )
     if packed and not found.is_text:
-        raise UserError(f"{path}: only text is read and written compressed; unpack it first")
+        raise UserError(f"{path}: only text formats may be compressed; unpack it first")
     return found
 
 

@@ -159,7 +159,7 @@ def _write_stem(position, record, score, data, at):
 
 @jit
 def close(data, state):
-    """Ends the open chain: its number of moves goes to where its reader looks for it."""
+    """Ends the open chain: writes its number of moves to its head."""
     if state.chain >= 0:
         _put_word(data, state.chain + STEM, state.plies)
         state.end = state.chain + HEAD + ((state.bits + 7) >> 3)

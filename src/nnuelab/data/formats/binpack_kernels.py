@@ -58,7 +58,7 @@ def int16(value):
 
 @inline
 def width_of(n):
-    """Bits that number ``n`` things."""
+    """Bits needed to number ``n`` things."""
     bits = np.int64(0)
     while (1 << bits) < n:
         bits += 1
@@ -87,7 +87,7 @@ def _get(data, begin, stop, at, n):
 
 @inline
 def targets_of(position, start, role, us):
-    """Where a piece may go in the format's view: pseudo-legal squares, castling apart."""
+    """Where a piece may go in the format's view: pseudo-legal targets without castling."""
     own, enemy = position.colors[us], position.colors[us ^ 1]
     occupied = own | enemy
     if role == PAWN:

@@ -4,7 +4,7 @@ import numpy as np
 
 from nnuelab.chess.fen import complete
 from nnuelab.chess.position import BLACK, EMPTY, KING, NO_SQUARE, POSITION, WHITE
-from nnuelab.data.records import pack
+from nnuelab.data.records import pack, unpack_board
 from nnuelab.jit import byteswap, jit, local_record, lsb
 
 BULLET = np.dtype(
@@ -72,29 +72,20 @@ def encode(records, bullet):
         With scores and results.
     bullet : BULLET [n], written
     """
-    board = np.empty(64, np.int64)
+    position = _position()
     for i in range(len(records)):
-        us = np.int64(records[i].flags) & 1
+        unpack_board(records[i], position)
+        us = np.int64(position.turn)
         turned = 56 if us == BLACK else 0
-        left, low, high = records[i].occupied, records[i].pieces_low, records[i].pieces_high
-        while left:
-            square = lsb(left)
-            left &= left - np.uint64(1)
-            piece = np.int64(low & np.uint64(15))
-            low = (low >> np.uint64(4)) | (high << np.uint64(60))
-            high >>= np.uint64(4)
-            theirs = (piece & 1) ^ us
-            board[square ^ turned] = (piece >> 1) | (theirs << 3)
-            if piece >> 1 == KING:
-                if theirs:
-                    bullet[i].opponent_king = square ^ turned ^ 56
-                else:
-                    bullet[i].king = square ^ turned
+        kings = position.roles[KING]
+        bullet[i].king = lsb(kings & position.colors[us]) ^ turned
+        bullet[i].opponent_king = lsb(kings & position.colors[1 - us]) ^ turned ^ 56
         occupied = byteswap(records[i].occupied) if us == BLACK else records[i].occupied
         low, high, shift = np.uint64(0), np.uint64(0), np.uint64(0)
         left = occupied
         while left:
-            nibble = np.uint64(board[lsb(left)])
+            piece = np.int64(position.board[lsb(left) ^ turned])
+            nibble = np.uint64((piece >> 1) | ((piece & 1) ^ us) << 3)
             left &= left - np.uint64(1)
             if shift < np.uint64(64):
                 low |= nibble << shift

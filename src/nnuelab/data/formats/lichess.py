@@ -45,13 +45,13 @@ def _row(number: int, line: bytes) -> Row:
     try:
         said = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadRow(f"no JSON ({error})") from None
+        raise BadRow(f"not JSON ({error})") from None
     try:
         best = max(said["evals"], key=lambda found: (found["depth"], found["knodes"]))["pvs"][0]
         fen, move = said["fen"].encode(), best["line"].split(" ", 1)[0].encode()
         score = _score(best)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise BadRow(f"no evaluation of Lichess ({type(error).__name__}: {error})") from None
+        raise BadRow(f"not a Lichess evaluation ({type(error).__name__}: {error})") from None
     return Row(number, fen, move, score, white=True)
 
 

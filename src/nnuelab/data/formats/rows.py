@@ -59,7 +59,7 @@ def score(text: bytes) -> int:
     try:
         found = mate_score(int(text[1:])) if text.startswith(b"#") else int(text)
     except ValueError:
-        raise BadRow(f"the score {text.decode(errors='replace')!r} is no number") from None
+        raise BadRow(f"the score {text.decode(errors='replace')!r} is not a number") from None
     if found == VALUE_NONE:
         return NO_SCORE
     if abs(found) > HIGHEST:
@@ -84,7 +84,7 @@ def number(text: bytes, name: str, limit: int) -> int:
         return -1
     if not text.isdigit() or len(text) > 10 or int(text) > limit:
         shown = text[:20].decode(errors="replace")
-        raise BadRow(f"the {name} {shown!r} is no number from 0 to {limit:,}")
+        raise BadRow(f"the {name} {shown!r} is not a number from 0 to {limit:,}")
     return int(text)
 
 
@@ -94,7 +94,7 @@ def result(text: bytes) -> int:
         return {b"1": 1, b"0": 0, b"-1": -1, b"": UNKNOWN_RESULT}[text.strip()]
     except KeyError:
         shown = text[:20].decode(errors="replace")
-        raise BadRow(f"the result {shown!r} is none of 1, 0, -1") from None
+        raise BadRow(f"the result {shown!r} is not 1, 0 or -1") from None
 
 
 def records(rows: Iterable[Row], unusable: Unusable) -> Iterator[np.ndarray]:
@@ -135,13 +135,13 @@ def _slowly(row: Row) -> np.void:
     """Reads a row that the kernel refuses with `notation`, which names the error."""
     fen = row.fen.decode("ascii", "replace")
     if len(fen) > LONGEST:
-        raise BadRow(f"{len(fen):,} bytes are no FEN")
+        raise BadRow(f"{len(fen):,} bytes are not a FEN")
     record = from_fen(fen)
     move = row.move.decode("ascii", "replace")
     if move and move != "0000":
         rest = np.frombuffer(row.move, np.uint8)
         packed = record_text.read_move(record, rest, np.empty(MAX_MOVES, np.int64))
         if not packed:
-            raise BadRow(f"{move!r} is no legal move in {to_fen(record)}")
+            raise BadRow(f"{move!r} is not a legal move in {to_fen(record)}")
         record["move"] = packed
     return record

@@ -97,7 +97,7 @@ def _csv_rows(path: Path, unusable: Unusable, points: bool) -> Iterator[Row]:
             except BadRow as error:
                 unusable.add(f"line {reader.line_num}", str(error))
     except csv.Error as error:
-        raise UserError(f"{path}, line {reader.line_num}: no CSV: {error}") from error
+        raise UserError(f"{path}, line {reader.line_num}: not CSV: {error}") from error
 
 
 def _csv_row(line: int, cells: dict[str, str], points: bool) -> Row:

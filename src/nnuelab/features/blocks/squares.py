@@ -11,7 +11,9 @@ from nnuelab.features import (
     OWN,
     RANKS,
     ROLES,
+    ROLES_BUT_KING,
     SQUARES,
+    Concept,
     file_of,
     named,
     piece_square,
@@ -35,6 +37,17 @@ def king(square, role, color):
 def own_piece(square, role, color):
     """An own piece of role r stands on the square."""
     return (role, rank_of(square), file_of(square)) if color == OWN else None
+
+
+MEN = Concept("ROLES", ROLES_BUT_KING.values, "")
+
+
+@piece_square("MEN", MEN, RANKS, FILES)
+def own_man(square, role, color):
+    """An own piece of role r, but the king, stands on the square."""
+    if color == OWN and role != KING:
+        return role, rank_of(square), file_of(square)
+    return None
 
 
 @piece_square("SC", SQUARES, COLORS)

@@ -7,6 +7,7 @@ So feature sets of piece-square blocks alone, and the search with them, don't co
 import numpy as np
 from numba import carray
 
+from nnuelab.chess.position import POSITION
 from nnuelab.features.kernels.lists import pack, place, subtract, unpack
 from nnuelab.features.records import FROM_SCRATCH, TERM
 from nnuelab.jit import at, call, inline, view
@@ -61,27 +62,39 @@ def _turn(term, white, start, stop, black, other):
         black[at(other + i - start)] = turned + term.offset
 
 
-def add_active_of_both(tables, position, white, black, counts):
-    """The same for both perspectives, without the blocks that batches are extracted of.
+def add_active_of_many(tables, given):
+    """Appends the features of a BATCH, without those of blocks that are extracted.
 
-    Takes and returns both lengths, packed.
+    Term by term: the code of all terms together is more than a cache holds.
     """
-    w, b = unpack(counts)
     terms = view(tables.called, tables.n_others, TERM)
-    white, black = carray(white, tables.max_active), carray(black, tables.max_active)
-    for i in range(tables.n_others):
-        term = terms[i]
-        more = call(term.active, term.data, position, np.int64(0), place(white, w))
-        if term.turned != _ZERO:
-            _turn(term, white, w, w + more, black, b)
-            b += more
-        else:
-            _number(term, white, w, w + more)
-            less = call(term.active, term.data, position, np.int64(1), place(black, b))
-            _number(term, black, b, b + less)
-            b += less
-        w += more
-    return pack(w, b)
+    positions = view(given.positions, given.n, POSITION)
+    seen_by_black = view(given.turned, given.n, POSITION)
+    for t in range(tables.n_others):
+        term = terms[t]
+        for i in range(given.n):
+            position = positions[at(i)]
+            white, black = np.int64(position.turn), np.int64(position.turn ^ 1)
+            white_n = view(given.lengths[white] + i * given.strides[white], 1, np.int64)
+            black_n = view(given.lengths[black] + i * given.strides[black], 1, np.int64)
+            place = given.lists[white] + i * given.rows[white] + 4 * white_n[0]
+            other = given.lists[black] + i * given.rows[black] + 4 * black_n[0]
+            more = call(term.active, term.data, position, np.int64(0), place)
+            own, others = view(place, more, np.int32), view(other, tables.max_active, np.int32)
+            white_n[0] += more
+            if term.turned != _ZERO:
+                _turn(term, own, np.int64(0), more, others, np.int64(0))
+                black_n[0] += more
+                continue
+            _number(term, own, np.int64(0), more)
+            if tables.state != 0:
+                # One board is turned over for all terms, none by any of them.
+                less = call(term.active, term.data, seen_by_black[at(i)], np.int64(0), other)
+            else:
+                less = call(term.active, term.data, position, np.int64(1), other)
+            _number(term, others, np.int64(0), less)
+            black_n[0] += less
+    return np.int64(0)
 
 
 @inline

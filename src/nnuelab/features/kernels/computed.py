@@ -45,8 +45,13 @@ def _seen(position, perspective, place):
     return place
 
 
-def active(data, position, perspective, out):
-    n = call(data.active, _seen(position, perspective, _position()), out)
+@inline
+def found(data, position, out, address):
+    """Writes what the function finds of a position as its player sees it; returns how many.
+
+    ``out`` is an array or a pointer, and ``address`` where it begins.
+    """
+    n = call(data.active, position, address)
     if n < 0 or n > data.bound:
         data.beyond = n
         n = max(np.int64(0), min(n, data.bound))
@@ -55,6 +60,10 @@ def active(data, position, perspective, out):
             data.stray = out[i]
             out[i] = 0
     return n
+
+
+def active(data, position, perspective, out):
+    return found(data, _seen(position, perspective, _position()), out, out)
 
 
 def changes(data, old, new, perspective, added, removed):

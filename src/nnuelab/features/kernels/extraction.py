@@ -176,7 +176,8 @@ def _append(features, places, m, out, n):
     """Appends the features of so many places; returns the new length."""
     for k in range(m):
         feature = features[at(places[at(k)])]
-        if feature >= 0:
+        # Which pieces have a feature, no CPU can predict; where the list ends, it can.
+        if n < len(out):
             out[at(n)] = feature
-            n += 1
+            n += np.int64(feature >= 0)
     return n

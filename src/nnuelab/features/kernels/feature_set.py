@@ -8,10 +8,11 @@ of :data:`nnuelab.chess.position.POSITION`, ``perspective`` is 0 for White and 1
 import numpy as np
 
 from nnuelab.chess.position import EMPTY, KING, POSITION, set_checkers
+from nnuelab.features.kernels.computed import turn_over
 from nnuelab.features.kernels.extraction import extract
 from nnuelab.features.kernels.lists import pack, place, unpack
 from nnuelab.features.kernels.piece_square import active_rows, changed_rows, changed_squares
-from nnuelab.features.records import COUNT_KEYS, COUNTS, ENEMY_KEYS, KEYS, OWN_KEYS
+from nnuelab.features.records import BATCH, COUNT_KEYS, COUNTS, ENEMY_KEYS, KEYS, OWN_KEYS
 from nnuelab.jit import at, call, inline, jit, local_record, lsb, popcount, view
 
 _ONE = np.uint64(1)
@@ -21,7 +22,9 @@ _FOUR = np.uint64(4)
 _NIBBLES = 16  # pieces in one word of a dataset record
 
 
+_TOGETHER = 64  # positions that a term is asked about in turn
 _counts = local_record(COUNTS)
+_batch = local_record(BATCH)
 
 
 @jit
@@ -173,22 +176,25 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
     extract(tables.extracted, tables.n_extracted, fields, lists)
     if tables.n_others == 0:
         return
-    # A record is a bare pointer to numba: the array is named at each use, or it is freed before.
-    scratch = np.zeros(1, POSITION)
-    for i in range(len(records)):
-        place_pieces(fields[0][i], fields[1][i], fields[2][i], scratch[0])
-        turn = np.int64(records[i].flags & 1)
-        if tables.state != 0:
-            scratch[0].turn = turn
-            scratch[0].castling = records[i].flags >> 1 & 15
-            scratch[0].ep = records[i].ep
-            set_checkers(scratch[0])
-        stm, other = place(stm_out[i], 0), place(other_out[i], 0)
-        if turn == 0:
-            counts = pack(stm_n[i], other_n[i])
-            counts = call(tables.add_active_of_both, tables, scratch[0], stm, other, counts)
-            stm_n[i], other_n[i] = unpack(counts)
-        else:
-            counts = pack(other_n[i], stm_n[i])
-            counts = call(tables.add_active_of_both, tables, scratch[0], other, stm, counts)
-            other_n[i], stm_n[i] = unpack(counts)
+    # They live as long as they are named in a loop.
+    positions, turned = np.zeros(_TOGETHER, POSITION), np.zeros(_TOGETHER, POSITION)
+    given = _batch()
+    given.positions, given.turned = positions.ctypes.data, turned.ctypes.data
+    given.rows[0], given.rows[1] = stm_out.strides[0], other_out.strides[0]
+    given.strides[0], given.strides[1] = stm_n.strides[0], other_n.strides[0]
+    for start in range(0, len(records), _TOGETHER):
+        given.n = min(np.int64(_TOGETHER), len(records) - start)
+        for i in range(given.n):
+            record = records[start + i]
+            place_pieces(record.occupied, record.pieces_low, record.pieces_high, positions[i])
+            positions[i].turn = record.flags & 1
+            if tables.state != 0:
+                positions[i].castling = record.flags >> 1 & 15
+                positions[i].ep = record.ep
+                set_checkers(positions[i])
+                turn_over(positions[i], turned[i])
+        given.lists[0] = stm_out.ctypes.data + start * stm_out.strides[0]
+        given.lists[1] = other_out.ctypes.data + start * other_out.strides[0]
+        given.lengths[0] = stm_n.ctypes.data + start * stm_n.strides[0]
+        given.lengths[1] = other_n.ctypes.data + start * other_n.strides[0]
+        call(tables.add_active_of_many, tables, given)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from nnuelab.features.concepts import Concept
 from nnuelab.features.fingerprint import used_by
 from nnuelab.features.legality import Seen
 from nnuelab.features.records import COMPUTED
-from nnuelab.sources import PACKAGE
+from nnuelab.sources import PACKAGE, closure_of_file, content_hash
 
 GUARD = 64  # features more than announced that the checks still see
 
@@ -37,6 +37,8 @@ class Computed(Block):
         Features that are active at once.
     changed : function, optional
         (old, new) -> bool: False where the active features are surely the same.
+    possible : function, optional
+        Takes a feature's values, one for each concept; False where no legal position has it.
     """
 
     jitted = ("computed", "guarded")
@@ -44,10 +46,17 @@ class Computed(Block):
     function: Callable[..., Any] = field(repr=False)
     at_most: int
     changed: Callable[..., Any] | None = field(default=None, repr=False)
+    possible: Callable[..., bool] | None = field(default=None, repr=False)
 
     @property
     def max_active(self) -> int:
         return min(self.at_most, self.size)
+
+    def alive(self) -> np.ndarray:
+        if self.possible is None:
+            return super().alive()
+        every = np.ndindex(*(concept.size for concept in self.concepts))
+        return np.array([self.possible(*values) for values in every], dtype=bool)
 
     def feature_name(self, index: int) -> str:
         values = zip(self.concepts, self.values(index), strict=True)
@@ -72,7 +81,7 @@ class Computed(Block):
         return (self.function,)
 
     def hints(self) -> tuple[Any, ...]:
-        return (self.changed,)
+        return self.changed, content_hash(_helpers(self.function) | _helpers(self.changed))
 
     def kernels(self) -> Kernels:
         jitted, data = kernels_by("computed"), _compiled(self)
@@ -134,7 +143,7 @@ def _check_bounds(block: Computed, data: np.ndarray) -> None:
     remedy = f"`nnuelab features check {block.name}` looks for the position"
     if beyond:
         raise UserError(
-            f"{where} returned {beyond} active features, not 0..{block.max_active}: mend it, or "
+            f"{where} returned {beyond} active features, not 0..{block.max_active}: fix it, or "
             f"its at_most; {remedy}"
         )
     if stray:
@@ -192,12 +201,33 @@ def _check_places(function: Callable[..., Any], file: Path, seen: set[Any]) -> N
     place = Path(function.__code__.co_filename)
     if place != file and not place.is_relative_to(PACKAGE):
         raise UserError(
-            f"{file}: {function.__name__} comes from {place}, where no edit would be noticed; "
-            "write it into the block's own file"
+            f"{file}: {function.__name__} comes from {place}, where edits aren't noticed; "
+            "move it to the block's own file"
         )
     for called in used_by(function).values():
         if hasattr(called, "py_func"):
             _check_places(called, file, seen)
+
+
+def _helpers(function: Callable[..., Any] | None, seen: frozenset[Any] = frozenset()) -> set[Path]:
+    """Files of the package with compiled code that a function calls, but its own."""
+    function = getattr(function, "py_func", function)
+    if function is None or function in seen:
+        return set()
+    own = function.__code__.co_filename
+    files: set[Path] = set()
+    for called in used_by(function).values():
+        if isinstance(called, ModuleType):
+            file = called.__file__ or ""
+        elif hasattr(called, "py_func"):
+            file = called.py_func.__code__.co_filename
+        else:
+            continue
+        if file == own:
+            files |= _helpers(called, seen | {function})
+        elif Path(file).is_relative_to(PACKAGE):
+            files |= closure_of_file(Path(file))
+    return files
 
 
 def computed(
@@ -205,6 +235,7 @@ def computed(
     *concepts: Concept,
     at_most: int,
     changed: Callable[..., Any] | None = None,
+    possible: Callable[..., bool] | None = None,
     aliases: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., Any]], Computed]:
     """Makes a block of a function that numba compiles.
@@ -222,6 +253,9 @@ def computed(
     changed : function, optional
         Takes two positions and returns False where the active features are surely the same; it
         spares the engine the comparison. ``nnuelab features check`` finds where it is wrong.
+    possible : function, optional
+        Takes the values of a feature, one for each concept, and returns False where no legal
+        position has it: such features are dead. The check finds where that is wrong.
 
     >>> from nnuelab.jit import popcount
     >>> @computed("PAIR", COLORS, at_most=2)
@@ -246,6 +280,6 @@ def computed(
         for used in (function, changed):
             if used is not None:
                 _check_places(used, Path(function.__code__.co_filename), set())
-        return {"function": function, "at_most": at_most, "changed": changed}
+        return {"function": function, "at_most": at_most, "changed": changed, "possible": possible}
 
     return Computed.define(name, concepts, aliases, own)

@@ -147,7 +147,7 @@ def pairs_of(
     Raises
     ------
     UserError
-        When there is none, or one is no pair of pieces on different squares, or stands there twice.
+        When there is none, or one is not a pair of pieces on different squares, or is listed twice.
     """
     found: dict[tuple[int, int], None] = {}
     for pair in pairs:
@@ -165,7 +165,7 @@ def pairs_of(
             raise UserError(f"{file}: {name}: both pieces of a pair stand on {where}")
         if (a, b) in found:
             raise UserError(
-                f"{file}: {name}: the pair {place_name(a)}, {place_name(b)} stands there twice"
+                f"{file}: {name}: the pair {place_name(a)}, {place_name(b)} is listed twice"
             )
         found[a, b] = None
     if not found:

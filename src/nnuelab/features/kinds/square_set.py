@@ -52,9 +52,9 @@ def _traced(what: str, contribution: Contribution, sections: int) -> list[Square
     found = trace(what, contribution, sections)
     if not all(squares.joins for squares in found):
         raise UserError(
-            f"{what}: {contribution.__name__} intersects or subtracts what belongs to one piece "
-            "with what belongs to it, too, which says nothing of all pieces of its kind together; "
-            "take one side of all pieces of a colour (of_side), or define it by piece_target"
+            f"{what}: {contribution.__name__} intersects or subtracts two sources of the same "
+            "piece, which can't describe all pieces of its kind together; take "
+            "one side of all pieces of a colour (of_side), or define it by piece_target"
         )
     return [squares.gate(i % PIECES) for i, squares in enumerate(found)]
 

@@ -95,7 +95,7 @@ class Untraceable(Exception):
 
 def _refused(*_: Any) -> NoReturn:
     raise Untraceable(
-        "make it of sources with &, | and - between them; what the squares are is not known here"
+        "build it from sources with &, | and -; the squares themselves are not known here"
     )
 
 

@@ -1,7 +1,7 @@
 const PIECE_ROLES = ["pawn", "knight", "bishop", "rook", "queen", "king"];
 
-/** A picture with the weights of a neuron; the strongest colour is `most`. */
-function heat(picture, weights, scale, most) {
+/** A picture with weights, of a neuron for example; the strongest colour is `most`. */
+function heat(picture, weights, scale, most, digits = 3) {
   const rows = picture.rows ?? [..."87654321"];
   const columns = picture.columns ?? [..."abcdefgh"];
   const side = 10, letter = 3.4; // a cell, and the mean letter of a label at most
@@ -24,7 +24,7 @@ function heat(picture, weights, scale, most) {
     const where = picture.rows ? `${row}, ${column}` : column + row;
     svg.append(
       draw("rect", { ...place, class: "cell" }),
-      draw("rect", { ...place, fill: shade }, draw("title", {}, `${where}: ${(weight / scale).toFixed(3)}`)));
+      draw("rect", { ...place, fill: shade }, draw("title", {}, `${where}: ${(weight / scale).toFixed(digits)}`)));
   }));
   const bottom = rows.length * side;
   rows.forEach((row, r) => svg.append(draw("text", { x: -2, y: r * side + 7, "text-anchor": "end" }, row)));

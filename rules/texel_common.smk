@@ -1,0 +1,53 @@
+"""What the rules of Texel tuning share: runs, their evaluations and traces, players of the match."""
+
+from nnuelab.params.models import UNTUNED
+
+START = "start"
+BITS = {"pbil", "ga"}  # optimizers with strings of bits
+TUNERS = settings.texel.tuners
+TRACED = {name: tuner.evaluation for name, tuner in TUNERS.items() if tuner.evaluation}
+WITH_BITS = [n for n in TUNERS if settings.texel.settings_of(n).optimizer in BITS]
+MATCH_KINDS, MATCH_FILES = kinds_and_files(settings.texel.players.values())
+# What positions are searched with: modules that take any evaluator don't import it.
+HCE_EVALUATOR = evaluator_of(SHIPPED_EVALUATION)
+
+
+def traced(tuner):
+    """The name of the traces that a run reads."""
+    return tuner if tuner in TRACED else START
+
+
+def terms_of(tuner):
+    """The file of the evaluation that a run, or the match, begins with; nothing: the package's."""
+    return TRACED.get(tuner, settings.texel.evaluation) or []
+
+
+def code_of(module, *tuners, files=(), kinds=()):
+    """As `code`, with the blocks of the evaluations of some runs; START is a run without changes."""
+    evaluations = {terms_of(tuner) or SHIPPED_EVALUATION for tuner in tuners}
+    shipped = evaluations & {SHIPPED_EVALUATION}
+    return code(module, sorted(map(terms_in, evaluations)), [*shipped, *files], kinds)
+
+
+def with_evaluation(file):
+    return ["--evaluation", file] if file else []
+
+
+def match_players(wildcards, input):
+    """NAME=FILE of the start, of every run, and of the others."""
+    start = settings.texel.evaluation or "{hce: default}"
+    tuned = dict(zip(TUNERS, input.tuned, strict=True))
+    found = {UNTUNED: start, **tuned, **settings.texel.players}
+    return [f"{name}={player}" for name, player in found.items()]
+
+
+def tuned_there():
+    """What the page shows of Texel tuning: as much as has been made, nothing is made for it."""
+    files = [f"{RESULTS}/texel/match_table.csv"]
+    files += expand(
+        "{results}/texel/{tuner}/{file}",
+        results=RESULTS,
+        tuner=TUNERS,
+        file=["history.csv", "terms.csv", "tuned.yaml", "residuals.json"],
+    )
+    return [file for file in files if Path(file).exists()]
