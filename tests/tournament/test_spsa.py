@@ -59,7 +59,7 @@ def test_it_finds_the_optimum_through_noise(tmp_path: Path) -> None:
     assert after.max() < 0.2
     found, told = json.loads((tmp_path / "tuned").read_text())
     assert found == np.rint(values[-1]).tolist()
-    assert told == {"tuned_by": "spsa", "games": 8000, "seed": 1}
+    assert told == {"tuned_by": "nnuelab spsa", "games": 8000, "seed": 1}
     with open(tmp_path / "h.csv", newline="") as file:
         header, *rows = csv.reader(file)
     assert header == ["iteration", "games", "small", "negative", "large"]
@@ -261,7 +261,7 @@ def test_the_command_tunes_weights(two_terms, tmp_path: Path) -> None:
     changed = found.weights != two_terms.weights
     assert not changed[:6].any()
     assert changed[6:].any()
-    assert found.provenance == {"start": "two terms", "tuned_by": "spsa", "games": 12, "seed": 1}
+    assert found.provenance == {"start": "two terms", "tuned_by": "nnuelab spsa", "games": 12, "seed": 1}
     record = json.loads((tmp_path / "tuned.yaml.json").read_text())
     assert set(record["inputs"]) == {"book", "evaluation"}
     assert record["parameters"]["parameters"][0]["name"] == "files[file a/h] mg"

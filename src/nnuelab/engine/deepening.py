@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import from_dtype, types
+from numba import types
 
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE
 from nnuelab.engine import alphabeta, terms
@@ -21,7 +21,7 @@ from nnuelab.engine.state import (
 )
 from nnuelab.engine.table import GENERATIONS
 from nnuelab.evaluator import invalidate, ply_at
-from nnuelab.jit import at, call, copy_record, entry, inline, jit, view
+from nnuelab.jit import at, call, copy_record, entry, inline, jit, record_type, view
 
 WIDEST_WINDOW = 1000
 _LOWEST, _HIGHEST = np.int64(-INFINITE), np.int64(INFINITE)
@@ -87,7 +87,7 @@ def _iterate(s, depth, last):
 
 def compiled_iterate() -> int:
     """The address of what :func:`iterate` calls."""
-    return entry(_iterate, from_dtype(SEARCH), types.int64, types.int64)
+    return entry(_iterate, record_type(SEARCH), types.int64, types.int64)
 
 
 @jit

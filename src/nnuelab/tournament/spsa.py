@@ -182,7 +182,7 @@ def tune(
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
         values = _tuned(subject, settings, journal, workers)
-        told = {"tuned_by": "spsa", "games": 2 * settings.iterations, "seed": settings.seed}
+        told = {"tuned_by": "nnuelab spsa", "games": 2 * settings.iterations, "seed": settings.seed}
         subject.write(output, np.rint(values[-1]).astype(np.int64), told)
         write_history(history, subject.parameters, values)
         for path in (output, history):
