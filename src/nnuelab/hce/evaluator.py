@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, types
+from numba import types
 
 from nnuelab import artifacts
 from nnuelab.chess.position import EMPTY, POSITION
@@ -37,7 +37,18 @@ from nnuelab.features.records import (
 )
 from nnuelab.features.tables import Tables
 from nnuelab.hce.evaluation import DEFAULT, FULL, Evaluation, read
-from nnuelab.jit import address, aligned, at, call, entry, inline, lsb, popcount, view
+from nnuelab.jit import (
+    address,
+    aligned,
+    at,
+    call,
+    entry,
+    inline,
+    lsb,
+    popcount,
+    record_type,
+    view,
+)
 
 PART = np.dtype([("data", "u8"), ("offset", "i8")])  # -> COMPUTED, its first weight
 GROUP = np.dtype([("start", "i8"), ("stop", "i8"), ("changed", "u8")])
@@ -336,7 +347,7 @@ class _Sums:
             data[f"n_{name}"] = len(self.memory[name])
         for name, array in self.memory.items():
             data[name] = address(array)
-        arguments = from_dtype(HCE), types.uint64, types.int64
+        arguments = record_type(HCE), types.uint64, types.int64
         self.data, self.record = data[0], np.zeros(1, EVALUATOR)[0]
         self.record["evaluate"], self.record["data"] = entry(_evaluate, *arguments), address(data)
 
