@@ -186,6 +186,9 @@ def inline(function: Any) -> Any:
 # What depends on a feature set is compiled apart and reached through an address in a record. No set
 # and no kernel of a user's makes the search compile again.
 
+record_type = cache(numba.from_dtype)
+"""numba's type of a dtype: making it anew takes up to a millisecond where records are nested."""
+
 _ENTRIES: dict[tuple[Any, ...], Any] = {}  # compiled functions live as long as the process
 
 

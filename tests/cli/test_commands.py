@@ -108,7 +108,7 @@ def test_files_of_the_project_are_found_from_any_folder_and_help_names_no_machin
                 assert parameter.default.is_file(), name
                 assert annotations[key].__metadata__[0].show_default == "the project's own"
                 found.add(name)
-    assert found == {"nnuelab ablate", "nnuelab puzzles"}
+    assert found == {"nnuelab ablate", "nnuelab puzzles", "nnuelab spsa"}
 
 
 @pytest.mark.parametrize("group", ["features", "params"])
@@ -146,6 +146,7 @@ def test_a_reader_that_has_gone_is_no_failure(arguments: list[str]) -> None:
         "puzzles FILE --csv FILE",
         "table FILE --experiment e --pgn p --csv FILE --markdown m",
         "datagen --engine FILE --output FILE",
+        "spsa --evaluation FILE --tune t --output FILE --history h.csv",
         "sample FILE FILE --output o",
     ],
 )
@@ -163,6 +164,7 @@ def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> No
     ("command", "endings"),
     [
         ("datagen --output o.pgn", ".pgn.zst"),
+        ("spsa --tune t --output o.yml.gz --history h.csv", ".yaml, .yml"),
         ("quantize c.pt --output o.nn", ".nnue"),
         ("quantize c.pt --output o.nnue --format nn", ".nn"),
         ("verify n.nnue --checkpoint c --positions p --output v --plot o.svg", ".png"),

@@ -23,6 +23,7 @@ CONTINUING = {
     "download",
     "label",
     "puzzles",
+    "spsa",
     "texel",
     "train",
     "tournament",

@@ -42,10 +42,12 @@ def ordered(
     workers: int = 0,
     initializer: Callable[..., None] | None = None,
     initargs: tuple[Any, ...] = (),
+    ahead: int = AHEAD,
 ) -> Generator[Result, None, None]:
     """``map(function, items)`` by ``workers`` processes (0: all cores), lazily and in order.
 
-    ``items`` is consumed only a little ahead of the results, so it may be endless. ``function``
+    ``items`` may be endless, and may depend on results: when an item is asked for, all results but
+    those of the last ``workers * (ahead + 1) - 1`` items before it have been taken. ``function``
     must be importable: processes are spawned, because a fork would copy numba's and torch's
     threads in the middle of their work. One worker without an initializer needs no process at all.
 
@@ -65,7 +67,7 @@ def ordered(
     try:
         for item in items:
             pending.append(executor.submit(function, item))
-            if len(pending) >= workers * (AHEAD + 1):
+            if len(pending) >= workers * (ahead + 1):
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()

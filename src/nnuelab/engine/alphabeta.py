@@ -60,16 +60,8 @@ from nnuelab.evaluator import MAX_PLY
 from nnuelab.jit import at, inline, jit, view
 from nnuelab.jit import table as jit_table
 
-# Margins and depths of pruning, in centipawns and plies. The forms are those that the strong open
-# engines agree on (Stockfish, Ethereal, Weiss); the numbers are round starting values for this net.
-REVERSE_DEPTH, REVERSE_MARGIN = 8, 80
-RAZOR_DEPTH, RAZOR_MARGIN, RAZOR_SLOPE = 3, 150, 150
-NULL_DEPTH, NULL_REDUCTION, NULL_SLOPE, NULL_MARGIN = 3, 3, 4, 200
-INTERNAL_REDUCTION_DEPTH = 4
-LATE_DEPTH, LATE_MOVES = 8, 4
-FUTILITY_DEPTH, FUTILITY_MARGIN, FUTILITY_SLOPE = 7, 120, 90
-EXCHANGE_DEPTH, EXCHANGE_QUIET, EXCHANGE_CAPTURE = 8, 60, 100
-REDUCTION_DEPTH, HISTORY_PER_PLY = 3, 8192
+# The other numbers are `engine.constants`.
+NULL_SLOPE, NULL_MARGIN, HISTORY_PER_PLY = 4, 200, 8192
 _FIRST, _CAPTURES, _ALL = np.arange(3)  # which moves are listed: the table's, and captures, and all
 
 _IMPROVING, _CHECK = terms.has("improving"), terms.has("check")
@@ -132,27 +124,27 @@ def _reduction(s, ply, move, entry_score, depth, place, is_pv, improving):
 
 
 @inline
-def _prunes_quiet(evaluation, depth, alpha, searched, improving):
+def _prunes_quiet(constants, evaluation, depth, alpha, searched, improving):
     """Whether all quiet moves of a shallow search that give no check are left out from now on."""
     # Late moves of a well ordered list, and quiet moves far below alpha.
-    late = (LATE_MOVES + depth * depth) >> np.int64(not improving)
-    if _LATE_PRUNING and depth <= LATE_DEPTH and searched >= late:
+    late = (constants.late_moves + depth * depth) >> np.int64(not improving)
+    if _LATE_PRUNING and depth <= constants.late_depth and searched >= late:
         return True
-    hopeless = evaluation + FUTILITY_MARGIN + FUTILITY_SLOPE * depth <= alpha
-    return _FUTILITY and depth <= FUTILITY_DEPTH and hopeless
+    hopeless = evaluation + constants.futility_margin + constants.futility_slope * depth <= alpha
+    return _FUTILITY and depth <= constants.futility_depth and hopeless
 
 
 @inline
-def _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_pruned):
+def _is_pruned(constants, position, checks, move, entry_score, tactical, depth, quiet_pruned):
     """Whether a move of a shallow search is left out: 0 no, 1 this one, 2 all quiet ones."""
-    if not quiet_pruned and depth > EXCHANGE_DEPTH:
+    if not quiet_pruned and depth > constants.exchange_depth:
         return 0
     if tactical:
         loses = (
             _EXCHANGE
-            and depth <= EXCHANGE_DEPTH
+            and depth <= constants.exchange_depth
             and entry_score < LOSING
-            and not see_ge(position, move, -EXCHANGE_CAPTURE * depth)
+            and not see_ge(position, move, -constants.exchange_capture * depth)
         )
         return 1 if loses else 0
     if position.checkers or is_check(position, checks, move):
@@ -161,8 +153,8 @@ def _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_prune
         return 2
     if (
         _EXCHANGE
-        and depth <= EXCHANGE_DEPTH
-        and not see_ge(position, move, -EXCHANGE_QUIET * depth)
+        and depth <= constants.exchange_depth
+        and not see_ge(position, move, -constants.exchange_quiet * depth)
     ):
         return 1
     return 0
@@ -177,7 +169,7 @@ def search(s, alpha, beta, depth, ply):
     depth : int64
         Plies left; at 0 quiescence takes over.
     """
-    frame, position = frame_at(s, ply), position_at(s, ply)
+    frame, position, constants = frame_at(s, ply), position_at(s, ply), s.constants
     in_check = position.checkers != 0
     if _CHECK and in_check and ply < 2 * s.root_depth:
         depth += 1
@@ -226,15 +218,15 @@ def search(s, alpha, beta, depth, ply):
         # Reverse futility: so far ahead that a shallow search would hardly change it.
         if (
             _REVERSE_FUTILITY
-            and depth <= REVERSE_DEPTH
-            and estimate - REVERSE_MARGIN * (depth - np.int64(improving)) >= beta
+            and depth <= constants.reverse_depth
+            and estimate - constants.reverse_margin * (depth - np.int64(improving)) >= beta
         ):
             return estimate
         # Razoring: so far behind that only captures could help.
         if (
             _RAZORING
-            and depth <= RAZOR_DEPTH
-            and estimate + RAZOR_MARGIN + RAZOR_SLOPE * depth <= alpha
+            and depth <= constants.razor_depth
+            and estimate + constants.razor_margin + constants.razor_slope * depth <= alpha
         ):
             score = quiesce(s, alpha, beta, ply)
             if s.stop != 0 or score <= alpha:
@@ -242,12 +234,12 @@ def search(s, alpha, beta, depth, ply):
         # Null move: a position that is good enough even after passing is good enough.
         if (
             _NULL_MOVE
-            and depth >= NULL_DEPTH
+            and depth >= constants.null_depth
             and estimate >= beta
             and frame.moved != NO_DESTINATION  # never two in a row
             and _is_mobile(position)
         ):
-            less = NULL_REDUCTION + depth // NULL_SLOPE
+            less = constants.null_reduction + depth // NULL_SLOPE
             less += min((estimate - beta) // NULL_MARGIN, 3)
             enter_null(s, ply)
             score = -search(s, -beta, 1 - beta, depth - less, ply + 1)
@@ -257,7 +249,7 @@ def search(s, alpha, beta, depth, ply):
                 return beta if score >= MATE_BOUND else score
     if (
         _INTERNAL_REDUCTION
-        and depth >= INTERNAL_REDUCTION_DEPTH
+        and depth >= constants.internal_reduction_depth
         and hash_move == NO_MOVE
         and not is_root
     ):
@@ -283,7 +275,7 @@ def search(s, alpha, beta, depth, ply):
         quiet_pruned = (
             may_prune
             and not in_check
-            and _prunes_quiet(estimate, depth, alpha, searched, improving)
+            and _prunes_quiet(constants, estimate, depth, alpha, searched, improving)
         )
         while True:
             entry_of_list = pick(position, moves, i, n) if i < n else np.int64(NO_ENTRY)
@@ -309,7 +301,9 @@ def search(s, alpha, beta, depth, ply):
         move, entry_score = move_of(entry_of_list), score_of(entry_of_list)
         tactical = is_tactical(position, move)
         if may_prune:
-            pruned = _is_pruned(position, checks, move, entry_score, tactical, depth, quiet_pruned)
+            pruned = _is_pruned(
+                constants, position, checks, move, entry_score, tactical, depth, quiet_pruned
+            )
             if pruned == 2:
                 n = drop_quiet(position, checks, moves, i + 1, n)
             if pruned:
@@ -324,7 +318,7 @@ def search(s, alpha, beta, depth, ply):
             less = np.int64(0)
             if (
                 _LATE_REDUCTION
-                and depth >= REDUCTION_DEPTH
+                and depth >= constants.reduction_depth
                 and (not tactical or entry_score < LOSING)
             ):
                 less = _reduction(s, ply, move, entry_score, depth, searched, is_pv, improving)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import from_dtype, types
+from numba import types
 
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE
 from nnuelab.engine import alphabeta, terms
@@ -21,10 +21,8 @@ from nnuelab.engine.state import (
 )
 from nnuelab.engine.table import GENERATIONS
 from nnuelab.evaluator import invalidate, ply_at
-from nnuelab.jit import at, call, copy_record, entry, inline, jit, view
+from nnuelab.jit import at, call, copy_record, entry, inline, jit, record_type, view
 
-ASPIRATION_DEPTH = 5  # earlier iterations jump too much for a narrow window
-ASPIRATION_WINDOW = 20  # centipawns around the last score, doubled when it is left
 WIDEST_WINDOW = 1000
 _LOWEST, _HIGHEST = np.int64(-INFINITE), np.int64(INFINITE)
 _ASPIRATION = terms.has("aspiration")
@@ -67,9 +65,10 @@ def _keep_line(s):
 
 
 def _iterate(s, depth, last):
-    window = np.int64(ASPIRATION_WINDOW)
+    # Around the last score, doubled when it is left; early iterations jump too much for that.
+    window = s.constants.aspiration_window
     alpha, beta = _LOWEST, _HIGHEST
-    if _ASPIRATION and depth >= ASPIRATION_DEPTH and abs(last) < MATE_BOUND:
+    if _ASPIRATION and depth >= s.constants.aspiration_depth and abs(last) < MATE_BOUND:
         alpha, beta = last - window, last + window
     s.line_length = 0
     while True:
@@ -88,7 +87,7 @@ def _iterate(s, depth, last):
 
 def compiled_iterate() -> int:
     """The address of what :func:`iterate` calls."""
-    return entry(_iterate, from_dtype(SEARCH), types.int64, types.int64)
+    return entry(_iterate, record_type(SEARCH), types.int64, types.int64)
 
 
 @jit

@@ -29,7 +29,6 @@ from nnuelab.engine.state import INFINITE, MATE, MATE_BOUND, NO_EVALUATION, fram
 from nnuelab.evaluator import MAX_PLY
 from nnuelab.jit import at, inline, jit
 
-DELTA_MARGIN = 150  # the most that a capture may gain in position, centipawns
 _DELTA, _LATE_EVASIONS = terms.has("delta"), terms.has("late-evasions")
 
 
@@ -95,8 +94,9 @@ def quiesce(s, alpha, beta, ply):
                 break  # only captures that lose material are left
             if _LATE_EVASIONS and in_check and i > 2 and not is_tactical(position, move):
                 break  # some evasion has held already
+            # The margin is the most that a capture may gain in position.
             if _DELTA and not in_check and not is_promotion(move):
-                gain = evaluation + victim_value(position, move) + DELTA_MARGIN
+                gain = evaluation + victim_value(position, move) + s.constants.delta_margin
                 if gain <= alpha:
                     best = max(best, gain)
                     continue

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nnuelab.chess import notation
 from nnuelab.chess.moves import NO_MOVE
-from nnuelab.engine import deepening
+from nnuelab.engine import constants, deepening
 from nnuelab.engine.clock import Budget
 from nnuelab.engine.memory import Memory
 from nnuelab.engine.node import evaluate
@@ -74,6 +74,13 @@ class Engine:
         A net, say: :class:`nnuelab.nnue.evaluator.NetEvaluator`.
     hash_mb : int
         Size of the transposition table. Clearing takes about 0.1 ms a megabyte.
+    chosen : mapping of str to int, optional
+        Other numbers than the default ones of the search, by name (`engine.constants`).
+
+    Raises
+    ------
+    UserError
+        When the search has no such constant, or its value is out of bounds.
 
     Attributes
     ----------
@@ -81,16 +88,26 @@ class Engine:
         For compiled code; valid as long as this object and its evaluator.
     """
 
-    def __init__(self, evaluator: Evaluator, hash_mb: int = 16) -> None:
+    def __init__(
+        self, evaluator: Evaluator, hash_mb: int = 16, chosen: Mapping[str, int] | None = None
+    ) -> None:
         self._table = Table(hash_mb)
+        self._constants = constants.record(chosen)
         self.set_evaluator(evaluator)
 
     def set_evaluator(self, evaluator: Evaluator) -> None:
         """Plays with another evaluator from now on, as in a new game."""
         self._memory = Memory(evaluator)
         self.record = self._memory.record
+        self.record["constants"] = self._constants
         self._table.attach(self.record)
         self._warm_up()
+        self.new_game()
+
+    def set_constants(self, chosen: Mapping[str, int]) -> None:
+        """Searches with other numbers from now on, as in a new game; raises as the class does."""
+        self._constants = constants.record(chosen)
+        self.record["constants"] = self._constants
         self.new_game()
 
     def _warm_up(self) -> None:

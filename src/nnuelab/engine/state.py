@@ -3,6 +3,7 @@
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES
+from nnuelab.engine import constants
 from nnuelab.evaluator import EVALUATOR, MAX_PLY, PLIES, ply_at
 from nnuelab.jit import at, inline, view
 
@@ -35,6 +36,7 @@ FRAME = np.dtype(
 SEARCH = np.dtype(
     [
         ("evaluator", EVALUATOR),
+        ("constants", constants.RECORD),
         ("iterate", "u8"),  # function: deepening.compiled_iterate
         ("line", "u8"),  # -> evaluator.PLY[PLIES]
         ("frames", "u8"),  # -> FRAME[PLIES]

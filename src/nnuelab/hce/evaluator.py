@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, types
+from numba import types
 
 from nnuelab import artifacts
 from nnuelab.chess.position import EMPTY, KING, PAWN, POSITION
+from nnuelab.errors import UserError
 from nnuelab.evaluator import EVALUATOR, PLIES, ply_at
 from nnuelab.features import FeatureSet, Product, fingerprint
 from nnuelab.features.kernels.computed import found, turn_over
@@ -38,7 +39,20 @@ from nnuelab.features.records import (
 )
 from nnuelab.features.tables import Tables
 from nnuelab.hce.evaluation import DEFAULT, FULL, Evaluation, read
-from nnuelab.jit import address, aligned, at, call, copy_record, entry, inline, lsb, popcount, view
+from nnuelab.jit import (
+    CHECKED,
+    address,
+    aligned,
+    at,
+    call,
+    copy_record,
+    entry,
+    inline,
+    lsb,
+    popcount,
+    record_type,
+    view,
+)
 
 PART = np.dtype([("data", "u8"), ("offset", "i8")])  # -> COMPUTED, its first weight
 GROUP = np.dtype([("start", "i8"), ("stop", "i8"), ("changed", "u8")])
@@ -75,6 +89,7 @@ HCE = np.dtype(
         ("turned", "u8"),  # -> POSITION[PLIES]: as Black sees the position
         ("remembered", "u8"),  # -> REMEMBERED[SLOTS]
         ("remembered_sums", "u8"),  # -> int64[SLOTS, n_groups], as `kept`
+        ("mismatches", "i8"),  # checked build: evaluations that differed from scratch
     ],
     align=True,
 )
@@ -250,9 +265,7 @@ def _slot(position):
 @inline
 def _is_same(group, old, position, turned_old, turned):
     """Whether a group surely has the same sum in two positions; it has a function that tells."""
-    return (
-        call(group.changed, old, position) == 0 and call(group.changed, turned_old, turned) == 0
-    )
+    return call(group.changed, old, position) == 0 and call(group.changed, turned_old, turned) == 0
 
 
 @inline
@@ -262,7 +275,7 @@ def _update_groups(a, ply, source, old, position, turned_old, turned):
     kept = view(a.kept, (PLIES, a.n_groups), np.int64)[at(ply)]
     known = view(a.kept, (PLIES, a.n_groups), np.int64)[at(max(source, np.int64(0)))]
     slot = _slot(position)
-    entry = view(a.remembered, SLOTS, REMEMBERED)[at(slot)]
+    other = view(a.remembered, SLOTS, REMEMBERED)[at(slot)]
     sums = view(a.remembered_sums, (SLOTS, a.n_groups), np.int64)[at(slot)]
     is_new = False
     for i in range(a.n_groups):
@@ -271,16 +284,18 @@ def _update_groups(a, ply, source, old, position, turned_old, turned):
         if tells and source >= 0 and _is_same(group, old, position, turned_old, turned):
             kept[at(i)] = known[at(i)]
         elif (
-            tells and entry.is_used and _is_same(group, entry.position, position, entry.turned, turned)
+            tells
+            and other.is_used != 0
+            and _is_same(group, other.position, position, other.turned, turned)
         ):
             kept[at(i)] = sums[at(i)]
         else:
             kept[at(i)] = _group(a, group, position, turned)
             is_new |= tells
     if is_new:
-        entry.is_used = 1
-        copy_record(entry.position, position)
-        copy_record(entry.turned, turned)
+        other.is_used = 1
+        copy_record(other.position, position)
+        copy_record(other.turned, turned)
         sums[:] = kept
 
 
@@ -317,12 +332,25 @@ def _update_to(a, line, ply, source):
     ply_at(line, ply).computed[0] = 1
 
 
+@inline
+def _from_scratch(a, position, turned):
+    """All that is kept of a ply, by nothing but its position."""
+    total = _squares(a, position)
+    groups = view(a.groups, a.n_groups, GROUP)
+    for i in range(a.n_groups):
+        total += _group(a, groups[at(i)], position, turned)
+    terms = view(a.features.called, a.features.n_called, TERM)
+    for i in range(a.features.n_called):
+        total += _active(a, terms[at(i)], position, turned)
+    return total
+
+
 def _evaluate(a, line, ply):
     source = _source(line, ply)
     if source != ply:
         _update_to(a, line, ply, source)
     position = ply_at(line, ply).position
-    total = view(a.placed, PLIES, np.int64)[at(ply)] + _rows(a, position)
+    total = view(a.placed, PLIES, np.int64)[at(ply)]
     kept = view(a.kept, (PLIES, a.n_groups), np.int64)
     for i in range(a.n_groups):
         total += kept[at(ply), at(i)]
@@ -330,6 +358,10 @@ def _evaluate(a, line, ply):
     called = view(a.called, (PLIES, n), np.int64)
     for i in range(n):
         total += called[at(ply), at(i)]
+    if CHECKED:
+        turned = view(a.turned, PLIES, POSITION)[at(ply)]
+        a.mismatches += total != _from_scratch(a, position, turned)
+    total += _rows(a, position)
     value = _tapered(total, _phase(a, position))
     return value if position.turn == 0 else -value
 
@@ -348,7 +380,7 @@ class _Sums:
         features = evaluation.features
         for product, offset in zip(features.terms, features.offsets, strict=True):
             own, block = sums[offset : offset + product.size], product.factors[0]
-            if (table := _one_table(product)) is not None:
+            if (table := one_table(product)) is not None:
                 for sign, perspective in ((1, 0), (-1, 1)):
                     rows = seen_by(table, perspective)
                     squares += sign * np.where(rows >= 0, own[rows], 0)
@@ -381,7 +413,7 @@ class _Sums:
             data[f"n_{name}"] = len(self.memory[name])
         for name, array in self.memory.items():
             data[name] = address(array)
-        arguments = from_dtype(HCE), types.uint64, types.int64
+        arguments = record_type(HCE), types.uint64, types.int64
         self.data, self.record = data[0], np.zeros(1, EVALUATOR)[0]
         self.record["evaluate"], self.record["data"] = entry(_evaluate, *arguments), address(data)
 
@@ -407,13 +439,17 @@ class _Sums:
 
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""
-        self._tables.check()
-        for kernels in self._kernels:
-            if kernels.check is not None:
-                kernels.check()
+        try:
+            self._tables.check()
+            for kernels in self._kernels:
+                if kernels.check is not None:
+                    kernels.check()
+        except UserError:
+            self.memory["remembered"]["is_used"] = 0  # nothing is kept of what it has left out
+            raise
 
 
-def _one_table(product: Product) -> np.ndarray | None:
+def one_table(product: Product) -> np.ndarray | None:
     """int32[12, 64] of a product whose features are each of one piece on one square."""
     found = product.factors[0].tabulated() if len(product.factors) == 1 else None
     if found is None or len(found.tables) > 1:

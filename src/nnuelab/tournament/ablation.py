@@ -16,12 +16,11 @@ from nnuelab.jit import WITHOUT
 from nnuelab.progress import Progress
 from nnuelab.settings.games import Rules
 from nnuelab.tournament import workers
-from nnuelab.tournament.adjudication import BLACK_WINS, WHITE_WINS
 from nnuelab.tournament.external import StrictUciPlayer
 from nnuelab.tournament.game import Seat
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.openings import Book
-from nnuelab.tournament.play import EnginePlayer, play
+from nnuelab.tournament.play import EnginePlayer, half_points
 from nnuelab.tournament.sprt import Sprt, Tally
 
 HASH_MB = 8
@@ -47,12 +46,8 @@ def _prepare(net: Path | None, without: Sequence[str]) -> Any:
     def pair(task: tuple[str, int]) -> int:
         """Half points of the whole engine in the two games of an opening."""
         fen, nodes = task
-        points = 0
-        seats = [Seat(player, Limit(nodes=nodes)) for player in players]
-        for (first, second), wins in ((seats, WHITE_WINS), (seats[::-1], BLACK_WINS)):
-            result = play(first, second, fen, rules).result
-            points += 2 if result == wins else 1 if "1/2" in result else 0
-        return points
+        first, second = (Seat(player, Limit(nodes=nodes)) for player in players)
+        return half_points(first, second, fen, rules)
 
     return pair
 

@@ -14,6 +14,7 @@ from nnuelab.settings.games import Rules
 DRAW, WHITE_WINS, BLACK_WINS = "1/2-1/2", "1-0", "0-1"
 NAMES = {WHITE: "White", BLACK: "Black"}
 WINS = {WHITE: WHITE_WINS, BLACK: BLACK_WINS}
+WHITE_HALF_POINTS = {WHITE_WINS: 2, DRAW: 1, BLACK_WINS: 0}
 _ENDS = {
     outcome.STALEMATE: (DRAW, "stalemate"),
     outcome.FIFTY_MOVES: (DRAW, "fifty moves"),

@@ -17,7 +17,14 @@ from nnuelab.engine import clock, match
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE
 from nnuelab.settings.games import Rules
-from nnuelab.tournament.adjudication import NAMES, WINS, Adjudicator, record, told
+from nnuelab.tournament.adjudication import (
+    NAMES,
+    WHITE_HALF_POINTS,
+    WINS,
+    Adjudicator,
+    record,
+    told,
+)
 from nnuelab.tournament.game import TERMINATION, Answer, Failure, Fault, Game, Line, Move, Seat
 from nnuelab.tournament.limits import Clock, Turn
 
@@ -79,6 +86,12 @@ def play(white: Seat, black: Seat, fen: str, rules: Rules, moves: Sequence[int] 
     if engines[0] is not None and engines[1] is not None:
         return _play_at_once((engines[0], engines[1]), (white, black), line, rules)
     return by_moves(white, black, line, rules)
+
+
+def half_points(first: Seat, second: Seat, fen: str, rules: Rules) -> int:
+    """Plays an opening twice, with colours swapped; what the first player wins, 0 to 4."""
+    as_white = WHITE_HALF_POINTS[play(first, second, fen, rules).result]
+    return as_white + 2 - WHITE_HALF_POINTS[play(second, first, fen, rules).result]
 
 
 def _engine_of(seat: Seat) -> Engine | None:

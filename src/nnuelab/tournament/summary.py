@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nnuelab.tournament.adjudication import BLACK_WINS, DRAW, WHITE_WINS
+from nnuelab.tournament.adjudication import BLACK_WINS, WHITE_HALF_POINTS
 from nnuelab.tournament.game import Fault, Game
 from nnuelab.tournament.sprt import LiveTest, Tally
 
-WHITE_HALF_POINTS = {WHITE_WINS: 2, DRAW: 1, BLACK_WINS: 0}
 STALL = "stall"
 TROUBLES = (*(str(fault) for fault in Fault), STALL)
 

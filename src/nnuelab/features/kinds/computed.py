@@ -102,12 +102,11 @@ def _compiled(block: Computed) -> np.ndarray:
     UserError
         When numba can't compile one of them.
     """
-    from numba import from_dtype
-
     from nnuelab.chess.position import POSITION
+    from nnuelab.jit import record_type
 
     data = np.zeros(1, COMPUTED)
-    position = from_dtype(POSITION)
+    position = record_type(POSITION)
     data["bound"], data["size"] = block.max_active, block.size
     guarded = kernels_by("guarded").Guarded(block.max_active)
     data["active"] = _entry(block, block.function, position, guarded)
