@@ -3,7 +3,8 @@
 Where a piece stands is summed in one table, for both players at once, and updated along the line
 of the search, like the accumulators of a net but with a single number. A term whose block tells
 what changes between two positions is updated as well: pawn structure, say, is found anew only when
-a pawn has moved. All other terms are found anew in each position that is evaluated.
+a pawn has moved, and not even then if a position with the same pawns is remembered. All other terms
+are found anew in each position that is evaluated.
 
 A sum holds the middlegame in its high and the endgame in its low 32 bits: both are added at once,
 as in Stockfish and its like.
@@ -19,7 +20,8 @@ import numpy as np
 from numba import types
 
 from nnuelab import artifacts
-from nnuelab.chess.position import EMPTY, POSITION
+from nnuelab.chess.position import EMPTY, KING, PAWN, POSITION
+from nnuelab.errors import UserError
 from nnuelab.evaluator import EVALUATOR, PLIES, ply_at
 from nnuelab.features import FeatureSet, Product, fingerprint
 from nnuelab.features.kernels.computed import found, turn_over
@@ -38,10 +40,12 @@ from nnuelab.features.records import (
 from nnuelab.features.tables import Tables
 from nnuelab.hce.evaluation import DEFAULT, FULL, Evaluation, read
 from nnuelab.jit import (
+    CHECKED,
     address,
     aligned,
     at,
     call,
+    copy_record,
     entry,
     inline,
     lsb,
@@ -53,6 +57,17 @@ from nnuelab.jit import (
 PART = np.dtype([("data", "u8"), ("offset", "i8")])  # -> COMPUTED, its first weight
 GROUP = np.dtype([("start", "i8"), ("stop", "i8"), ("changed", "u8")])
 """Parts whose blocks have one function that tells whether they change, or none."""
+
+REMEMBERED = np.dtype(
+    [
+        ("is_used", "i8"),
+        ("position", POSITION),
+        ("turned", POSITION),  # the same as Black sees it
+    ],
+    align=True,
+)
+"""A position whose sums of groups are remembered, wherever in the tree it was."""
+SLOTS = 1024
 
 HCE = np.dtype(
     [
@@ -72,6 +87,9 @@ HCE = np.dtype(
         ("kept", "u8"),  # -> int64[PLIES, n_groups]
         ("called", "u8"),  # -> int64[PLIES, features.n_called]
         ("turned", "u8"),  # -> POSITION[PLIES]: as Black sees the position
+        ("remembered", "u8"),  # -> REMEMBERED[SLOTS]
+        ("remembered_sums", "u8"),  # -> int64[SLOTS, n_groups], as `kept`
+        ("mismatches", "i8"),  # checked build: evaluations that differed from scratch
     ],
     align=True,
 )
@@ -80,6 +98,8 @@ HCE = np.dtype(
 _ONE = np.uint64(1)
 _LOW = np.int64(0xFFFFFFFF)
 _HIGH = np.int64(32)
+_MIXER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 by the golden ratio, odd: Knuth's multiplicative hash
+_SLOT_SHIFT = np.uint64(64 - 10)  # SLOTS is 2^10
 
 
 def packed(weights: np.ndarray) -> np.ndarray:
@@ -235,21 +255,48 @@ def _source(line, ply):
 
 
 @inline
+def _slot(position):
+    """Where a position with such pawns and kings is remembered, if it is."""
+    pawns, kings = position.roles[PAWN], position.roles[KING]
+    mixed = pawns * _MIXER ^ (pawns & position.colors[0]) + (kings & position.colors[0])
+    return np.int64((mixed ^ kings) * _MIXER >> _SLOT_SHIFT)
+
+
+@inline
+def _is_same(group, old, position, turned_old, turned):
+    """Whether a group surely has the same sum in two positions; it has a function that tells."""
+    return call(group.changed, old, position) == 0 and call(group.changed, turned_old, turned) == 0
+
+
+@inline
 def _update_groups(a, ply, source, old, position, turned_old, turned):
-    """Of each group, the sum at ``source`` where it is the same, or else anew."""
+    """Of each group, the sum at ``source`` or a remembered one if it is the same, or else anew."""
     groups = view(a.groups, a.n_groups, GROUP)
-    kept = view(a.kept, (PLIES, a.n_groups), np.int64)
+    kept = view(a.kept, (PLIES, a.n_groups), np.int64)[at(ply)]
+    known = view(a.kept, (PLIES, a.n_groups), np.int64)[at(max(source, np.int64(0)))]
+    slot = _slot(position)
+    other = view(a.remembered, SLOTS, REMEMBERED)[at(slot)]
+    sums = view(a.remembered_sums, (SLOTS, a.n_groups), np.int64)[at(slot)]
+    is_new = False
     for i in range(a.n_groups):
         group = groups[at(i)]
-        if (
-            source >= 0
-            and group.changed != 0
-            and call(group.changed, old, position) == 0
-            and call(group.changed, turned_old, turned) == 0
+        tells = group.changed != 0
+        if tells and source >= 0 and _is_same(group, old, position, turned_old, turned):
+            kept[at(i)] = known[at(i)]
+        elif (
+            tells
+            and other.is_used != 0
+            and _is_same(group, other.position, position, other.turned, turned)
         ):
-            kept[at(ply), at(i)] = kept[at(source), at(i)]
+            kept[at(i)] = sums[at(i)]
         else:
-            kept[at(ply), at(i)] = _group(a, group, position, turned)
+            kept[at(i)] = _group(a, group, position, turned)
+            is_new |= tells
+    if is_new:
+        other.is_used = 1
+        copy_record(other.position, position)
+        copy_record(other.turned, turned)
+        sums[:] = kept
 
 
 @inline
@@ -285,12 +332,25 @@ def _update_to(a, line, ply, source):
     ply_at(line, ply).computed[0] = 1
 
 
+@inline
+def _from_scratch(a, position, turned):
+    """All that is kept of a ply, by nothing but its position."""
+    total = _squares(a, position)
+    groups = view(a.groups, a.n_groups, GROUP)
+    for i in range(a.n_groups):
+        total += _group(a, groups[at(i)], position, turned)
+    terms = view(a.features.called, a.features.n_called, TERM)
+    for i in range(a.features.n_called):
+        total += _active(a, terms[at(i)], position, turned)
+    return total
+
+
 def _evaluate(a, line, ply):
     source = _source(line, ply)
     if source != ply:
         _update_to(a, line, ply, source)
     position = ply_at(line, ply).position
-    total = view(a.placed, PLIES, np.int64)[at(ply)] + _rows(a, position)
+    total = view(a.placed, PLIES, np.int64)[at(ply)]
     kept = view(a.kept, (PLIES, a.n_groups), np.int64)
     for i in range(a.n_groups):
         total += kept[at(ply), at(i)]
@@ -298,6 +358,10 @@ def _evaluate(a, line, ply):
     called = view(a.called, (PLIES, n), np.int64)
     for i in range(n):
         total += called[at(ply), at(i)]
+    if CHECKED:
+        turned = view(a.turned, PLIES, POSITION)[at(ply)]
+        a.mismatches += total != _from_scratch(a, position, turned)
+    total += _rows(a, position)
     value = _tapered(total, _phase(a, position))
     return value if position.turn == 0 else -value
 
@@ -339,6 +403,8 @@ class _Sums:
             "kept": np.zeros((PLIES, len(groups)), np.int64),
             "called": np.zeros((PLIES, n), np.int64),
             "turned": aligned(PLIES, POSITION),
+            "remembered": np.zeros(SLOTS, REMEMBERED),
+            "remembered_sums": np.zeros((SLOTS, len(groups)), np.int64),
         }
         data = np.zeros(1, HCE)
         data["features"], data["phase"] = self._tables.record, evaluation.phase
@@ -373,10 +439,14 @@ class _Sums:
 
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""
-        self._tables.check()
-        for kernels in self._kernels:
-            if kernels.check is not None:
-                kernels.check()
+        try:
+            self._tables.check()
+            for kernels in self._kernels:
+                if kernels.check is not None:
+                    kernels.check()
+        except UserError:
+            self.memory["remembered"]["is_used"] = 0  # nothing is kept of what it has left out
+            raise
 
 
 def one_table(product: Product) -> np.ndarray | None:
