@@ -253,13 +253,47 @@ rule texel_games:
         " {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
-# Waits for the plots and residuals, too: who asks for the table wants to look at them.
+rule texel_errors:
+    input:
+        positions="<results>/texel/validation.npy",
+        evaluation=terms_of(START),
+        tuned=expand("<results>/texel/{tuner}/tuned.yaml", tuner=TUNERS),
+        others=MATCH_FILES,
+    output:
+        table=report(
+            "<results>/texel/errors.csv",
+            caption="captions/errors.rst",
+            category="Texel tuning",
+            labels={"run": "all", "what": "held-out errors"},
+        ),
+    log:
+        "<logs>/texel/errors.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=lambda w: code_of(
+            "report.texel_errors",
+            START,
+            *TUNERS,
+            files=[SHIPPED_NET],
+            kinds={"hce", *MATCH_KINDS},
+        ),
+        players=evaluated_players,
+    message:
+        "Held-out errors of tuned evaluations and others"
+    shell:
+        "nnuelab texel errors {input.positions:q} {params.players:q} --csv {output.table:q}"
+        " > {log:q} 2>&1"
+
+
+# Waits for the plots, residuals and errors, too: who asks for the table wants to look at them.
 rule texel_match:
     input:
         games="<results>/texel/games.pgn",
         plots=expand("<results>/texel/{tuner}/error.svg", tuner=TUNERS),
         bits=expand("<results>/texel/{tuner}/bits.svg", tuner=WITH_BITS),
         residuals=expand("<results>/texel/{tuner}/residuals.json", tuner=TUNERS),
+        errors="<results>/texel/errors.csv",
     output:
         table=report(
             "<results>/texel/match_table.txt",

@@ -41,9 +41,20 @@ def match_players(wildcards, input):
     return [f"{name}={player}" for name, player in found.items()]
 
 
+def evaluated_players(wildcards, input):
+    """Those of the match that are no engines: what an engine evaluates with isn't known."""
+    engines = {
+        name
+        for name, player in settings.texel.players.items()
+        if kinds_and_files([player])[0] == ["engine"]
+    }
+    words = match_players(wildcards, input)
+    return [word for word in words if word.partition("=")[0] not in engines]
+
+
 def tuned_there():
     """What the page shows of Texel tuning: as much as has been made, nothing is made for it."""
-    files = [f"{RESULTS}/texel/match_table.csv"]
+    files = [f"{RESULTS}/texel/{name}.csv" for name in ("match_table", "errors")]
     files += expand(
         "{results}/texel/{tuner}/{file}",
         results=RESULTS,

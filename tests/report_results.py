@@ -17,7 +17,7 @@ from nnuelab.hce import evaluation, trace, tuning
 from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, write_net
 from nnuelab.nnue.pqr import judge
-from nnuelab.report import feature_statistics, pqr, table, texel_residuals
+from nnuelab.report import feature_statistics, pqr, table, texel_errors, texel_residuals
 from nnuelab.settings.tuning import Tuning
 from nnuelab.tournament import puzzle_scores, ratings
 from nnuelab.tournament.puzzles import Answers, Puzzle
@@ -123,6 +123,11 @@ def make_tuned(results: Path) -> Path:
         content = texel_residuals.content(tuned.evaluation, traced[1], folder / "validation.npy")
         artifacts.write_json(folder / name / "residuals.json", content)
         artifacts.provenance(folder / name / "residuals.json", module="report.texel_residuals")
+    words = ["untuned={hce: default}", *(f"{n}={folder / n / 'tuned.yaml'}" for n in RUNS)]
+    found = texel_errors.evaluators([*words, "net=default"])
+    rows = texel_errors.compare(found, folder / "validation.npy")
+    (folder / "errors.csv").write_text(texel_errors.to_csv(rows))
+    artifacts.provenance(folder / "errors.csv", module="report.texel_errors")
     pgn = folder / "games.pgn"
     _games(pgn, ["untuned", *RUNS, "net"], rng, 120)
     results, fitted = ratings.rated([pgn], "untuned")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import doctest
 import importlib
 import re
@@ -9,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from markdown_it import MarkdownIt
 import nnuelab
 from nnuelab import params
 from nnuelab.cli.__main__ import application
+from nnuelab.data.streams import lines
 
 from .conftest import ROOT
 from .nnue_data import games
@@ -70,13 +73,26 @@ def settings_on(page: Path) -> Iterator[dict[str, Any]]:
     return (overlay for overlay in found if overlay.keys() <= known)
 
 
-def named(page: Path) -> dict[str, str]:
-    """Python files that a page says to write, by the name that stands before them."""
+def named(page: Path, language: str = "python", ending: str = "py") -> dict[str, str]:
+    """Files that a page says to write, by the name that stands before them."""
     found = {}
-    for before, code in blocks(page, "python"):
-        if name := re.search(r"`(\w+\.py)`", before):
+    for before, code in blocks(page, language):
+        if name := re.search(rf"`(\w+\.{ending})`", before):
             found[name[1]] = code
     return found
+
+
+def nnuelab_in(folder: Path, *words: str) -> str:
+    """What a command prints in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "nnuelab.cli", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 # What is made of the package itself
@@ -187,29 +203,46 @@ def test_a_feature_set_of_ones_own_works_as_written(name: str, tmp_path: Path) -
     page = ROOT / name
     for file, code in named(page).items():
         (tmp_path / file).write_text(code)
-    for place in ("params.yaml", "resources"):
+    for place in ("params.yaml", "resources", "src"):
         (tmp_path / place).symlink_to(ROOT / place)
-
-    def nnuelab(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "nnuelab.cli", *words],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
     overlays = [overlay for overlay in settings_on(page) if "blocks" in overlay]
     for overlay in overlays:
         (tmp_path / "overlay.yaml").write_text(yaml.safe_dump(overlay))
-        nnuelab("params", "check", "--overlay", "overlay.yaml")
+        nnuelab_in(tmp_path, "params", "check", "--overlay", "overlay.yaml")
     assert overlays or name == "docs/adding-a-kind.md"
     shown = [(words, printed) for words, printed in calls(page) if words[0] == "features"]
     for words, printed in shown:
-        assert nnuelab(*words).strip() == printed.strip()
+        assert nnuelab_in(tmp_path, *words).strip() == printed.strip()
     assert shown or name == "README.md"
+
+
+def test_a_term_of_ones_own_works_as_written(tmp_path: Path) -> None:
+    page = ROOT / "docs/texel.md"
+    files = named(page) | named(page, "yaml", "yaml")
+    assert files.keys() == {"my_terms.py", "my_evaluation.yaml", "mine.yaml"}
+    for file, code in files.items():
+        (tmp_path / file).write_text(code)
+    for place in ("params.yaml", "resources", "src"):
+        (tmp_path / place).symlink_to(ROOT / place)
+    embedded = ROOT / "resources/embedded"
+    openings = islice(lines(embedded / "openings.epd.gz"), 20)
+    (tmp_path / "openings.epd").write_bytes(b"".join(openings))
+    played = b"".join(islice(lines(embedded / "games.pgn.zst"), 3000)).rpartition(b"[Event")[0]
+    (tmp_path / "games.pgn").write_bytes(played)
+
+    nnuelab_in(tmp_path, "params", "check", "--overlay", "mine.yaml")
+    own = [(words, printed) for words, printed in calls(page) if "my_terms.py" in words]
+    assert [words[1] for words, _ in own[:4]] == ["check", "positions", "trace", "tune"]
+    for words, printed in own:
+        told = nnuelab_in(tmp_path, *words)
+        assert told.strip() == printed.strip() or not printed
+    with open(tmp_path / "terms.csv", newline="") as table:
+        weights = {(row["weight"], row["phase"]): row for row in csv.DictReader(table)}
+    assert all(("rim[bishop]", phase) in weights for phase in ("mg", "eg"))
+    assert all(row["standard_error"] for row in weights.values())
+    assert (tmp_path / "games_of_mine.pgn").read_text().count('[White "mine"]') == 1
+    assert "rim[knight]" in nnuelab_in(tmp_path, "inspect", "terms.csv")
 
 
 def test_datasets_open_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

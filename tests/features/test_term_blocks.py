@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import random
-from functools import cache
 from pathlib import Path
 
 import chess
@@ -18,18 +16,12 @@ from nnuelab import sources
 from nnuelab.chess import notation
 from nnuelab.features import Block, check, fingerprint, parse, registry
 from nnuelab.features.kinds.computed import Computed
-from tests.conftest import ROOT
-from tests.features.test_attacks import real_boards
+from tests.features.boards import of_games, strewn
 from tests.naive import terms as naive
 
 
 def built_in() -> list[Block]:
     return [block for block in registry.load().values() if isinstance(block, Computed)]
-
-
-@cache
-def games() -> list[chess.Board]:
-    return list(real_boards(ROOT / "resources" / "embedded" / "games.pgn.zst", 400))[::5]
 
 
 ALL = parse("+".join(naive.BLOCKS))
@@ -57,24 +49,8 @@ def test_a_block_has_the_concepts_of_its_twin(name):
 
 
 def test_blocks_are_their_twins_in_games():
-    for board in games():
+    for board in of_games(400)[::5]:
         compared(board)
-
-
-def strewn(seed: int, men: int) -> chess.Board:
-    """Pieces of any kind anywhere, as no game has them; nobody is in check who isn't to move."""
-    choose = random.Random(seed)
-    while True:
-        board = chess.Board(None)
-        squares = choose.sample(range(64), men)
-        for square, piece in zip(squares, "Kk", strict=False):
-            board.set_piece_at(square, chess.Piece.from_symbol(piece))
-        for square in squares[2:]:
-            pieces = "PPPpppNnBbRrQq" if 0 < chess.square_rank(square) < 7 else "NnBbRrQq"
-            board.set_piece_at(square, chess.Piece.from_symbol(choose.choice(pieces)))
-        board.turn = choose.choice((chess.WHITE, chess.BLACK))
-        if board.is_valid():
-            return board
 
 
 @settings(max_examples=300, deadline=None)

@@ -98,7 +98,7 @@ def test_growing_steps_get_there_in_fewer_sweeps() -> None:
 
 
 def test_entropy_of_pbil_falls() -> None:
-    states = run(optimizer("pbil", objective(), 120))
+    states = run(optimizer("pbil", objective(), 60))
     falls = [history.of_bits(state.bits)["entropy_percent"] for state in states]
     assert spearmanr(range(len(falls)), falls).statistic < -0.9
     assert spearmanr(range(len(falls)), [s.mean for s in states]).statistic < -0.9

@@ -152,7 +152,7 @@ def test_a_run_of_other_settings_is_not_overwritten(
     monkeypatch.setattr(tuning.Run, "finish", lambda run, inputs: run._save())
     tune(tmp_path, Tuning(generations=2))
     with pytest.raises(UserError, match=r"unfinished run with other settings \(learning_rate\)"):
-        tune(tmp_path, Tuning(generations=2, learning_rate=0.2))
+        tune(tmp_path, Tuning(generations=2, learning_rate=0.3))
     path = checkpoint.beside(tmp_path / "tuned.yaml")
     path.write_bytes(path.read_bytes()[:-200])
     with pytest.raises(UserError, match="delete it and tune again"):
@@ -206,7 +206,7 @@ def test_the_genome_has_the_width_that_is_asked_for(tmp_path: Path) -> None:
     widths = {"term_0": 9, "term_1": 8, "term_2": 8, "term_3": 7}
     assert tune(tmp_path / "b", Tuning(generations=1, bits=64, width=widths)).bits == 64
     narrow = tune(tmp_path / "narrow", Tuning(generations=60, width={"term_0": 5}))
-    assert narrow.evaluation.weights[0].tolist() == [15, 15]
+    assert narrow.evaluation.weights[0].tolist() == [120, 120]  # in steps of 8
     assert narrow.at_the_end == ["term_0"]
     assert "with --width: term_0" in outcome.summary(narrow)[-1]
     with pytest.raises(UserError, match="sum to 64 bits, not 515"):

@@ -146,7 +146,7 @@ def outpost(board: chess.Board) -> Values:
 def bishop_pawns(board: chess.Board) -> Values:
     for s in board.pieces(BISHOP, WHITE):
         alike = [p for p in board.pieces(PAWN, WHITE) if is_light(p) == is_light(s)]
-        yield min(len(alike), 8), s
+        yield min(len(alike), 6), s
 
 
 def rook_file(board: chess.Board) -> Values:
@@ -203,7 +203,7 @@ def besiegers(board: chess.Board) -> Iterator[tuple[int, int, int]]:
 
 def king_attack(board: chess.Board) -> Values:
     for role, count, s in besiegers(board):
-        yield role, min(count, 9) - 1, s
+        yield role, count - 1, s
 
 
 def king_attackers(board: chess.Board) -> Values:
@@ -283,7 +283,7 @@ def own(board: chess.Board) -> Values:
 BLOCKS: dict[str, tuple[tuple[int, ...], Callable[[chess.Board], Values]]] = {
     "BACKWARD": ((6, 8), backward),
     "BISHOP_PAIR": ((1,), bishop_pair),
-    "BISHOP_PAWNS": ((9, 64), bishop_pawns),
+    "BISHOP_PAWNS": ((7, 64), bishop_pawns),
     "CONNECTED": ((2, 6, 8), connected),
     "DOUBLED": ((6, 8), doubled),
     "HANGING": ((5, 64), hanging),

@@ -13,10 +13,15 @@ import pytest
 from typer.testing import CliRunner
 
 from nnuelab import charts, data
+from nnuelab.chess import notation
 from nnuelab.cli.__main__ import application
 from nnuelab.data.records import to_fen
 from nnuelab.errors import UserError
+from nnuelab.evaluator import values
 from nnuelab.hce import evaluation, grids, trace
+from nnuelab.hce.error import sigmoid
+from nnuelab.hce.evaluator import HceEvaluator
+from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.report import inspect as summaries
 from nnuelab.report import page, results, texel, texel_plots, texel_residuals
 from tests import report_results
@@ -53,11 +58,11 @@ def test_the_page_shows_runs_match_and_terms(folder: Path) -> None:
     assert figures == {
         f"texel-{name}"
         for name in (
-            *("error", "error-log", "entropy", "bits", "k"),
+            *("error", "error-log", "error-elo", "entropy", "bits", "k"),
             *("residuals-phase", "residuals-material"),
         )
     }
-    for table in ("texel-runs", "texel-match", "texel-terms"):
+    for table in ("texel-runs", "texel-errors", "texel-match", "texel-terms"):
         assert f'<table id="{table}"' in found.html
     assert 'href="#texel"' in found.html
     assert 'id="blob-texel"' in found.html
@@ -210,6 +215,52 @@ def test_positions_of_a_game_are_taken_together() -> None:
     assert alone["half_width"] < group["half_width"] / 3
 
 
+# Errors of whatever plays
+
+
+def test_errors_are_those_of_the_static_evaluation_in_whole_centipawns(folder: Path) -> None:
+    found = {row["name"]: row for row in rows(folder / "errors.csv")}
+    assert list(found) == ["untuned", *report_results.RUNS, "net"]
+    records = np.array(data.open(folder / "validation.npy").records)
+    black = (records["flags"] & 1).astype(bool)
+    results = (np.where(black, -records["result"], records["result"]) + 1) / 2
+    for name, evaluator in (
+        ("squares", HceEvaluator(folder / "squares/tuned.yaml")),
+        ("net", NetEvaluator(None)),
+    ):
+        positions = [notation.from_fen(to_fen(record)) for record in records]
+        scores = np.array(list(values(evaluator.bind(), positions)))
+        scores[black] *= -1
+        k, told = float(found[name]["k"]), float(found[name]["error"])
+        errors = [float(np.square(results - sigmoid(scores, x)).mean()) for x in (k, k * 1.02)]
+        assert told == pytest.approx(errors[0], abs=1e-6)
+        assert errors[0] <= errors[1]
+        difference = told - float(found["untuned"]["error"])
+        assert float(found[name]["difference"]) == pytest.approx(difference, abs=2e-7)
+    assert float(found["untuned"]["half_width"]) == 0
+
+
+def test_the_command_errors_takes_players_that_are_no_engines(folder: Path, tmp_path: Path) -> None:
+    words = ["untuned={hce: default}", f"squares={folder / 'squares/tuned.yaml'}"]
+    call("texel", "errors", folder / "validation.npy", *words, "--csv", tmp_path / "e.csv")
+    assert rows(tmp_path / "e.csv") == [
+        row for row in rows(folder / "errors.csv") if row["name"] in ("untuned", "squares")
+    ]
+    told = call("texel", "errors", folder / "validation.npy", "a=sh", status=1)
+    assert "player a is an engine; give nets and evaluations" in told
+
+
+def test_elo_stands_against_error_of_those_that_have_both(folder: Path) -> None:
+    errors, rated = rows(folder / "errors.csv"), rows(folder / "match_table.csv")
+    drawn = texel_plots.error_and_elo(errors, rated[1:])
+    assert drawn is not None
+    shown = {value["player"]: value for value in drawn.spec["data"]["values"]}
+    assert shown.keys() == {row["name"] for row in rated[1:]}
+    for row in rated[1:]:
+        assert shown[row["name"]]["elo"] == float(row["elo"])
+    assert texel_plots.error_and_elo(errors, rated[:1]) is None
+
+
 # Figures and commands
 
 
@@ -299,7 +350,7 @@ def test_the_command_export_writes_a_file_or_the_terminal(folder: Path, tmp_path
     call("texel", "export", tuned, "--language", "rust", "--output", output, "--order", "a8")
     assert "pub static SQUARES: [[S; 64]; 6]" in output.read_text()
     assert json.loads((tmp_path / "terms.rs.json").read_text())["parameters"]["order"] == "a8"
-    assert "static const Score MATERIAL[6]" in call("texel", "export", tuned)
+    assert "static const Score MATERIAL[5]" in call("texel", "export", tuned)
 
 
 # inspect
@@ -307,7 +358,7 @@ def test_the_command_export_writes_a_file_or_the_terminal(folder: Path, tmp_path
 
 def test_inspect_knows_the_files_of_tuning(folder: Path) -> None:
     tuned = summaries.inspect(folder / "squares/tuned.yaml")
-    assert (tuned.kind, tuned.facts["weights"]) == ("evaluation", 780)
+    assert (tuned.kind, tuned.facts["weights"]) == ("evaluation", 778)
     assert tuned.provenance is not None
     assert tuned.provenance["optimizer"] == "gauss-newton"
     (terms,) = tuned.tables.values()
@@ -322,7 +373,7 @@ def test_inspect_knows_the_files_of_tuning(folder: Path) -> None:
     assert "convergence_abs" not in plain.tables["generations"][0]
     found = summaries.inspect(folder / "material/terms.csv")
     (moved,) = found.tables.values()
-    assert found.facts["weights"] == 12
+    assert found.facts["weights"] == 10
     assert all(row["start"] != row["tuned"] for row in moved)
     residuals = summaries.inspect(folder / "pbil/residuals.json")
     assert residuals.kind == "residuals"

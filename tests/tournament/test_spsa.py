@@ -261,12 +261,8 @@ def test_the_command_tunes_weights(two_terms, tmp_path: Path) -> None:
     changed = found.weights != two_terms.weights
     assert not changed[:6].any()
     assert changed[6:].any()
-    assert found.provenance == {
-        "start": "two terms",
-        "tuned_by": "nnuelab spsa",
-        "games": 12,
-        "seed": 1,
-    }
+    told = {"start": "two terms", "tuned_by": "nnuelab spsa", "games": 12, "seed": 1}
+    assert found.provenance == told
     record = json.loads((tmp_path / "tuned.yaml.json").read_text())
     assert set(record["inputs"]) == {"book", "evaluation"}
     assert record["parameters"]["parameters"][0]["name"] == "files[file a/h] mg"

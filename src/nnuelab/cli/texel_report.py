@@ -1,4 +1,4 @@
-"""Commands of Texel tuning that show what came out: plot, residuals, export, match-table."""
+"""Commands of Texel tuning that show what came out: plots, errors, export, the match."""
 
 from __future__ import annotations
 
@@ -110,6 +110,46 @@ def residuals(
         artifacts.provenance(
             path, inputs=inputs, parameters={"k": content["k"]}, module="report.texel_residuals"
         )
+
+
+@texel_app.command()
+def errors(
+    positions: Annotated[
+        Path, typer.Argument(metavar="POSITIONS", help="Of games that nothing was tuned on, .npy.")
+    ],
+    players: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME=FILE...", help="Evaluations and nets, as in `nnuelab tournament`."
+        ),
+    ],
+    csv: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
+    blocks: Blocks = None,
+) -> None:
+    """Compare evaluations and nets by their error on the same positions, each with its best K.
+
+    Prints CSV: name, error, k, difference to the first and half of its 95 % interval.
+
+    Example: nnuelab texel errors validation.npy tuned=tuned.yaml net=default
+    """
+    from nnuelab.report import texel_errors
+
+    found = texel_errors.evaluators(players)
+    inputs = {
+        f"{name} {word}": path
+        for name, evaluator in found.items()
+        for word, path in evaluator.files().items()
+    }
+    outputs = [csv] if csv is not None else []
+    artifacts.check_apart([positions, *inputs.values(), *(blocks or [])], outputs)
+    table = texel_errors.to_csv(texel_errors.compare(found, positions))
+    for path in outputs:
+        with artifacts.atomic(path) as temporary:
+            temporary.write_text(table)
+        artifacts.provenance(
+            path, inputs={"positions": positions, **inputs}, module="report.texel_errors"
+        )
+    sys.stdout.write(table)
 
 
 @texel_app.command()

@@ -205,8 +205,13 @@ def fit_k(trace: Trace, weights: np.ndarray, threads: int = 1) -> float:
     """
     error = Error(trace, 1.0, threads)
     scores = error.scores(weights)
+    return best_k(lambda k: error.of_scores(scores, k))
+
+
+def best_k(error_of: Callable[[float], float]) -> float:
+    """The K of the least error, which is a function of it; raises what `fit_k` does."""
     grid = np.geomspace(SMALLEST_K, LARGEST_K, GRID)
-    best = int(np.argmin([error.of_scores(scores, k) for k in grid.tolist()]))
+    best = int(np.argmin([error_of(k) for k in grid.tolist()]))
     if not 0 < best < GRID - 1:
         raise UserError(
             "no K fits the scores of these weights to the results: they say nothing of who won, or "
@@ -214,7 +219,7 @@ def fit_k(trace: Trace, weights: np.ndarray, threads: int = 1) -> float:
         )
     # On a logarithmic scale: scores in pawns and in centipawns are a hundred apart.
     found = optimize.minimize_scalar(
-        lambda log_k: error.of_scores(scores, float(np.exp(log_k))),
+        lambda log_k: error_of(float(np.exp(log_k))),
         bounds=np.log(grid[[best - 1, best + 1]]),
         method="bounded",
         options={"xatol": 1e-9},

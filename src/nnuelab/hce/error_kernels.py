@@ -22,7 +22,7 @@ _T1, _T2, _T3, _T4, _T5, _T6, _T7, _T8, _T9, _T10, _T11, _T12, _T13 = _T[1:]
 
 @inline
 def power_of_two(x):
-    """2^x within two units in the last place, for |x| <= 1000; in a loop it becomes vector code.
+    """2^x within two units in the last place, for abs(x) <= 1000; in a loop it becomes vector code.
 
     x is a whole number, which becomes an exponent, and at most a half.
     """

@@ -316,7 +316,7 @@ class _Sums:
         features = evaluation.features
         for product, offset in zip(features.terms, features.offsets, strict=True):
             own, block = sums[offset : offset + product.size], product.factors[0]
-            if (table := _one_table(product)) is not None:
+            if (table := one_table(product)) is not None:
                 for sign, perspective in ((1, 0), (-1, 1)):
                     rows = seen_by(table, perspective)
                     squares += sign * np.where(rows >= 0, own[rows], 0)
@@ -379,7 +379,7 @@ class _Sums:
                 kernels.check()
 
 
-def _one_table(product: Product) -> np.ndarray | None:
+def one_table(product: Product) -> np.ndarray | None:
     """int32[12, 64] of a product whose features are each of one piece on one square."""
     found = product.factors[0].tabulated() if len(product.factors) == 1 else None
     if found is None or len(found.tables) > 1:

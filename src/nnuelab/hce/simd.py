@@ -51,6 +51,18 @@ def _each_four(
 
 
 @intrinsic
+def nonzero(typing_context: Any, place: Any) -> Any:
+    """Which of 64 numbers, int32 at an address, aren't 0: uint64, the first one lowest."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = ir.VectorType(I32, 64)
+        values = load(builder, args[0], kind, 4)
+        return builder.bitcast(builder.icmp_signed("!=", values, kind(None)), I64)
+
+    return types.uint64(types.int64), generate
+
+
+@intrinsic
 def weigh(typing_context: Any, terms: Any, counts: Any, n: Any, weights: Any) -> Any:
     """The sum of counts times weights, float64.
 

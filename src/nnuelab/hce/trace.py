@@ -58,7 +58,7 @@ class Trace:
     starts : ndarray of uint64 [n + 1]
         The entries of position i are starts[i] to starts[i + 1].
     terms : ndarray of uint16 [all]
-        Numbers of weights, each once in a position, in no order.
+        Numbers of weights, ascending within a position, each once.
     counts : ndarray of int8 [all]
         How often White has it, less how often Black has it; not 0.
     phase : ndarray of uint8 [n]
@@ -259,61 +259,29 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
     UserError
         When a position has no result, or a count doesn't fit.
     """
-    from nnuelab.features.tables import compiled
-    from nnuelab.hce import trace_kernels as kernels
+    from nnuelab.hce.tracer import Tracer
 
     if evaluation.n_weights > MOST_WEIGHTS:
         raise UserError(
             f"{evaluation.name} has {evaluation.n_weights:,} weights, a trace holds "
             f"{MOST_WEIGHTS:,}: leave terms out, or name fewer concepts in `by`"
         )
-    features = evaluation.features
-    tables = compiled(features)
-    members = _members(evaluation)
-    most = 2 * features.max_active * members.shape[1]
-    room = CHUNK * min(most, evaluation.n_weights) + 1  # one is written over
-    ends, phase = np.empty(CHUNK, np.int64), np.empty(CHUNK, np.uint8)
-    terms, counts = np.empty(room, np.uint16), np.empty(room, np.int8)
+    tracer = Tracer(evaluation, CHUNK)
     for start in range(0, len(positions), CHUNK):
         for records in positions.parts(start, start + CHUNK):
             results = _results(positions, records)
-            beyond = kernels.trace(
-                tables.record,
-                records,
-                members,
-                evaluation.n_weights,
-                evaluation.phase,
-                FULL,
-                ends,
-                terms,
-                counts,
-                phase,
-            )
-            tables.check()
-            if beyond >= 0:
-                raise UserError(
-                    f"{evaluation.labels[beyond]} counts more than {kernels.MOST} in a position of "
-                    f"{positions.path}: make several terms of its features"
-                )
-            n = len(records)
+            try:
+                ends, terms, counts, phase = tracer(records)
+            except OverflowError as error:
+                raise UserError(f"{positions.path}: {error}") from None
             yield {
-                "starts": ends[:n].astype(np.uint64),
-                "phase": phase[:n],
+                "starts": ends.astype(np.uint64),
+                "phase": phase,
                 "results": results,
                 "games": records["game"].astype(np.uint32),
-                "terms": terms[: ends[n - 1]],
-                "counts": counts[: ends[n - 1]],
+                "terms": terms,
+                "counts": counts,
             }
-
-
-def _members(evaluation: Evaluation) -> np.ndarray:
-    """int32 [features.size, most]: the weights of each feature, then -1."""
-    starts, weights = evaluation.members
-    n = np.diff(starts)
-    found = np.full((len(n), int(n.max(initial=1))), -1, np.int32)
-    column = np.arange(len(weights)) - np.repeat(starts[:-1], n)
-    found[np.repeat(np.arange(len(n)), n), column] = weights
-    return found
 
 
 def _results(positions: Dataset, records: np.ndarray) -> np.ndarray:

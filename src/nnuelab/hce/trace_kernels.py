@@ -2,32 +2,57 @@
 
 import numpy as np
 
+from nnuelab.chess.position import POSITION, set_checkers
 from nnuelab.features.kernels import feature_set
-from nnuelab.jit import at, inline, jit, popcount
+from nnuelab.features.kernels.computed import found, turn_over
+from nnuelab.features.kernels.feature_set import place_pieces
+from nnuelab.features.records import COMPUTED
+from nnuelab.hce import simd
+from nnuelab.jit import at, inline, jit, lsb, popcount, view
 
 MOST = 127  # a count that int8 holds
-_BLOCK = 64  # positions whose lists of features stay in the cache
-_ONE = np.uint64(1)
+_BLOCK = 64  # positions whose lists of features and sums stay in the cache
+_WORD = np.int64(6)  # 2^6 weights are one word of a set
+_ONE, _FOUR, _SIXTY = np.uint64(1), np.uint64(4), np.uint64(60)
+_NIBBLE = np.uint64(15)
 
 
 @inline
-def _add(features, n, sign, members, sums, stamps, stamp, met, n_met):
-    """Adds ``sign`` to the sums of all weights of some features, and lists these weights once.
-
-    A weight is listed where its stamp isn't that of the position yet. Listed as often as it is met,
-    it would be read just after it was cleared, which a CPU guesses wrong and does again.
-    """
+def _add(features, n, sign, members, first, sums):
+    """Adds ``sign`` to the sums of all weights of some features, numbered from ``first`` on."""
     for k in range(n):
-        feature = features[at(k)]
+        feature = first + np.int64(features[at(k)])
         for m in range(members.shape[1]):
             weight = members[at(feature), at(m)]
             if weight < 0:
                 break
             sums[at(weight)] += sign
-            met[at(n_met)] = weight
-            n_met += np.int64(stamps[at(weight)] != stamp)
-            stamps[at(weight)] = stamp
-    return n_met
+
+
+@inline
+def _add_placed(record, placed, sums):
+    """Adds what each piece counts where it stands."""
+    starts, weights, signs = placed
+    left = np.uint64(record.occupied)
+    low, high = np.uint64(record.pieces_low), np.uint64(record.pieces_high)
+    while left:
+        place = np.int64(low & _NIBBLE) * 64 + lsb(left)
+        left &= left - _ONE
+        low = low >> _FOUR | high << _SIXTY
+        high >>= _FOUR
+        for k in range(starts[at(place)], starts[at(place + 1)]):
+            sums[at(weights[at(k)])] += signs[at(k)]
+
+
+@inline
+def _place(record, position, turned):
+    """The position of a record as both players see it."""
+    place_pieces(record.occupied, record.pieces_low, record.pieces_high, position)
+    position.turn = record.flags & 1
+    position.castling = record.flags >> 1 & 15
+    position.ep = record.ep
+    set_checkers(position)
+    turn_over(position, turned)
 
 
 _ROLE_BITS = np.uint64(0x7777777777777777)  # of nibbles that hold a role
@@ -60,59 +85,92 @@ def phase_of(record, weights, most):
 
 
 @jit
-def trace(tables, records, members, n_weights, roles, most, ends, terms, counts, phases):
-    """The weights that each position counts, each once, and how often: White's less Black's.
+def trace(tables, placed, parts, members, n_weights, roles, most, records, out):
+    """The weights that each position counts, ascending, and how often: White's less Black's.
+
+    Features come by three ways: each of a piece on a square, by a table; computed ones, by their
+    functions; and all others, by :func:`feature_set.batch`.
 
     Parameters
     ----------
     tables : FEATURES record
-    records : RECORD [n]
-    members : int32[size, most]
-        The weights of each feature, then -1.
+        Of the others; of size 0 where there are none.
+    placed : (int32[769], int32[all], int32[all])
+        Where the weights of each piece * 64 + square begin, these, and whose they are: 1 or -1.
+    parts : int64[parts, 2]
+        Of computed blocks the addresses of COMPUTED, and the rows of their first features.
+    members : int32[rows, most]
+        The weights of each of the others' features and of the computed ones, then -1.
     n_weights : int64
     roles : int64[6]
         What a piece of each role counts for the phase.
     most : int64
         The phase of a full board.
-    ends : int64[n], written
-        Where the entries of each position end.
-    terms, counts : uint16[all], int8[all], written
-        Weights and their counts, none of them 0; one more is written over.
-    phases : uint8[n], written
+    records : RECORD [n]
+    out : (int64[n], uint16[all], int8[all], uint8[n]), written
+        Where the entries of each position end; weights, and their counts, none of them 0; phases.
 
     Returns
     -------
     int64
         -1, or a weight whose count int8 can't hold.
     """
+    ends, terms, counts, phases = out
     width = max(tables.max_active, np.int64(1))
     own, other = np.empty((_BLOCK, width), np.int32), np.empty((_BLOCK, width), np.int32)
     n_own, n_other = np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
-    sums = np.zeros(n_weights, np.int32)
-    stamps, stamp = np.zeros(n_weights, np.int32), np.int32(0)
-    met = np.empty(2 * width * members.shape[1] + 1, np.int32)
+    positions, turned = np.zeros(_BLOCK, POSITION), np.zeros(_BLOCK, POSITION)
+    listed = np.empty(_longest(parts), np.int32)
+    words = (n_weights + 63) >> _WORD
+    sums = np.zeros((_BLOCK, words << _WORD), np.int32)
     written = np.int64(0)
     for start in range(0, len(records), _BLOCK):
         block = records[start : start + _BLOCK]
-        feature_set.batch(tables, block, own, other, n_own, n_other)
+        if tables.size > 0:
+            feature_set.batch(tables, block, own, other, n_own, n_other)
+            for i in range(len(block)):
+                sign = np.int32(1 - 2 * (block[i].flags & 1))
+                _add(own[i], n_own[i], sign, members, np.int64(0), sums[at(i)])
+                _add(other[i], n_other[i], -sign, members, np.int64(0), sums[at(i)])
         for i in range(len(block)):
-            sign = np.int32(1 - 2 * (block[i].flags & 1))
-            stamp += np.int32(1)
-            n = np.int64(0)
-            n = _add(own[i], n_own[i], sign, members, sums, stamps, stamp, met, n)
-            n = _add(other[i], n_other[i], -sign, members, sums, stamps, stamp, met, n)
-            for k in range(n):
-                weight = np.int64(met[at(k)])
-                count = sums[at(weight)]
-                if abs(count) > MOST:
-                    return weight
-                sums[at(weight)] = 0
-                terms[at(written)] = weight
-                counts[at(written)] = count
-                written += np.int64(count != 0)
+            _add_placed(block[i], placed, sums[at(i)])
+            if len(parts) > 0:
+                _place(block[i], positions[i], turned[i])
+        place = np.int64(listed.ctypes.data)
+        for p in range(len(parts)):
+            computed, first = view(parts[at(p), 0], 1, COMPUTED)[0], parts[at(p), 1]
+            for i in range(len(block)):
+                n = found(computed, positions[i], listed, place)
+                _add(listed, n, np.int32(1), members, first, sums[at(i)])
+                n = found(computed, turned[i], listed, place)
+                _add(listed, n, np.int32(-1), members, first, sums[at(i)])
+        # By then what was written is in the cache: vectors can't be read from what is on its way.
+        for i in range(len(block)):
+            row = sums[at(i)]
+            for word in range(words):
+                left = simd.nonzero(np.int64(row.ctypes.data) + np.int64(4 * 64) * word)
+                while left:
+                    weight = (np.int64(word) << _WORD) + lsb(left)
+                    left &= left - _ONE
+                    count = row[at(weight)]
+                    row[at(weight)] = 0
+                    if abs(count) > MOST:
+                        return weight
+                    terms[at(written)] = weight
+                    counts[at(written)] = count
+                    written += 1
             ends[at(start + i)] = written
             phases[at(start + i)] = phase_of(block[i], roles, most)
     return np.int64(-1)
+
+
+@inline
+def _longest(parts):
+    """Features that a computed block has active at once, at most."""
+    longest = np.int64(1)
+    for p in range(len(parts)):
+        longest = max(longest, view(parts[at(p), 0], 1, COMPUTED)[0].bound)
+    return longest
 
 
 @jit

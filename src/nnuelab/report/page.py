@@ -324,9 +324,18 @@ class _Builder:
             section.said = texel.words(runs)
             section.grids.append(texel.summary_grid(runs, label))
             self._tuned(runs, section)
-        if (match := folder / "match_table.csv").is_file():
+        match, errors = folder / "match_table.csv", folder / "errors.csv"
+        if match.is_file():
             with _told(section.problems, "the match"):
-                section.grids.append(texel.match_grid(match, label))
+                section.grids.insert(1, texel.match_grid(match, label))
+        if errors.is_file():
+            with _told(section.problems, "the held-out errors"):
+                section.grids.insert(1, texel.errors_grid(errors, label))
+        if match.is_file() and errors.is_file():
+            with _told([]):  # what is wrong with either has been told
+                rated = reading.read_ratings(match)
+                figure = texel_plots.error_and_elo(texel.read_errors(errors), rated)
+                section.figures[:0] = [figure] if figure else []
         return section
 
     def _tuned(self, runs: Sequence[texel.Run], section: Section) -> None:

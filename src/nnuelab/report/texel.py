@@ -174,6 +174,29 @@ def match_grid(path: Path, label: Any) -> Grid:
     )
 
 
+def read_errors(path: Path) -> list[dict[str, str]]:
+    """Rows of `nnuelab texel errors`; raises UserError."""
+    return reading.read_csv(path, ("name", "error", "k", "difference", "half_width"), ("name",))
+
+
+def errors_grid(path: Path, label: Any) -> Grid:
+    """Held-out errors of all that play, nets among them."""
+    found = read_errors(path)
+    first = found[0]["name"]
+    columns = [
+        *(("name", "player"), ("error", "held-out error"), ("k", "K")),
+        *(("difference", f"less that of {first}"), ("half_width", "\u00b1")),
+    ]
+    return Grid(
+        "texel-errors",
+        "Error of the static evaluations on the held-out positions, each with the K that fits it; "
+        "a net may have learnt from these games",
+        columns,
+        [[row[name] for name, _ in columns] for row in found],
+        [{"": [label(path)]}] * len(found),
+    )
+
+
 def terms_grid(found: Sequence[Run], label: Any) -> Grid | None:
     """Each weight at the start and as runs with the same terms tuned it; of short terms alone."""
     first = found[0]

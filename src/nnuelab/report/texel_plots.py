@@ -153,6 +153,50 @@ def bits(counts: Sequence[int]) -> Figure:
     )
 
 
+def error_and_elo(errors: Sequence[Row], ratings: Sequence[Row]) -> Figure | None:
+    """Elo against held-out error, of those that have both, None of less than two.
+
+    Parameters
+    ----------
+    errors, ratings : sequence of dict
+        Rows of `texel.read_errors` and `reading.read_ratings`.
+    """
+    elo = {row["name"]: (float(row["elo"]), float(row["error"])) for row in ratings}
+    values = [
+        {
+            "player": row["name"],
+            "error": float(row["error"]),
+            "elo": elo[row["name"]][0],
+            "low": elo[row["name"]][0] - elo[row["name"]][1],
+            "high": elo[row["name"]][0] + elo[row["name"]][1],
+        }
+        for row in errors
+        if row["name"] in elo
+    ]
+    if len(values) < 2:
+        return None
+    title = "Elo relative to untuned"
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("error:Q").title("held-out error").scale(zero=False, padding=10),
+        color=alt.Color("player:N").scale(domain=[v["player"] for v in values]),
+    )
+    rules = base.mark_rule().encode(alt.Y("low:Q").title(title), alt.Y2("high:Q"))
+    points = base.mark_point(filled=True, size=100, opacity=1).encode(
+        y=alt.Y("elo:Q").title(title),
+        tooltip=[
+            "player:N",
+            alt.Tooltip("error:Q", title="held-out error", format=".6f"),
+            alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
+        ],
+    )
+    return figure(
+        "error-elo",
+        "Elo against held-out error",
+        "Where the points fall on a line, the error tells the strength. Bars: 95 % of the games.",
+        alt.layer(rules, points.add_params(zoom())),
+    )
+
+
 def k_curve(content: Mapping[str, Any]) -> Figure:
     """The error against K of the sigmoid; `texel_residuals.content`."""
     values = [{"k": k, "error": error} for k, error in content["k_curve"]]

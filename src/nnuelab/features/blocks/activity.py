@@ -122,7 +122,7 @@ def outpost(position, out):
     return write_squares(out, n, squares & position.roles[BISHOP], 24 - 24)
 
 
-BISHOP_PAWNS = Concept("COUNTS", (*(f"{n} pawns" for n in range(8)), "8 pawns or more"), "{}")
+BISHOP_PAWNS = Concept("COUNTS", (*(f"{n} pawns" for n in range(6)), "6 pawns or more"), "{}")
 
 
 @computed("BISHOP_PAWNS", BISHOP_PAWNS, SQUARES, at_most=30)
@@ -130,8 +130,8 @@ def bishop_pawns(position, out):
     """An own bishop stands on the square, and n own pawns on squares of its colour."""
     bishops = position.roles[BISHOP] & position.colors[OWN]
     pawns = pawns_of(position, OWN)
-    on_light = min(popcount(pawns & LIGHT_SQUARES), 8)
-    on_dark = min(popcount(pawns & ~LIGHT_SQUARES), 8)
+    on_light = min(popcount(pawns & LIGHT_SQUARES), 6)
+    on_dark = min(popcount(pawns & ~LIGHT_SQUARES), 6)
     n = write_squares(out, 0, bishops & LIGHT_SQUARES, on_light * 64)
     return write_squares(out, n, bishops & ~LIGHT_SQUARES, on_dark * 64)
 

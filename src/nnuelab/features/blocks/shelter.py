@@ -68,7 +68,15 @@ STORMS = Concept("STORMS", ("free", "blocked by a pawn"), "{}")
 STORM_RANKS = Concept("RANKS", RANKS.values[1:7])
 
 
-@computed("STORM", STORMS, STORM_RANKS, FILES, at_most=3, changed=pawns_or_king_moved)
+@computed(
+    "STORM",
+    STORMS,
+    STORM_RANKS,
+    FILES,
+    at_most=3,
+    changed=pawns_or_king_moved,
+    possible=lambda storm, rank, file: storm == 0 or rank > 0,
+)
 def storm(position, out):
     """Of the enemy pawns on file f that are not behind the own king, the foremost stands on rank k,
     an own pawn in front of it or not; for the king's file and those beside it, or files a to c and
@@ -96,10 +104,19 @@ def zone(position):
     return around | around >> EIGHT
 
 
-IN_ZONE = Concept("COUNTS", (*(f"{n} squares" for n in range(1, 9)), "9 squares or more"), "{}")
+IN_ZONE = Concept("COUNTS", tuple(f"{n} squares" for n in range(1, 10)), "{}")
+MOST_IN_ZONE = (3, 4, 5, 9)
+"""Squares of a king's zone that a knight, bishop, rook or queen attacks at most."""
 
 
-@computed("KING_ATTACK", PIECES, IN_ZONE, SQUARES, at_most=30)
+@computed(
+    "KING_ATTACK",
+    PIECES,
+    IN_ZONE,
+    SQUARES,
+    at_most=30,
+    possible=lambda role, count, square: count < MOST_IN_ZONE[role],
+)
 def king_attack(position, out):
     """The own knight, bishop, rook or queen on the square attacks n squares, one at least, of the
     enemy king's zone: his own, those around it, and those in front of these."""
@@ -113,7 +130,7 @@ def king_attack(position, out):
             pieces &= pieces - ONE
             count = popcount(control.attacks_of(role, square, occupied) & targets)
             if count:
-                out[n] = ((role - KNIGHT) * 9 + min(count, 9) - 1) * 64 + square
+                out[n] = ((role - KNIGHT) * 9 + count - 1) * 64 + square
                 n += 1
     return n
 

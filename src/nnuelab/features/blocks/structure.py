@@ -26,7 +26,14 @@ PAWN_RANKS = Concept("RANKS", RANKS.values[1:7])
 """Ranks 2 to 7: a pawn on a square has the number of the square less 8."""
 
 
-@computed("DOUBLED", PAWN_RANKS, FILES, at_most=30, changed=pawns_moved)
+@computed(
+    "DOUBLED",
+    PAWN_RANKS,
+    FILES,
+    at_most=30,
+    changed=pawns_moved,
+    possible=lambda rank, file: rank < 5,
+)
 def doubled(position, out):
     """An own pawn stands on the square, and another one on its file in front of it."""
     own = pawns_of(position, OWN)
@@ -40,7 +47,14 @@ def isolated(position, out):
     return write_squares(out, 0, own & ~beside(files(own)), -8)
 
 
-@computed("BACKWARD", PAWN_RANKS, FILES, at_most=30, changed=pawns_moved)
+@computed(
+    "BACKWARD",
+    PAWN_RANKS,
+    FILES,
+    at_most=30,
+    changed=pawns_moved,
+    possible=lambda rank, file: rank < 4,  # an enemy pawn is two ranks above
+)
 def backward(position, out):
     """An own pawn stands on the square, those on the files beside it are all on higher ranks, of
     which there is one at least, and an enemy pawn attacks the square in front of it."""

@@ -19,7 +19,7 @@ class Strings(Optimizer):
     """What optimisers of bit strings share: a genome, and the best string so far."""
 
     SAVED = (*Optimizer.SAVED, "lowest")
-    GENERATIONS = 400
+    GENERATIONS = 300
 
     def __init__(
         self, objective: Objective, settings: Tuning, seed: int, generations: int, genome: Genome
