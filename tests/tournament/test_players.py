@@ -181,6 +181,12 @@ def test_no_import_leads_from_the_runner_to_a_kind() -> None:
             "player a: it needs one of these: net, hce, engine",
         ),
         ("players: {a: {net: default, node: 3}}", "unknown setting node; did you mean nodes?"),
+        ("players: {a: {net: default, constants: 3}}", "constants must be a mapping, such as"),
+        ("players: {a: {hce: default, constants: {delta: 1}}}", "the search has no constant delta"),
+        (
+            "players: {a: {net: default, constants: {delta_margin: -1}}}",
+            "-1 is no whole number of 0",
+        ),
         ("players: {a: {net: x.nnue}}", "player a: there is no net x.nnue"),
         ("players: {a: {engine: no-such-engine}}", "player a: no engine no-such-engine"),
         ("players: {a: {engine: sh, args: -x}}", "args must be a list"),

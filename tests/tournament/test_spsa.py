@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 
 from nnuelab.engine.constants import CONSTANTS
 from nnuelab.errors import UserError
@@ -22,6 +21,7 @@ from nnuelab.settings.games import Rules
 from nnuelab.settings.spsa import Spsa
 from nnuelab.tournament import spsa_games
 from nnuelab.tournament.limits import Limit
+from nnuelab.tournament.players import Defaults, read_players
 from nnuelab.tournament.spsa import Gains, Parameter, Trial, figure, tune
 from tests.tournament.bowl import BEST, SCALE, START, Bowl
 
@@ -232,7 +232,7 @@ def test_games_know_the_better_weights(two_terms, tmp_path: Path) -> None:
 def test_games_know_the_better_constants(two_terms, tmp_path: Path) -> None:
     late = spsa_games.constants(["late_moves", "delta_margin"])
     games = spsa_games.Constants(
-        NetEvaluator(), late, tmp_path / "book.epd", Limit(depth=3), 1, 1, Rules()
+        NetEvaluator(), late, tmp_path / "book.epd", Limit(depth=3), 1, 1, Rules(), {}
     )
     play = games.start()
     # At a fixed depth who prunes more sees less.
@@ -271,11 +271,14 @@ def test_the_command_tunes_weights(two_terms, tmp_path: Path) -> None:
 
 
 def test_the_command_tunes_constants(two_terms, tmp_path: Path) -> None:
-    done = command(tmp_path, "--constant", "futility_*=20")
+    done = command(tmp_path, "--constant", "late_*=20", "--rate", "0.5")
     assert done.returncode == 0, done.stderr
-    found = yaml.safe_load((tmp_path / "tuned.yaml").read_text())["constants"]
-    assert list(found) == ["futility_depth", "futility_margin", "futility_slope"]
-    assert all(CONSTANTS[name].least <= found[name] <= CONSTANTS[name].most for name in found)
+    tuned = read_players(tmp_path / "tuned.yaml", [], Defaults({"nodes": 50}))["tuned"]
+    found = tuned.settings()["constants"]
+    assert list(found) == ["late_depth", "late_moves"]
+    assert found != {name: CONSTANTS[name].default for name in found}
+    record = tuned.start().engine.record["constants"]
+    assert {name: record[name] for name in found} == found
 
 
 @pytest.mark.parametrize(

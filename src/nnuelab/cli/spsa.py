@@ -19,7 +19,10 @@ from nnuelab.settings.spsa import Spsa
 @with_settings()
 def spsa(
     *,
-    output: Annotated[Path, typer.Option(help="The tuned evaluation, or the constants, .yaml.")],
+    output: Annotated[
+        Path,
+        typer.Option(help="The tuned evaluation; of constants a player for `tournament`; .yaml."),
+    ],
     history: Annotated[Path, typer.Option(help="The way there, .csv.")],
     tune: Annotated[
         list[str] | None,
@@ -97,7 +100,8 @@ def spsa(
     subject: games.Games
     if constant:
         chosen = games.constants(constant)
-        subject = games.Constants(read(evaluation or net), chosen, *more)
+        player = {"net": str(net or "default")} if evaluation is None else {"hce": str(evaluation)}
+        subject = games.Constants(read(evaluation or net), chosen, *more, player)
     else:
         evaluator = HceEvaluator(evaluation or DEFAULT)
         chosen = games.weights(evaluator.evaluation, tune or [])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from nnuelab.engine import constants
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
 from nnuelab.evaluator import Evaluator
@@ -17,7 +18,7 @@ from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.play import OVERHEAD, EnginePlayer
 from nnuelab.tournament.players import DEFAULT, Defaults
 
-SETTINGS = ("options",)
+SETTINGS = ("options", "constants")
 Kind = TypeVar("Kind", bound="OwnEntrant")
 
 
@@ -29,12 +30,15 @@ class OwnEntrant:
     ----------
     file : path or None
         What the evaluator is read from; None: the one of its kind that ships with the package.
+    constants : mapping of str to int
+        Numbers of its search that aren't the default ones (`engine.constants`).
     """
 
     file: Path | None
     limit: Limit
     hash_mb: int = Games.hash
     overhead: float = OVERHEAD
+    constants: Mapping[str, int] = field(default_factory=dict)
 
     kind: ClassVar[str]  # the setting that names the file
     word: ClassVar[str]  # what it is called
@@ -46,7 +50,7 @@ class OwnEntrant:
 
     def start(self) -> EnginePlayer:
         """An engine, with its kernels loaded."""
-        return EnginePlayer(Engine(self.evaluator(), self.hash_mb), self.overhead)
+        return EnginePlayer(Engine(self.evaluator(), self.hash_mb, self.constants), self.overhead)
 
     def files(self) -> dict[str, Path]:
         """The evaluator's."""
@@ -55,10 +59,14 @@ class OwnEntrant:
     def settings(self) -> dict[str, Any]:
         """Limit and options."""
         found = {self.kind: str(self.file or DEFAULT), "hash_mb": self.hash_mb, **self.limit.told()}
+        if self.constants:
+            found["constants"] = dict(self.constants)
         return {**found, "overhead": self.overhead} if self.limit.is_time else found
 
     def as_engine(self) -> tuple[tuple[str, ...], dict[str, Any]]:
         """`nnuelab uci` in a process of its own."""
+        if self.constants:
+            raise UserError("only --runner own plays with other constants of the search")
         options: dict[str, Any] = {"Hash": self.hash_mb, "Move Overhead": math.ceil(self.overhead)}
         if self.file is not None or self.kind != "net":
             options["EvalFile"] = (self.file or self.shipped).resolve()
@@ -79,8 +87,12 @@ def own_entrant(
     size = known["hash"]
     if size < 1 or size != int(size):
         raise UserError(f"option Hash: {size!r} is no whole number of at least 1")
+    chosen = settings.get("constants") or {}
+    if not isinstance(chosen, dict):
+        raise UserError("constants must be a mapping, such as {delta_margin: 170}")
+    constants.record(chosen)
     named = settings[make.kind]
     file = None if named == DEFAULT else Path(str(named))
     if file is not None and not file.is_file():
         raise UserError(f"there is no {make.word.split(maxsplit=1)[1]} {file}")
-    return make(file, limit, int(size), float(known["move overhead"]))
+    return make(file, limit, int(size), float(known["move overhead"]), chosen)

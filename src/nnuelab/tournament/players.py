@@ -8,6 +8,7 @@ mapping, ``players``, of names to settings::
     players:
       nnuelab: {net: default, options: {Hash: 16}}
       classical: {hce: default}
+      pruning: {net: default, constants: {delta_margin: 170}}
       toga: {engine: toga2, options: {Hash: 16}, movetime: 50}
       gnuchess: {engine: gnuchess, args: [--uci]}
       other: results/nets/ALL/1/net.nnue

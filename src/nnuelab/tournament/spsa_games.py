@@ -179,8 +179,17 @@ class Weights(Games):
         write(path, self._with(numbers, **{"start": self.evaluator.name, **provenance}))
 
 
+@dataclass(frozen=True)
 class Constants(Games):
-    """Tunes constants of the search; both players have the same evaluator."""
+    """Tunes constants of the search; both players have the same evaluator.
+
+    Attributes
+    ----------
+    player : mapping
+        As a player's settings name the evaluator: ``{net: default}``.
+    """
+
+    player: Mapping[str, str]
 
     def load(self, engine: Engine, numbers: Sequence[int]) -> None:
         """Into the record of its search."""
@@ -190,8 +199,9 @@ class Constants(Games):
         return {p.name: number for p, number in zip(self.parameters, numbers, strict=True)}
 
     def write(self, path: Path, numbers: np.ndarray, provenance: Mapping[str, Any]) -> None:
-        """YAML: what a player takes as ``constants``."""
-        content = {"constants": self._named(numbers.tolist()), "provenance": dict(provenance)}
+        """A file of players (`players`) with one, ``tuned``."""
+        tuned = {**self.player, "constants": self._named(numbers.tolist())}
+        content = {"players": {"tuned": tuned}, "provenance": dict(provenance)}
         with artifacts.atomic(path) as temporary:
             temporary.write_text(yaml.safe_dump(content, sort_keys=False))
 
