@@ -32,7 +32,7 @@ def puzzles(
     net: Annotated[
         str,
         typer.Option(
-            help="A net, `default` (the shipped one), or a UCI engine.",
+            help="A net, `default` (the shipped one), a hand-crafted evaluation, or a UCI engine.",
             autocompletion=completion.players,
         ),
     ] = "default",

@@ -68,7 +68,7 @@ def tournament(
     ] = Runner.OWN,
     blocks: Blocks = None,
 ) -> None:
-    """Play a tournament between nets and UCI engines, and write its PGN.
+    """Play a tournament between nets, evaluations and UCI engines, and write its PGN.
 
     Two games per opening with colours swapped, each opening once per pairing. Interrupted runs
     resume. At fixed nodes or depth the PGN is the same for any number of workers. A player that
