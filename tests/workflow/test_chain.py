@@ -39,7 +39,7 @@ TARGETS = {
 # What a tuned evaluation is made into, and all before that.
 TUNED = {
     f"texel_{rule}"
-    for rule in ("plots", "bits", "residuals", "simplify", "export", "games", "match")
+    for rule in ("plots", "bits", "residuals", "errors", "simplify", "export", "games", "match")
 }
 TEXEL = {"texel_positions", "texel_trace", "texel_tune", *TUNED}
 CHAIN = {"download", "sample", "label", "count", *NETS, *GAMES}

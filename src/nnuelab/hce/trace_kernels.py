@@ -89,7 +89,7 @@ def trace(tables, placed, parts, members, n_weights, roles, most, records, out):
     """The weights that each position counts, ascending, and how often: White's less Black's.
 
     Features come by three ways: each of a piece on a square, by a table; computed ones, by their
-    functions; and all others, by :func:`feature_set.batch`.
+    functions; and all others, by ``feature_set.batch``.
 
     Parameters
     ----------

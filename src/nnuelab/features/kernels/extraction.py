@@ -176,8 +176,7 @@ def _append(features, places, m, out, n):
     """Appends the features of so many places; returns the new length."""
     for k in range(m):
         feature = features[at(places[at(k)])]
-        # Which pieces have a feature, no CPU can predict; where the list ends, it can.
-        if n < len(out):
+        if feature >= 0:
             out[at(n)] = feature
-            n += np.int64(feature >= 0)
+            n += 1
     return n
