@@ -35,7 +35,8 @@ T = TypeVar("T")
 
 def sigmoid(scores: np.ndarray | float, k: float) -> np.ndarray:
     """Expected result for White of scores in centipawns for White: 0 to 1."""
-    return np.asarray(1 / (1 + 10 ** (np.asarray(scores, np.float64) * (-k / 400))))
+    with np.errstate(over="ignore"):  # of a power: then the result is 0
+        return np.asarray(1 / (1 + 10 ** (np.asarray(scores, np.float64) * (-k / 400))))
 
 
 def _scale(k: float) -> float:
