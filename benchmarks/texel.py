@@ -18,7 +18,7 @@ from nnuelab import artifacts
 from nnuelab.data import sampling
 from nnuelab.data.dataset import Dataset
 from nnuelab.data.records import UNKNOWN_RESULT
-from nnuelab.hce import evaluation, trace
+from nnuelab.hce import evaluation, population, trace
 from nnuelab.hce.error import Error
 from nnuelab.hce.evaluation import Evaluation
 from nnuelab.hce.trace import Trace
@@ -105,7 +105,12 @@ def rows() -> Iterator[Row]:
     )
     several = np.repeat(weights[None], TOGETHER, axis=0)
     together = in_turn(
-        {"values": partial(rate, POSITIONS * TOGETHER, lambda: one.values(several))}, FEW_ROUNDS
+        {
+            "values": partial(
+                rate, POSITIONS * TOGETHER, lambda: population.errors(made, K, several)
+            )
+        },
+        FEW_ROUNDS,
     )
     median = [float(np.median(found["value"]))] * len(together["values"])
     name = f"errors of {TOGETHER} weights at once against one by one"

@@ -123,22 +123,12 @@ def test_the_normal_matrix_is_that_of_the_derivatives() -> None:
 def test_any_number_of_threads_gives_the_same_bits() -> None:
     trace, weights = traces.synthetic(70_000, 50), weights_of(50)
     one = Error(trace, 1.0, threads=1)
-    several = weights[None] + np.arange(6)[:, None, None]
     for threads in (2, 3, 5):
         other = Error(trace, 1.0, threads)
         assert other.value(weights) == one.value(weights)
         assert (other.gradient(weights)[1] == one.gradient(weights)[1]).all()
         assert (other.scores(weights) == one.scores(weights)).all()
         assert (other.normal(weights)[0] == one.normal(weights)[0]).all()
-        assert (other.values(several) == one.values(several)).all()
-
-
-def test_several_weights_at_once_are_the_same_bits_as_one_by_one() -> None:
-    trace = traces.synthetic(20_000, 33)
-    error = Error(trace, 1.0)
-    for m in (1, 3, 4, 9):
-        several = np.stack([weights_of(33, seed) for seed in range(m)])
-        assert error.values(several).tolist() == [error.value(weights) for weights in several]
 
 
 def test_colours_turned_leave_the_error_as_it_is() -> None:

@@ -26,7 +26,7 @@ def objective(trace=None, weights=None, **more) -> Objective:
     """From 0, on positions that were drawn with BEST."""
     made = simulated.trace(BEST) if trace is None else trace
     start = simulated.evaluation(np.zeros((made.n_weights, 2)) if weights is None else weights)
-    free = parameters.choose(start, parameters.coverage(made) > 0)
+    free = parameters.choose(start, made.coverage() > 0)
     return Objective(made, K, free, **more)
 
 
@@ -271,7 +271,7 @@ def test_derivatives_of_tied_cells_add_up() -> None:
 def test_tuning_with_ties_is_tuning_of_fewer_numbers() -> None:
     made = simulated.trace(BEST)
     start = simulated.evaluation(np.zeros((6, 2)))
-    tied = parameters.choose(start, parameters.coverage(made) > 0, tie=["mg=eg"])
+    tied = parameters.choose(start, made.coverage() > 0, tie=["mg=eg"])
     of = Objective(made, K, tied)
     for name in ALL:
         own = optimizer(name, of, 60 if name in WITH_BITS else 0)

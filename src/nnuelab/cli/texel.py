@@ -95,7 +95,7 @@ def trace(
         counts={"positions": len(found), "entries": len(found.terms)},
     )
     typer.echo(f"{output}: {len(found):,} positions, {len(found.terms):,} counts", err=True)
-    if never := traces.never_hit(found, read):
+    if never := traces.never_hit(found.coverage(), read):
         typer.echo(
             f"warning: no position has {', '.join(never[:5])}"
             + (f" and {len(never) - 5:,} others" if len(never) > 5 else "")

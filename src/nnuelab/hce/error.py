@@ -82,26 +82,6 @@ class Error:
 
         return _summed(self._map(of)) / len(self)
 
-    def values(self, weights: np.ndarray) -> np.ndarray:
-        """The errors of several weights, float64 [m] of [m, n_weights, 2]: faster than one by one.
-
-        They are the same bits as those of `value`.
-        """
-        m = len(weights)
-        rows = np.stack([self._rows(weights[min(i, m - 1)]) for i in range(-(-m // 4) * 4)], -1)
-        groups = [np.ascontiguousarray(rows[:, :, i : i + 4]) for i in range(0, m, 4)]
-
-        def of(chunk: tuple[int, int]) -> np.ndarray:
-            found = np.empty((len(groups), 4))
-            for rows, totals in zip(groups, found, strict=True):
-                kernels.errors_of_four(self._arrays, rows, self._scale, *chunk, totals)
-            return found.ravel()[:m]
-
-        total = np.zeros(m)
-        for part in self._map(of):
-            total += part
-        return total / len(self)
-
     def gradient(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """The error and its gradient, float64 [n_weights, 2], by centipawn."""
         rows = self._rows(weights)

@@ -120,38 +120,6 @@ def errors(trace, rows, scale, start, stop):
 
 
 @jit
-def errors_of_four(trace, rows, scale, start, stop, totals):
-    """The same sums for four sets of weights at once, bit for bit.
-
-    Parameters
-    ----------
-    rows : float64[25, n_weights, 4]
-    totals : float64[4], written
-    """
-    starts, terms, counts, phase, _ = trace
-    expected, differences = np.empty((4, TOGETHER), np.float64), np.empty(TOGETHER, np.float64)
-    stride = np.int64(8 * TOGETHER)
-    totals[:] = 0.0
-    for first in range(start, stop, TOGETHER):
-        n = min(TOGETHER, stop - first)
-        for i in range(n):
-            k, end = np.int64(starts[at(first + i)]), np.int64(starts[at(first + i + 1)])
-            row = rows[at(phase[at(first + i)])]
-            if end - k >= simd.EIGHT:
-                entries, out = _place(terms) + 2 * k, _place(expected) + 8 * i
-                simd.weigh_four(entries, _place(counts) + k, end - k, _place(row), out, stride)
-            else:
-                expected[:, at(i)] = 0.0
-                for m in range(k, end):
-                    for j in range(4):
-                        more = np.float64(counts[at(m)]) * row[at(terms[at(m)]), at(j)]
-                        expected[at(j), at(i)] += more
-        for j in range(4):
-            _expected(expected[at(j)], n, scale)
-            totals[at(j)] += _differences(trace[4], expected[at(j)], first, n, differences)
-
-
-@jit
 def errors_of_scores(scores, results, scale, start, stop):
     """The same sum for known scores, float32[n]."""
     expected, differences = np.empty(TOGETHER, np.float64), np.empty(TOGETHER, np.float64)

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab.errors import UserError, nearest
-from nnuelab.hce.evaluation import FULL, Evaluation
-from nnuelab.hce.trace import Trace
-from nnuelab.jit import jit
+from nnuelab.hce.evaluation import Evaluation
 
 BOTH_PHASES = "mg=eg"
 
@@ -161,22 +159,3 @@ def named(evaluation: Evaluation, name: str) -> np.ndarray:
         return np.array([labels.index(name)])
     known = [*evaluation.starts, *labels]
     raise UserError(f"{evaluation.name} has no term or weight {name!r}{nearest(name, known)}")
-
-
-def coverage(trace: Trace) -> np.ndarray:
-    """The share of positions in which each cell counts: float64 [n_weights, 2].
-
-    A middlegame weight counts where a piece with a phase is left, an endgame weight where one is
-    missing.
-    """
-    hits = np.zeros((trace.n_weights, 2), np.int64)
-    _hits(trace.starts, trace.terms, trace.phase, hits)
-    return hits / max(len(trace), 1)
-
-
-@jit
-def _hits(starts, terms, phase, hits):
-    for i in range(len(phase)):
-        for j in range(starts[i], starts[i + 1]):
-            hits[terms[j], 0] += phase[i] > 0
-            hits[terms[j], 1] += phase[i] < FULL

@@ -92,44 +92,6 @@ def weigh(typing_context: Any, terms: Any, counts: Any, n: Any, weights: Any) ->
 
 
 @intrinsic
-def weigh_four(
-    typing_context: Any, terms: Any, counts: Any, n: Any, weights: Any, out: Any, stride: Any
-) -> Any:
-    """The same of four sets of weights beside each other, float64[all, 4]: the same bits.
-
-    The sums are written to the address ``out`` and ``stride`` bytes further on each.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        terms, counts, n, weights, out, stride = args
-        zero = ir.Constant(_FOUR, [0.0] * 4)
-        sums = [cgutils.alloca_once_value(builder, zero) for _ in range(EIGHT)]
-
-        def use(numbers: list[Any], four: Any, half: int) -> None:
-            for i, number in enumerate(numbers):
-                place = builder.add(weights, builder.shl(number, I64(5)))
-                more = builder.fmul(
-                    shuffled(builder, four, [i] * 4), load(builder, place, _FOUR, 8)
-                )
-                total = sums[4 * half + i]
-                builder.store(builder.fadd(builder.load(total), more), total)
-
-        _each_four(builder, terms, counts, n, use)
-        values = [builder.load(total) for total in sums]
-        while len(values) > 1:  # in the order of `weigh`: halves, then every other lane
-            middle = len(values) // 2
-            values = [
-                builder.fadd(*pair) for pair in zip(values[:middle], values[middle:], strict=True)
-            ]
-        for i in range(4):
-            place = builder.add(out, builder.mul(stride, I64(i)))
-            store(builder, builder.extract_element(values[0], I32(i)), place, 8)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 6), generate
-
-
-@intrinsic
 def spread(typing_context: Any, terms: Any, counts: Any, n: Any, slope: Any, out: Any) -> Any:
     """Adds counts times ``slope`` to what is at ``out``, the address of float64[all].
 

@@ -75,7 +75,7 @@ def simplify(
     steps : int
         Gauss-Newton steps of the others.
     """
-    hit = parameters.coverage(train) > 0
+    hit = train.coverage() > 0
     settings = Tuning(optimizer="gauss-newton")
     start = _fitted(evaluation, train, hit, k, [], steps, settings, threads)
     on_train, held_out = Error(train, k, threads), Error(validation, k, threads)

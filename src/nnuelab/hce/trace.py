@@ -83,19 +83,21 @@ class Trace:
         return len(self.phase)
 
     def coverage(self) -> np.ndarray:
-        """Share of the positions in which each weight has a count, float64 [n_weights]."""
+        """The share of positions in which each weight counts, float64 [n_weights, 2].
+
+        A middlegame weight counts where a piece with a phase is left, an endgame weight where one
+        is missing.
+        """
         from nnuelab.hce import trace_kernels as kernels
 
-        found = np.zeros(self.n_weights, np.int64)
-        kernels.hits(self.terms, found)
-        return found / max(len(self), 1)
+        hits = np.zeros((self.n_weights, 2), np.int64)
+        kernels.hits(self.starts, self.terms, self.phase, hits)
+        return hits / max(len(self), 1)
 
 
-def never_hit(trace: Trace, evaluation: Evaluation) -> list[str]:
+def never_hit(coverage: np.ndarray, evaluation: Evaluation) -> list[str]:
     """Labels of the weights that no position counts: nothing can be learnt of them."""
-    return [
-        label for label, share in zip(evaluation.labels, trace.coverage(), strict=True) if not share
-    ]
+    return [label for label, own in zip(evaluation.labels, coverage, strict=True) if not own.any()]
 
 
 def open(path: Path | str, evaluation: Evaluation | None = None) -> Trace:

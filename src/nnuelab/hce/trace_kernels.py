@@ -8,6 +8,7 @@ from nnuelab.features.kernels.computed import found, turn_over
 from nnuelab.features.kernels.feature_set import place_pieces
 from nnuelab.features.records import COMPUTED
 from nnuelab.hce import simd
+from nnuelab.hce.evaluation import FULL
 from nnuelab.jit import at, inline, jit, lsb, popcount, view
 
 MOST = 127  # a count that int8 holds
@@ -200,7 +201,9 @@ def fault(starts, terms, phases, results, n_weights, most):
 
 
 @jit
-def hits(terms, found):
-    """Adds to ``found`` (int64[n_weights]) in how many positions each weight has a count."""
-    for k in range(len(terms)):
-        found[at(terms[at(k)])] += 1
+def hits(starts, terms, phases, found):
+    """Adds to ``found`` (int64[n_weights, 2]) in how many positions each phase's weight counts."""
+    for i in range(len(phases)):
+        for k in range(starts[i], starts[i + 1]):
+            found[terms[k], 0] += phases[i] > 0
+            found[terms[k], 1] += phases[i] < FULL

@@ -35,7 +35,7 @@ from nnuelab.hce.error import Error, fit_k
 from nnuelab.hce.evaluation import Evaluation
 from nnuelab.hce.objective import Objective
 from nnuelab.hce.outcome import Tuned
-from nnuelab.hce.trace import Trace
+from nnuelab.hce.trace import Trace, never_hit
 from nnuelab.hce.uncertainty import standard_errors
 from nnuelab.settings.tuning import Tuning
 
@@ -96,7 +96,7 @@ class Run:
         _check(train)
         self.start, self.train, self.validation = start, train, validation
         self.settings, self.seed, self.files, self.threads = settings, seed, files, threads
-        self.coverage = parameters.coverage(train)
+        self.coverage = train.coverage()
         self.free = parameters.choose(start, self.coverage > 0, settings.freeze, settings.tie)
         first_k = settings.k or fit_k(train, start.weights.astype(np.float64), threads)
         self.objective = Objective(
@@ -189,7 +189,6 @@ class Run:
         held_out = None
         if self.validation is not None:
             held_out = Error(self.validation, k, self.threads).value(whole)
-        labels = self.start.labels
         tuned = Tuned(
             made,
             self.rows,
@@ -200,7 +199,7 @@ class Run:
             k,
             self.free.n,
             0 if self.genome is None else self.genome.bits,
-            [label for label, own in zip(labels, self.coverage, strict=True) if not own.any()],
+            never_hit(self.coverage, self.start),
             [] if self.genome is None else self._at_the_end(numbers),
         )
         history.write(self.files.history, self.rows)

@@ -65,7 +65,7 @@ def of_trace(path: Path) -> tuple[dict[str, Any], dict[str, Table]]:
     """Facts, and what the results of its positions are."""
     trace = traces.open(path)
     games = len(np.unique(trace.games))
-    hit = trace.coverage() > 0
+    hit = trace.coverage().any(axis=1)
     facts = {
         "positions": len(trace),
         "games": games,
