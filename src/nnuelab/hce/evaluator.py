@@ -9,7 +9,6 @@ are found anew in each position that is evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,13 @@ from nnuelab import artifacts
 from nnuelab.chess.position import POSITION
 from nnuelab.errors import UserError
 from nnuelab.evaluator import EVALUATOR, PLIES
-from nnuelab.features import FeatureSet, Product, fingerprint
-from nnuelab.features.kinds.computed import Computed
+from nnuelab.features import fingerprint
+from nnuelab.features.answers import Kernels
 from nnuelab.features.legality import seen_by
 from nnuelab.features.records import PIECES, SQUARES_ON_BOARD
-from nnuelab.features.tables import Tables
 from nnuelab.hce.evaluation import DEFAULT, Evaluation, read
 from nnuelab.hce.evaluator_kernels import GROUP, HCE, PART, REMEMBERED, SLOTS, evaluate
+from nnuelab.hce.parts import Parts
 from nnuelab.jit import address, aligned, entry, record_type
 
 
@@ -43,31 +42,21 @@ class _Sums:
         sums = np.zeros(evaluation.features.size, np.int64)
         of = np.repeat(np.arange(len(sums)), np.diff(starts))
         np.add.at(sums, of, packed(evaluation.weights)[weights])
+        self._parts = found = Parts(evaluation.features, sums)
         squares = np.zeros((PIECES, SQUARES_ON_BOARD), np.int64)
-        computed: dict[Any, list[tuple[Computed, np.ndarray]]] = {}
-        others, rest = [], [np.zeros(0, np.int64)]
-        features = evaluation.features
-        for product, offset in zip(features.terms, features.offsets, strict=True):
-            own, block = sums[offset : offset + product.size], product.factors[0]
-            if (table := one_table(product)) is not None:
-                for sign, perspective in ((1, 0), (-1, 1)):
-                    rows = seen_by(table, perspective)
-                    squares += sign * np.where(rows >= 0, own[rows], 0)
-            elif len(product.factors) == 1 and isinstance(block, Computed):
-                computed.setdefault(block.changed, []).append((block, own))
-            else:
-                others.append(product)
-                rest.append(own)
-        self._tables = Tables(FeatureSet(tuple(others)))
-        groups, parts, width = self._grouped(computed, sum(map(len, rest)))
-        rest += [own for group in computed.values() for _, own in group]
-        n = int(self._tables.record["n_called"])
+        for table, own in found.placed:
+            for sign, perspective in ((1, 0), (-1, 1)):
+                rows = seen_by(table, perspective)
+                squares += sign * np.where(rows >= 0, own[rows], 0)
+        groups, parts = _grouped(found)
+        tables, n = found.tables.record, int(found.tables.record["n_called"])
+        width = max((block.max_active for block, _, _ in found.computed), default=1)
         self.memory = {
             "squares": squares,
             "groups": groups,
             "parts": parts,
-            "weights": np.concatenate(rest),
-            "lists": np.zeros((2, max(width, int(self._tables.record["max_active"]))), np.int32),
+            "weights": found.rows,
+            "lists": np.zeros((2, max(width, int(tables["max_active"]))), np.int32),
             "placed": np.zeros(PLIES, np.int64),
             "kept": np.zeros((PLIES, len(groups)), np.int64),
             "called": np.zeros((PLIES, n), np.int64),
@@ -76,7 +65,7 @@ class _Sums:
             "remembered_sums": np.zeros((SLOTS, len(groups)), np.int64),
         }
         data = np.zeros(1, HCE)
-        data["features"], data["phase"] = self._tables.record, evaluation.phase
+        data["features"], data["phase"] = tables, evaluation.phase
         data["width"] = self.memory["lists"].shape[1]
         for name in ("groups", "parts", "weights"):
             data[f"n_{name}"] = len(self.memory[name])
@@ -86,45 +75,27 @@ class _Sums:
         self.data, self.record = data[0], np.zeros(1, EVALUATOR)[0]
         self.record["evaluate"], self.record["data"] = entry(evaluate, *arguments), address(data)
 
-    def _grouped(
-        self, computed: Mapping[Any, list[tuple[Computed, np.ndarray]]], start: int
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """GROUP, PART and the longest list of computed blocks, whose weights begin at ``start``."""
-        groups: list[tuple[int, int, int]] = []
-        parts: list[tuple[int, int]] = []
-        width = 1
-        self._kernels = []
-        for blocks in computed.values():
-            begin, changed = len(parts), 0
-            for block, own in blocks:
-                kernels = block.kernels()
-                self._kernels.append(kernels)
-                parts.append((address(kernels.data), start))
-                changed = int(kernels.data["changed"][0])
-                start += len(own)
-                width = max(width, block.max_active)
-            groups.append((begin, len(parts), changed))
-        return np.array(groups, GROUP), np.array(parts, PART), width
-
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""
         try:
-            self._tables.check()
-            for kernels in self._kernels:
-                if kernels.check is not None:
-                    kernels.check()
+            self._parts.check()
         except UserError:
             self.memory["remembered"]["is_used"] = 0  # nothing is kept of what it has left out
             raise
 
 
-def one_table(product: Product) -> np.ndarray | None:
-    """int32[12, 64] of a product whose features are each of one piece on one square."""
-    found = product.factors[0].tabulated() if len(product.factors) == 1 else None
-    if found is None or len(found.tables) > 1:
-        return None
-    rows = found.tables[0][found.tables[0] >= 0]
-    return found.tables[0] if len(np.unique(rows)) == len(rows) else None
+def _grouped(found: Parts) -> tuple[np.ndarray, np.ndarray]:
+    """GROUP and PART of computed blocks: those with one function that tells of changes together."""
+    together: dict[Any, list[tuple[Kernels, int]]] = {}
+    for block, kernels, first in found.computed:
+        together.setdefault(block.changed, []).append((kernels, first))
+    groups: list[tuple[int, int, int]] = []
+    parts: list[tuple[int, int]] = []
+    for group in together.values():
+        changed = int(group[0][0].data["changed"][0])
+        groups.append((len(parts), len(parts) + len(group), changed))
+        parts += [(address(kernels.data), first) for kernels, first in group]
+    return np.array(groups, GROUP), np.array(parts, PART)
 
 
 class HceEvaluator:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from nnuelab.features import FeatureSet
-from nnuelab.features.kinds.computed import Computed
 from nnuelab.features.legality import seen_by
 from nnuelab.features.records import PIECES, SQUARES_ON_BOARD
-from nnuelab.features.tables import Tables
 from nnuelab.hce import trace_kernels as kernels
 from nnuelab.hce.evaluation import FULL, Evaluation
-from nnuelab.hce.evaluator import one_table
+from nnuelab.hce.parts import Parts
 from nnuelab.jit import address
 
 
@@ -26,35 +23,22 @@ class Tracer:
     """
 
     def __init__(self, evaluation: Evaluation, most: int) -> None:
-        self._evaluation = evaluation
-        features, members = evaluation.features, _members(evaluation)
-        others, rows, parts = [], [], []
-        placed: list[np.ndarray] = [np.zeros((0, 3), np.int64)]
-        self._kernels, computed = [], []
-        for product, offset in zip(features.terms, features.offsets, strict=True):
-            own, block = members[offset : offset + product.size], product.factors[0]
-            if (table := one_table(product)) is not None:
-                placed.append(_placed(table, own))
-            elif len(product.factors) == 1 and isinstance(block, Computed):
-                computed.append((block.kernels(), own))
-            else:
-                others.append(product)
-                rows.append(own)
-        for found, own in computed:
-            self._kernels.append(found)
-            parts.append((address(found.data), sum(map(len, rows))))
-            rows.append(own)
-        self._tables = Tables(FeatureSet(tuple(others)))
+        self._evaluation, members = evaluation, _members(evaluation)
+        self._parts = found = Parts(evaluation.features, members)
+        placed = [_placed(table, own) for table, own in found.placed]
+        computed = [(address(kernels.data), first) for _, kernels, first in found.computed]
         self._arguments = (
-            self._tables.record,
-            _by_place(np.concatenate(placed)),
-            np.array(parts, np.int64).reshape(-1, 2),
-            np.concatenate([*rows, members[:0]]),
+            found.tables.record,
+            _by_place(np.concatenate([*placed, np.zeros((0, 3), np.int64)])),
+            np.array(computed, np.int64).reshape(-1, 2),
+            found.rows,
             evaluation.n_weights,
             evaluation.phase,
             FULL,
         )
-        room = most * min(2 * features.max_active * members.shape[1], evaluation.n_weights)
+        room = most * min(
+            2 * evaluation.features.max_active * members.shape[1], evaluation.n_weights
+        )
         self._ends, self._phase = np.empty(most, np.int64), np.empty(most, np.uint8)
         self._terms, self._counts = np.empty(room, np.uint16), np.empty(room, np.int8)
 
@@ -77,10 +61,7 @@ class Tracer:
         """
         out = self._ends, self._terms, self._counts, self._phase
         beyond = kernels.trace(*self._arguments, records, out)
-        self._tables.check()
-        for found in self._kernels:
-            if found.check is not None:
-                found.check()
+        self._parts.check()
         if beyond >= 0:
             raise OverflowError(
                 f"{self._evaluation.labels[beyond]} counts more than {kernels.MOST} in a position; "
