@@ -6,8 +6,9 @@ Sides by fills (:mod:`nnuelab.chess.fills`), whose time doesn't depend on the nu
 import numpy as np
 
 from nnuelab.chess import attacks, fills
-from nnuelab.chess.pawns import attacked_downwards, attacked_upwards, pawns_of
-from nnuelab.chess.position import BISHOP, KING, KNIGHT, QUEEN, ROOK, WHITE
+from nnuelab.chess.moves import piece_attacks
+from nnuelab.chess.pawns import pawn_attacks, pawns_of
+from nnuelab.chess.position import BISHOP, KING, KNIGHT, QUEEN, ROOK
 from nnuelab.jit import jit, lsb
 
 _NONE = np.uint64(0)
@@ -15,15 +16,8 @@ _NONE = np.uint64(0)
 
 @jit
 def attacks_of(role, square, occupied):
-    """Squares that a knight, bishop, rook or queen on ``square`` attacks."""
-    if role == KNIGHT:
-        return attacks.knight(square)
-    found = _NONE
-    if role != ROOK:
-        found = attacks.bishop(square, occupied)
-    if role != BISHOP:
-        found |= attacks.rook(square, occupied)
-    return found
+    """:func:`nnuelab.chess.moves.piece_attacks` as a function of its own, not inlined."""
+    return piece_attacks(role, square, occupied)
 
 
 @jit
@@ -36,8 +30,7 @@ def attacked_by_all_but_king(position, color):
         (position.roles[BISHOP] | queens) & own,
         ~(position.colors[0] | position.colors[1]),
     )
-    pawns = pawns_of(position, color)
-    by_pawns = attacked_upwards(pawns) if color == WHITE else attacked_downwards(pawns)
+    by_pawns = pawn_attacks(pawns_of(position, color), color)
     return straight | diagonal | fills.knights(position.roles[KNIGHT] & own) | by_pawns
 
 

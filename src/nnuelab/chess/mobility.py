@@ -10,13 +10,14 @@ import numpy as np
 
 from nnuelab.chess import attacks, fills
 from nnuelab.chess.attacks import bit
+from nnuelab.chess.pawns import pawn_attacks
 from nnuelab.chess.position import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK
 from nnuelab.jit import at, inline, jit, lsb
 
 # Typed like all constants that kernels are called with: a literal argument is compiled for anew.
 _WHITE, _BLACK = np.int64(0), np.int64(1)
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
-_SEVEN, _EIGHT, _NINE = np.uint64(7), np.uint64(8), np.uint64(9)
+_EIGHT = np.uint64(8)
 EVERYWHERE = ~_ZERO
 """Movers: all pieces."""
 
@@ -25,15 +26,6 @@ _RANK_2, _RANK_7 = np.uint64(0xFF << 8), np.uint64(0xFF << 48)
 _KING_PATHS = np.array([0x70, 0x1C], np.uint64)
 _BETWEEN = np.array([0x60, 0x0E], np.uint64)
 _CASTLED = np.array([0x40, 0x04], np.uint64)
-_NOT_FILE_A, _NOT_FILE_H = ~np.uint64(0x0101010101010101), ~np.uint64(0x8080808080808080)
-
-
-@inline
-def _pawn_attacks(pawns, color):
-    """Squares that pawns of a colour attack."""
-    if color == _WHITE:
-        return (pawns & _NOT_FILE_A) << _SEVEN | (pawns & _NOT_FILE_H) << _NINE
-    return (pawns & _NOT_FILE_A) >> _NINE | (pawns & _NOT_FILE_H) >> _SEVEN
 
 
 @inline
@@ -51,8 +43,8 @@ def reaching(position, squares):
         squares, squares, ~(position.colors[_WHITE] | position.colors[_BLACK])
     )
     # A pawn attacks where a pawn of the other colour would attack it from.
-    found = _pawn_attacks(squares, _BLACK) & pawns & position.colors[_WHITE]
-    found |= _pawn_attacks(squares, _WHITE) & pawns & position.colors[_BLACK]
+    found = pawn_attacks(squares, _BLACK) & pawns & position.colors[_WHITE]
+    found |= pawn_attacks(squares, _WHITE) & pawns & position.colors[_BLACK]
     found |= fills.knights(squares) & position.roles[KNIGHT]
     found |= straight & (position.roles[ROOK] | queens)
     found |= diagonal & (position.roles[BISHOP] | queens)
@@ -77,7 +69,7 @@ def _attacked_by(position, movers, us, sets):
         position.roles[ROOK] & own, position.roles[BISHOP] & own, empty
     )
     queens_straight, queens_diagonal = fills.sliders(queens, queens, empty)
-    sets[2 * PAWN + us] = _pawn_attacks(position.roles[PAWN] & own, us)
+    sets[2 * PAWN + us] = pawn_attacks(position.roles[PAWN] & own, us)
     sets[2 * KNIGHT + us] = fills.knights(position.roles[KNIGHT] & own)
     sets[2 * BISHOP + us] = diagonal
     sets[2 * ROOK + us] = straight
@@ -112,7 +104,7 @@ def _moves(position, movers, us):
     queens = position.roles[QUEEN] & movers
     queens_straight, queens_diagonal = fills.sliders(queens, queens, empty)
     pawns = position.roles[PAWN] & movers
-    by_pawns = (_pawn_attacks(pawns, us) & enemy) | (pawn_steps(pawns, us) & empty)
+    by_pawns = (pawn_attacks(pawns, us) & enemy) | (pawn_steps(pawns, us) & empty)
     by_knights = fills.knights(position.roles[KNIGHT] & movers)
     return by_pawns, by_knights, diagonal, straight, queens_straight | queens_diagonal
 
@@ -165,7 +157,7 @@ def _mobility_of(position, movers, us, sets):
     danger, more_danger = fills.sliders(straight, diagonal, empty | king_bit)
     danger |= more_danger
     danger |= fills.knights(position.roles[KNIGHT] & enemy)
-    danger |= _pawn_attacks(position.roles[PAWN] & enemy, them)
+    danger |= pawn_attacks(position.roles[PAWN] & enemy, them)
     danger |= attacks.king(lsb(position.roles[KING] & enemy))
     sets[2 * KING + us] = _king_attacks(king_bit & movers) & ~own & ~danger
 

@@ -62,6 +62,12 @@ def attacked_downwards(pawns):
 
 
 @inline
+def pawn_attacks(pawns, color):
+    """Squares that a colour's pawns on ``pawns`` attack."""
+    return attacked_upwards(pawns) if color == WHITE else attacked_downwards(pawns)
+
+
+@inline
 def passed(position):
     """White's pawns that no pawn of either colour stands in the way of.
 
