@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from nnuelab.chess.position import POSITION, set_checkers
+from nnuelab.chess.position import POSITION
 from nnuelab.features.kernels import feature_set
-from nnuelab.features.kernels.computed import found, turn_over
-from nnuelab.features.kernels.feature_set import place_pieces
+from nnuelab.features.kernels.computed import found
+from nnuelab.features.kernels.feature_set import place_pieces, place_state
 from nnuelab.features.records import COMPUTED
 from nnuelab.hce import simd
 from nnuelab.hce.evaluation import FULL
@@ -50,10 +50,7 @@ def _place(record, position, turned):
     """The position of a record as both players see it."""
     place_pieces(record.occupied, record.pieces_low, record.pieces_high, position)
     position.turn = record.flags & 1
-    position.castling = record.flags >> 1 & 15
-    position.ep = record.ep
-    set_checkers(position)
-    turn_over(position, turned)
+    place_state(record, position, turned)
 
 
 _ROLE_BITS = np.uint64(0x7777777777777777)  # of nibbles that hold a role

@@ -145,6 +145,15 @@ def place_pieces(occupied, pieces_low, pieces_high, position):
         position.colors[piece & 1] |= bit
 
 
+@inline
+def place_state(record, position, turned):
+    """What else a block may read of a dataset record's position, and that as Black sees it."""
+    position.castling = record.flags >> 1 & 15
+    position.ep = record.ep
+    set_checkers(position)
+    turn_over(position, turned)
+
+
 @jit
 def batch(tables, records, stm_out, other_out, stm_n, other_n):
     """Active features of packed positions, from both sides, for training.
@@ -189,10 +198,7 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
             place_pieces(record.occupied, record.pieces_low, record.pieces_high, positions[i])
             positions[i].turn = record.flags & 1
             if tables.state != 0:
-                positions[i].castling = record.flags >> 1 & 15
-                positions[i].ep = record.ep
-                set_checkers(positions[i])
-                turn_over(positions[i], turned[i])
+                place_state(record, positions[i], turned[i])
         given.lists[0] = stm_out.ctypes.data + start * stm_out.strides[0]
         given.lists[1] = other_out.ctypes.data + start * other_out.strides[0]
         given.lengths[0] = stm_n.ctypes.data + start * stm_n.strides[0]
