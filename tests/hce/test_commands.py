@@ -13,6 +13,7 @@ from nnuelab.cli.__main__ import application
 from nnuelab.hce import evaluation, history, outcome
 from tests.hce import traces
 from tests.naive import hce as naive
+from tests.positions import random_fens
 
 N = 200
 
@@ -25,7 +26,7 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed, name in ((1, "train"), (2, "validation")):
         place = folder / name
         place.mkdir()
-        fens = traces.random_fens(seed, N)
+        fens = random_fens(seed, N)
         scores = np.array([naive.score(terms, fen) for fen in fens])
         results = np.random.default_rng(seed).random(N) < 1 / (1 + 10 ** (-scores / 400))
         traces.made(place, terms, fens, results.astype(float).tolist())
@@ -55,7 +56,8 @@ def test_tune_writes_its_files(games: Path, tmp_path: Path) -> None:
     assert list(terms.columns) == list(outcome.TERM_COLUMNS)
     assert (terms["tuned"] == terms["start"])[terms["term"] == "squares"].all()
     assert (terms["tuned"] != terms["start"])[terms["term"] == "material"].any()
-    rows = history.read(tmp_path / "history.csv")
+    rows = pd.read_csv(tmp_path / "history.csv")
+    assert list(rows.columns) == list(history.COLUMNS)
     assert rows["validation"].notna().all()
     assert (tmp_path / "tuned.yaml.json").is_file()
 
@@ -116,7 +118,7 @@ def test_outliers_are_the_worst_positions(games: Path, tmp_path: Path) -> None:
         assert float(score) == pytest.approx(exact, abs=0.6)
         assert float(expected) == pytest.approx(1 / (1 + 10 ** (-exact / 400)), abs=6e-4)
         assert float(result) in (0, 1)
-        assert traces.random_fens(1, N)[int(game)].split()[0] == fen.split()[0]
+        assert random_fens(1, N)[int(game)].split()[0] == fen.split()[0]
     positions = np.load(train / "positions.npy")
     np.save(tmp_path / "fewer.npy", positions[:-1])
     other = call("outliers", train / "positions.trace", tmp_path / "fewer.npy", *chosen)

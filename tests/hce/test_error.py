@@ -13,6 +13,7 @@ from nnuelab.hce import error_kernels
 from nnuelab.hce.error import Error, fit_k, sigmoid
 from tests.hce import traces
 from tests.naive import hce as naive
+from tests.positions import random_fens
 
 
 def weights_of(n: int, seed: int = 5) -> np.ndarray:
@@ -56,7 +57,7 @@ def test_a_toy_set_by_hand() -> None:
 
 def test_the_error_of_real_positions_is_that_of_their_evaluation(tmp_path) -> None:
     terms = traces.some_terms(tmp_path, seed=3)
-    fens = traces.random_fens(7, 120)
+    fens = random_fens(7, 120)
     results = (np.random.default_rng(7).integers(0, 3, len(fens)) / 2).tolist()
     trace = traces.made(tmp_path, terms, fens, results)
     scores = [naive.score(terms, fen) for fen in fens]

@@ -17,6 +17,7 @@ from nnuelab.hce.trace import Trace
 from nnuelab.settings.sample import Sampling
 from tests.hce import traces
 from tests.naive import hce as naive
+from tests.positions import random_fens
 
 
 def entries(found: Trace, i: int) -> dict[int, int]:
@@ -26,7 +27,7 @@ def entries(found: Trace, i: int) -> dict[int, int]:
 
 def test_a_trace_is_its_twin(tmp_path) -> None:
     terms = traces.some_terms(tmp_path)
-    fens = [*traces.random_fens(1, 150), "8/8/4k3/8/8/4K3/8/8 w - - 0 1", chess.STARTING_FEN]
+    fens = [*random_fens(1, 150), "8/8/4k3/8/8/4K3/8/8 w - - 0 1", chess.STARTING_FEN]
     results = np.random.default_rng(1).integers(0, 3, len(fens)) / 2
     found = traces.made(tmp_path, terms, fens, results.tolist())
     assert len(found) == len(fens)
@@ -44,7 +45,7 @@ def test_a_trace_is_its_twin(tmp_path) -> None:
 
 def test_the_first_position_counts_nothing_and_colours_change_signs(tmp_path) -> None:
     terms = traces.some_terms(tmp_path)
-    fens = traces.random_fens(2, 40)
+    fens = random_fens(2, 40)
     turned = [chess.Board(fen).mirror().fen() for fen in fens]
     found = traces.made(tmp_path, terms, [chess.STARTING_FEN, *fens, *turned], [1.0] * 81)
     assert entries(found, 0) == {}
@@ -55,7 +56,7 @@ def test_the_first_position_counts_nothing_and_colours_change_signs(tmp_path) ->
 
 def test_more_positions_than_a_chunk_and_several_shards(tmp_path, monkeypatch) -> None:
     terms = traces.some_terms(tmp_path)
-    positions = traces.records(traces.random_fens(3, 90))
+    positions = traces.records(random_fens(3, 90))
     whole = trace.write(tmp_path / "a.trace", traces.saved(tmp_path / "a.npy", positions), terms)
     monkeypatch.setattr(trace, "CHUNK", 16)
     for i, cut in enumerate((slice(0, 40), slice(40, 90))):
@@ -80,7 +81,7 @@ def test_weights_that_no_position_has_are_named(tmp_path) -> None:
 
 def test_a_trace_belongs_to_its_terms_and_not_to_their_weights(tmp_path) -> None:
     terms = traces.some_terms(tmp_path)
-    traces.made(tmp_path, terms, traces.random_fens(4, 3), [1.0, 0.0, 0.5])
+    traces.made(tmp_path, terms, random_fens(4, 3), [1.0, 0.0, 0.5])
     path = tmp_path / "positions.trace"
     assert len(trace.open(path, terms.with_weights(terms.weights + 1))) == 3
     (tmp_path / "other.yaml").write_text("terms: {a: {features: OWN, by: [ROLES]}}")
@@ -90,7 +91,7 @@ def test_a_trace_belongs_to_its_terms_and_not_to_their_weights(tmp_path) -> None
 
 def test_files_that_are_no_traces_are_told(tmp_path) -> None:
     terms = traces.some_terms(tmp_path)
-    traces.made(tmp_path, terms, traces.random_fens(5, 30), [0.5] * 30)
+    traces.made(tmp_path, terms, random_fens(5, 30), [0.5] * 30)
     good = (tmp_path / "positions.trace").read_bytes()
     bad = tmp_path / "bad.trace"
 
@@ -126,7 +127,7 @@ def test_files_that_are_no_traces_are_told(tmp_path) -> None:
 
 def test_positions_without_results_or_without_end_are_told(tmp_path) -> None:
     terms = traces.some_terms(tmp_path)
-    positions = traces.records(traces.random_fens(6, 5))
+    positions = traces.records(random_fens(6, 5))
     positions["result"][3] = UNKNOWN_RESULT
     with pytest.raises(UserError, match=r"a\.npy has positions without a result"):
         trace.write(tmp_path / "a.trace", traces.saved(tmp_path / "a.npy", positions), terms)

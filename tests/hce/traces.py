@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
-import chess
 import numpy as np
 
 from nnuelab.data import dataset
@@ -38,20 +36,6 @@ def some_terms(folder: Path, seed: int | None = None) -> Evaluation:
     if seed is None:
         return found
     return found.with_weights(np.random.default_rng(seed).integers(-200, 200, (found.n_weights, 2)))
-
-
-def random_fens(seed: int, n: int) -> list[str]:
-    """Positions of random games."""
-    choose, fens = random.Random(seed), []
-    while len(fens) < n:
-        board = chess.Board()
-        for _ in range(choose.randrange(1, 120)):
-            legal = list(board.legal_moves)
-            if not legal:
-                break
-            board.push(choose.choice(legal))
-        fens.append(board.fen())
-    return fens
 
 
 def records(fens: list[str], results: list[float] | None = None) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 
@@ -22,6 +21,9 @@ from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import write_net
 from nnuelab.selfplay.quiet import Quiet
 from tests.naive import engine as naive
+from tests.positions import random_fens
+
+PLIES = range(4, 80)
 
 KNOWN = {
     chess.STARTING_FEN: True,
@@ -57,19 +59,6 @@ def test_what_everyone_can_see(tmp_path) -> None:
     assert dict(zip(KNOWN, quiet(records(list(KNOWN))).tolist(), strict=True)) == KNOWN
 
 
-def random_fens(seed: int, n: int) -> list[str]:
-    choose, fens = random.Random(seed), []
-    while len(fens) < n:
-        board = chess.Board()
-        for _ in range(choose.randrange(4, 80)):
-            legal = list(board.legal_moves)
-            if not legal:
-                break
-            board.push(choose.choice(legal))
-        fens.append(board.fen())
-    return fens
-
-
 @given(st.integers(0, 10**9))
 @settings(max_examples=20, deadline=None)
 def test_the_filter_is_its_twin(material, seed: int) -> None:
@@ -78,7 +67,7 @@ def test_the_filter_is_its_twin(material, seed: int) -> None:
     def evaluate(board: chess.Board) -> int:
         return engine.evaluate(notation.from_fen(board.fen()))
 
-    fens = random_fens(seed, 8)
+    fens = random_fens(seed, 8, PLIES)
     quiet = Quiet(NetEvaluator(material))
     for fen, ours in zip(fens, quiet(records(fens)).tolist(), strict=True):
         board = chess.Board(fen)
@@ -94,7 +83,7 @@ def test_the_filter_is_its_twin(material, seed: int) -> None:
 
 
 def test_positions_have_no_say_in_each_other(material) -> None:
-    found = records(random_fens(1, 300))
+    found = records(random_fens(1, 300, PLIES))
     quiet = Quiet(NetEvaluator(material))
     mask = quiet(found)
     assert 0.2 < mask.mean() < 0.9
