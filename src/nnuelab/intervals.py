@@ -1,8 +1,10 @@
-"""95 % intervals of shares."""
+"""95 % intervals of shares and of means."""
 
 from __future__ import annotations
 
 import numpy as np
+
+SIGNIFICANCE = 1.959963984540054  # standard deviations: the two-sided 95 % of a normal
 
 
 def wilson(count: float, n: float) -> tuple[float, float]:
@@ -35,3 +37,21 @@ def clustered(asked: np.ndarray, right: np.ndarray) -> tuple[float, float]:
     """The Wilson interval of a share whose trials come in clusters: see `effective`."""
     n = effective(asked, right)
     return wilson(right.sum() / asked.sum() * n, n)
+
+
+def clustered_mean(values: np.ndarray, clusters: np.ndarray) -> tuple[float, float]:
+    """The mean of values, float64 [n], and its standard error with those of a cluster as one.
+
+    The sums over clusters of what differs from the mean are independent; their squares add up to
+    the variance of the sum (Liang and Zeger 1986), with the factor G / (G - 1) of G clusters.
+
+    Parameters
+    ----------
+    clusters : ndarray [n]
+        What tells clusters apart, such as numbers of games.
+    """
+    mean = float(values.mean())
+    _, number = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(number, values - mean)
+    scale = len(sums) / max(len(sums) - 1, 1)
+    return mean, float(np.sqrt(scale * np.sum(sums**2)) / len(values))

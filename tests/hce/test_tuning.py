@@ -18,6 +18,7 @@ from scipy.stats import spearmanr
 from nnuelab.errors import UserError
 from nnuelab.hce import checkpoint, evaluation, history, outcome, simplify, tuning
 from nnuelab.hce.error import Error
+from nnuelab.intervals import clustered_mean
 from nnuelab.settings.tuning import Tuning
 from tests.conftest import ROOT
 from tests.hce import simulated
@@ -52,7 +53,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("name", ALL)
 def test_a_run_writes_weights_history_and_terms(name: str, tmp_path: Path) -> None:
     tuned = tune(tmp_path, Tuning(optimizer=name, generations=40))
-    rows = history.read(tmp_path / "history.csv")
+    rows = pd.read_csv(tmp_path / "history.csv")
+    assert list(rows.columns) == list(history.COLUMNS)
     assert rows["generation"].tolist() == list(range(1, len(rows) + 1))
     assert (rows["best_so_far"].diff().dropna() <= 1e-12).all()
     assert (rows["best"] >= rows["best_so_far"] - 1e-6).all()
@@ -111,7 +113,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
     for _ in range(2):
         with pytest.raises(Killed):
             tune(tmp_path / "parts", settings, save_seconds=0)
-        shown = history.read(tmp_path / "parts" / "history.csv")
+        shown = pd.read_csv(tmp_path / "parts" / "history.csv")
         assert shown["generation"].iloc[-1] in (1, 3)
         assert not (tmp_path / "parts" / "tuned.yaml").exists()
     tune(tmp_path / "parts", settings, save_seconds=0)
@@ -121,6 +123,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
 SCRIPT = """
 from pathlib import Path
 from tests.hce import test_tuning
+from nnuelab.intervals import clustered_mean
 from nnuelab.settings.tuning import Tuning
 test_tuning.tune(Path("run"), Tuning(generations=300), save_seconds=0)
 """
@@ -164,7 +167,7 @@ def test_pbil_passes_the_reference_and_its_entropy_falls(tmp_path: Path) -> None
     tuned = tune(tmp_path, Tuning(generations=100), start=simulated.evaluation(BEST * 9 // 10))
     assert tuned.passed is not None
     assert tuned.passed < 100
-    rows = history.read(tmp_path / "history.csv")
+    rows = pd.read_csv(tmp_path / "history.csv")
     assert spearmanr(rows["generation"], rows["entropy_log10_sum"]).statistic < -0.9
     assert rows["bits_at_0"].iloc[-1] > 0.2
 
@@ -174,7 +177,7 @@ def test_a_frozen_or_refitted_k(tmp_path: Path) -> None:
     tuned = tune(tmp_path / "frozen", replace(settings, k=0.7))
     assert tuned.k == 0.7
     tune(tmp_path / "refit", replace(settings, refit_k=True))
-    assert history.read(tmp_path / "refit" / "history.csv")["k"].nunique() == 3
+    assert pd.read_csv(tmp_path / "refit" / "history.csv")["k"].nunique() == 3
 
 
 def test_weights_that_no_position_hits_stay(tmp_path: Path) -> None:
@@ -197,7 +200,7 @@ def test_zero_weights_are_counted(tmp_path: Path) -> None:
     settings = Tuning(optimizer="gauss-newton", l2=1e6, towards="zero")
     tuned = tune(tmp_path, settings)
     assert tuned.evaluation.weights.tolist() == np.zeros((4, 2)).tolist()
-    assert history.read(tmp_path / "history.csv")["zero_weights"].iloc[-1] == 8
+    assert pd.read_csv(tmp_path / "history.csv")["zero_weights"].iloc[-1] == 8
     assert pd.read_csv(tmp_path / "terms.csv")["zero"].sum() == 8
 
 
@@ -274,8 +277,8 @@ def test_differences_are_paired_by_game() -> None:
     """Equal positions of a game are one observation: four times as many have the same error."""
     random = np.random.default_rng(1)
     values = random.normal(0.3, 1, 400)
-    mean, alone = simplify.by_game(values, np.arange(400))
+    mean, alone = clustered_mean(values, np.arange(400))
     assert mean == pytest.approx(values.mean())
     assert alone == pytest.approx(values.std(ddof=1) / 20)
-    _, together = simplify.by_game(np.repeat(values, 4), np.repeat(np.arange(400), 4))
+    _, together = clustered_mean(np.repeat(values, 4), np.repeat(np.arange(400), 4))
     assert together == pytest.approx(alone)

@@ -11,7 +11,7 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks
 from nnuelab.cli.options import with_settings
-from nnuelab.cli.texel import texel_app
+from nnuelab.cli.texel import EvaluationFile, texel_app
 from nnuelab.errors import UserError
 from nnuelab.settings.tuning import Tuning
 
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
 TraceFile = Annotated[
     Path, typer.Argument(metavar="TRACE", help="Positions to learn from: nnuelab texel trace.")
-]
-EvaluationFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--evaluation", help="Terms and weights, .yaml.", show_default="the shipped evaluation"
-    ),
 ]
 Threads = Annotated[int, typer.Option(min=0, help="0: one per core; doesn't change the result.")]
 
@@ -129,6 +123,7 @@ def simplify(
     from nnuelab.hce import simplify as simplifying
     from nnuelab.hce import trace as traces
     from nnuelab.hce.evaluation import DEFAULT, read
+    from nnuelab.intervals import SIGNIFICANCE
     from nnuelab.progress import Progress
 
     place = evaluation or DEFAULT
@@ -136,8 +131,7 @@ def simplify(
     artifacts.check_apart([*inputs.values(), *(blocks or [])], [output])
     start = read(place)
     train, held_out = traces.open(trace, start), traces.open(validation, start)
-    used = k or float(start.provenance.get("k") or 0)
-    used = used or error.fit_k(train, start.weights.astype(float), threads)
+    used = k or error.k_of(start, train, threads)
     names = start.labels if weight == ["all"] else weight or []
     names = [name for name in names if name not in start.starts]
     found = []
@@ -159,7 +153,7 @@ def simplify(
     for row in found:
         typer.echo(
             f"{row.dropped:32} {1e6 * row.validation:+9.1f} +- "
-            f"{1e6 * simplifying.Z_95 * row.standard_error:.1f} millionths"
+            f"{1e6 * SIGNIFICANCE * row.standard_error:.1f} millionths"
         )
 
 
@@ -187,8 +181,7 @@ def outliers(
 
     start = read(evaluation or DEFAULT)
     opened = traces.open(trace, start)
-    used = k or float(start.provenance.get("k") or 0)
-    used = used or error.fit_k(opened, start.weights.astype(float))
+    used = k or error.k_of(start, opened)
     for row in found.find(start, opened, positions, used, count):
         typer.echo(
             f"{row.result:3.1f} {row.expected:5.3f} {row.score:+6.0f}  game {row.game}  {row.fen}"

@@ -74,6 +74,13 @@ def captures(records: np.ndarray, moves: np.ndarray) -> np.ndarray:
     return (moves != 0) & (onto_piece | (moves >> 12 >= 3))  # kind 3: en passant, above: promotions
 
 
+def white_results(records: np.ndarray) -> np.ndarray:
+    """Results of games for White, int8 [n]: 1, 0, -1; UNKNOWN_RESULT stays."""
+    result = records["result"]
+    turned = (records["flags"] & 1).astype(bool) & (result != UNKNOWN_RESULT)
+    return np.where(turned, -result, result)
+
+
 @jit
 def pack(position, record):
     """Writes the board, side to move, castling, en passant and half-move clock of a record.

@@ -21,7 +21,7 @@ from scipy import optimize
 from nnuelab.data.parallel import in_threads
 from nnuelab.errors import UserError
 from nnuelab.hce import error_kernels as kernels
-from nnuelab.hce.evaluation import FULL
+from nnuelab.hce.evaluation import FULL, Evaluation
 from nnuelab.hce.trace import Trace
 
 CHUNK = 1 << 14  # positions that are summed by themselves, at least
@@ -187,6 +187,12 @@ def fit_k(trace: Trace, weights: np.ndarray, threads: int = 1) -> float:
     error = Error(trace, 1.0, threads)
     scores = error.scores(weights)
     return best_k(lambda k: error.of_scores(scores, k))
+
+
+def k_of(evaluation: Evaluation, trace: Trace, threads: int = 1) -> float:
+    """The K that an evaluation was tuned with; of one that doesn't say, `fit_k`."""
+    tuned_with = float(evaluation.provenance.get("k") or 0)
+    return tuned_with or fit_k(trace, evaluation.weights.astype(np.float64), threads)
 
 
 def best_k(error_of: Callable[[float], float]) -> float:

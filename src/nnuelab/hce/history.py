@@ -91,24 +91,3 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Writes the file, atomically."""
     with artifacts.atomic(path) as temporary:
         temporary.write_text(text(rows))
-
-
-def read(path: Path | str) -> pd.DataFrame:
-    """The table of a history, columns COLUMNS.
-
-    Raises
-    ------
-    UserError
-        When there is none, or it is something else.
-    """
-    from nnuelab.errors import UserError, one_line
-
-    try:
-        table = pd.read_csv(path)
-    except FileNotFoundError:
-        raise UserError(f"there is no history {path}; make it with nnuelab texel tune") from None
-    except (ValueError, OSError) as error:
-        raise UserError(f"can't read the history {path}: {one_line(error)}") from error
-    if list(table.columns) != list(COLUMNS):
-        raise UserError(f"{path} is no history of nnuelab texel tune: its columns are others")
-    return table

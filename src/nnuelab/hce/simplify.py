@@ -18,9 +18,8 @@ from nnuelab.hce.evaluation import Evaluation
 from nnuelab.hce.objective import Objective
 from nnuelab.hce.optimizers.gauss_newton import GaussNewton
 from nnuelab.hce.trace import Trace
+from nnuelab.intervals import SIGNIFICANCE, clustered_mean
 from nnuelab.settings.tuning import Tuning
-
-Z_95 = 1.959964  # of the normal distribution
 
 
 @dataclass(frozen=True)
@@ -89,15 +88,15 @@ def simplify(
         kept = np.delete(np.arange(evaluation.n_weights), chosen)
         if hit[kept].any():
             without = _fitted(evaluation, train, hit, k, chosen, steps, settings, threads, without)
-        change, error = by_game(_squares(held_out, without) - squares, validation.games)
+        change, error = clustered_mean(_squares(held_out, without) - squares, validation.games)
         yield Row(
             name,
             int(hit[chosen].sum()),
             on_train.value(without) - before,
             change,
             error,
-            change - Z_95 * error,
-            change + Z_95 * error,
+            change - SIGNIFICANCE * error,
+            change + SIGNIFICANCE * error,
             float(alone.mean()),
         )
 
@@ -130,16 +129,3 @@ def _squares(error: Error, weights: np.ndarray) -> np.ndarray:
     """Squared error of each position, float64 [n]."""
     found = sigmoid(error.scores(weights), error.k)
     return np.square(found - error.trace.results)
-
-
-def by_game(differences: np.ndarray, games: np.ndarray) -> tuple[float, float]:
-    """The mean of differences, float64 [n], and its standard error with positions of a game as one.
-
-    The sums over games of what differs from the mean are independent; their squares add up to the
-    variance of the sum (Liang and Zeger 1986).
-    """
-    mean = float(differences.mean())
-    _, number = np.unique(games, return_inverse=True)
-    sums = np.bincount(number, differences - mean)
-    scale = len(sums) / max(len(sums) - 1, 1)
-    return mean, float(np.sqrt(scale * np.sum(sums**2)) / len(differences))

@@ -24,6 +24,7 @@ import numpy as np
 
 from nnuelab import __version__, artifacts
 from nnuelab.data.dataset import Dataset
+from nnuelab.data.records import white_results
 from nnuelab.errors import UserError
 from nnuelab.hce.evaluation import FULL, Evaluation
 from nnuelab.jit import CACHE_LINE
@@ -288,11 +289,9 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
 
 def _results(positions: Dataset, records: np.ndarray) -> np.ndarray:
     """float32 [n]: for White, of the results for the side to move."""
-    result = records["result"]
-    if np.abs(result).max() > 1:  # UNKNOWN_RESULT, too
+    if np.abs(records["result"]).max() > 1:  # UNKNOWN_RESULT, too
         raise UserError(
             f"{positions.path} has positions without a result; take those of games that ended: "
             "nnuelab texel positions"
         )
-    white = np.where(records["flags"] & 1, -result, result)
-    return ((white + np.float32(1)) / 2).astype(np.float32)
+    return ((white_results(records) + np.float32(1)) / 2).astype(np.float32)

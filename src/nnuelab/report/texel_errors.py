@@ -12,17 +12,17 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab.data import dataset
-from nnuelab.data.records import UNKNOWN_RESULT, unpack
+from nnuelab.data.records import UNKNOWN_RESULT, white_results
 from nnuelab.errors import UserError
-from nnuelab.evaluator import PLIES, PLY, Evaluator, evaluate, invalidate, ply_at
+from nnuelab.evaluator import Evaluator
 from nnuelab.hce.error import best_k, sigmoid
-from nnuelab.jit import address, aligned, at, jit
+from nnuelab.intervals import SIGNIFICANCE, clustered_mean
 from nnuelab.progress import Progress
+from nnuelab.selfplay.quiet import Quiet
 from nnuelab.tournament.own import OwnEntrant
 from nnuelab.tournament.players import Defaults, read_players
 
 BATCH = 1 << 14  # positions
-Z_95 = 1.959964
 
 
 @dataclass(frozen=True)
@@ -79,22 +79,23 @@ def compare(evaluated: Mapping[str, Evaluator], positions: Path) -> list[Row]:
     records = np.concatenate(parts)
     if (records["result"] == UNKNOWN_RESULT).any():
         raise UserError(f"{positions} has positions without a result; take those of finished games")
-    black = (records["flags"] & 1).astype(bool)
-    results = (np.where(black, -records["result"], records["result"]).astype(np.float64) + 1) / 2
-    _, games = np.unique(records["game"], return_inverse=True)
+    sign = np.where(records["flags"] & 1, -1, 1)  # from the side to move to White
+    results = (white_results(records).astype(np.float64) + 1) / 2
     rows: list[Row] = []
     first = np.zeros(0)
     with Progress(len(evaluated) * len(records), "positions", "errors") as progress:
         for name, evaluator in evaluated.items():
-            scores = np.where(black, -1, 1) * _scores_of(evaluator, records, progress)
+            values, scores = Quiet(evaluator).values, np.empty(len(records), np.int64)
+            for start in range(0, len(records), BATCH):
+                part = records[start : start + BATCH]
+                scores[start : start + BATCH] = values(part)
+                progress.advance(len(part))
+            scores *= sign
             k = best_k(partial(_mean_error, scores, results))
             errors = _errors(scores, results, k)
             first = errors if not rows else first
-            difference = errors - first
-            mean = float(difference.mean())
-            sums = np.bincount(games, difference - mean)
-            half_width = float(Z_95 * np.sqrt(np.square(sums).sum()) / len(records))
-            rows.append(Row(name, float(errors.mean()), k, mean, half_width))
+            difference, error = clustered_mean(errors - first, records["game"])
+            rows.append(Row(name, float(errors.mean()), k, difference, SIGNIFICANCE * error))
     return rows
 
 
@@ -116,24 +117,3 @@ def _errors(scores: np.ndarray, results: np.ndarray, k: float) -> np.ndarray:
 
 def _mean_error(scores: np.ndarray, results: np.ndarray, k: float) -> float:
     return float(_errors(scores, results, k).mean())
-
-
-def _scores_of(evaluator: Evaluator, records: np.ndarray, progress: Progress) -> np.ndarray:
-    """Static scores for the side to move, centipawns, int64 [n]."""
-    bound, line = evaluator.bind(), aligned(PLIES, PLY)
-    found = np.empty(len(records), np.int64)
-    for start in range(0, len(records), BATCH):
-        part = records[start : start + BATCH]
-        _evaluate(bound.record, address(line), part, found[start : start + BATCH])
-        bound.check()
-        progress.advance(len(part))
-    return found
-
-
-@jit
-def _evaluate(evaluator, line, records, found):  # type: ignore[no-untyped-def]
-    root = ply_at(line, np.int64(0))
-    for i in range(len(records)):
-        unpack(records[at(i)], root.position)
-        invalidate(root)
-        found[at(i)] = evaluate(evaluator, line, np.int64(0))

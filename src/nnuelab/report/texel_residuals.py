@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,15 @@ import numpy as np
 
 from nnuelab.data import dataset
 from nnuelab.hce import outliers
-from nnuelab.hce.error import Error, fit_k, sigmoid
+from nnuelab.hce.error import Error, best_k, sigmoid
 from nnuelab.hce.evaluation import Evaluation
 from nnuelab.hce.trace import Trace
+from nnuelab.intervals import SIGNIFICANCE, clustered_mean
 
 OUTLIERS = 12
 FACTORS = np.geomspace(0.25, 4, 41)  # of K, in its curve
 PAWNS = np.array([1, 3, 3, 5, 9, 0])  # what a piece of each role counts, as everywhere
 WIDEST = 9  # pawns; a larger difference counts as this
-Z_95 = 1.959964
 
 
 def content(
@@ -49,9 +50,9 @@ def content(
     UserError
         When the dataset is another one.
     """
-    weights = evaluation.weights.astype(np.float64)
-    scores = Error(trace, 1.0, threads).scores(weights)
-    best = fit_k(trace, weights, threads)
+    error = Error(trace, 1.0, threads)
+    scores = error.scores(evaluation.weights.astype(np.float64))
+    best = best_k(partial(error.of_scores, scores))
     k = k or float(evaluation.provenance.get("k") or best)
     # Finds out whether the positions are those of the trace, too.
     worst = outliers.find(evaluation, trace, positions, k, OUTLIERS)
@@ -65,15 +66,11 @@ def content(
         "best_k": best,
         "error": float(np.square(residuals).mean()),
         "constant": constant,
-        "k_curve": [[float(x), _error(scores, trace.results, x)] for x in best * FACTORS],
+        "k_curve": [[x, error.of_scores(scores, x)] for x in (best * FACTORS).tolist()],
         "phase": groups(trace.phase.astype(np.int64), residuals, trace.games),
         "material": groups(material(positions), residuals, trace.games),
         "outliers": [asdict(each) for each in worst],
     }
-
-
-def _error(scores: np.ndarray, results: np.ndarray, k: float) -> float:
-    return float(np.square(results - sigmoid(scores, k)).mean())
 
 
 def groups(values: np.ndarray, residuals: np.ndarray, games: np.ndarray) -> list[dict[str, Any]]:
@@ -95,16 +92,13 @@ def groups(values: np.ndarray, residuals: np.ndarray, games: np.ndarray) -> list
     found = []
     for value in np.unique(values).tolist():
         own = values == value
-        mean = float(residuals[own].mean())
-        _, game = np.unique(games[own], return_inverse=True)
-        sums = np.bincount(game, residuals[own] - mean)
-        n = int(own.sum())
+        mean, error = clustered_mean(residuals[own], games[own])
         found.append(
             {
                 "value": value,
-                "positions": n,
+                "positions": int(own.sum()),
                 "residual": mean,
-                "half_width": float(Z_95 * np.sqrt(np.square(sums).sum()) / n),
+                "half_width": SIGNIFICANCE * error,
                 "error": float(np.square(residuals[own]).mean()),
             }
         )

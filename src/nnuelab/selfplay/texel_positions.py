@@ -27,7 +27,7 @@ from nnuelab.data.draws import STEP, splitmix64
 from nnuelab.data.formats import texts
 from nnuelab.data.labels import part_of
 from nnuelab.data.parallel import in_threads
-from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, white_results
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from nnuelab.evaluator import Evaluator
@@ -300,8 +300,7 @@ def _write(
         for records in _pieces(kept):
             progress.advance(len(records))
             records = records[draw(records)]
-            white = np.where(records["flags"] & 1, -records["result"], records["result"])
-            results.update(np.unique(white).tolist())
+            results.update(np.unique(white_results(records)).tolist())
             part = part_of(records["game"], shares, options.seed)
             for number, writer in enumerate(writers):
                 writer.append(records[part == number])

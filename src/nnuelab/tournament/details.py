@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.tournament import model, ratings
 from nnuelab.tournament.headers import Results
 from nnuelab.tournament.sprt import Tally
@@ -126,7 +127,7 @@ def equal_draw_rate(results: Results, fitted: model.Fit) -> tuple[float, float]:
     rate = brentq(lambda equal: float(draw_rate(expected, equal).sum() - drawn.sum()), low, high)
     slope = (draw_rate(expected, rate + step) - draw_rate(expected, rate - step)).sum() / step / 2
     left = np.bincount(results.cluster, drawn - draw_rate(expected, rate))
-    return rate, float(model.SIGNIFICANCE * math.sqrt(left @ left) / slope)
+    return rate, float(SIGNIFICANCE * math.sqrt(left @ left) / slope)
 
 
 def told(

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab.errors import UserError
+from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.tournament.headers import Results
 
 SLOPE = np.log(0.76 / 0.24) / 202.0  # per rating point
-SIGNIFICANCE = 1.959963984540054  # standard deviations: the two-sided 95 % of a normal
 NAMES_SHOWN = 6  # players of a group named in a message
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab.errors import UserError
+from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.names import NetName
 from nnuelab.tournament import model, ordo
 from nnuelab.tournament.headers import Results, read_results
@@ -275,7 +276,7 @@ class _Spread:
         seeds = float(t.ppf(0.975, self.freedom) * np.sqrt(self.s2 * share))
         if self.s2 <= self.games:
             return seeds, games_error, float("inf")
-        variance = (self.s2 - self.games) * share + (games_error / model.SIGNIFICANCE) ** 2
+        variance = (self.s2 - self.games) * share + (games_error / SIGNIFICANCE) ** 2
         freedom = self.freedom * (variance / (self.s2 * share)) ** 2
         return seeds, float(t.ppf(0.975, freedom) * np.sqrt(variance)), freedom
 
