@@ -15,6 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.errors import UserError
 
@@ -163,6 +164,13 @@ ShippedNet = Annotated[
         autocompletion=completion.nets,
     ),
 ]
+OwnBook = Annotated[
+    Path,
+    typer.Option(
+        help="Openings: EPD or PGN, plain, .gz, .zst or .zip.", show_default="the project's own"
+    ),
+]
+OWN_BOOK = artifacts.RESOURCES / "embedded" / "openings.epd.gz"
 Workers = Annotated[int, typer.Option(min=0, help="Processes or threads; 0: one per core.")]
 
 

@@ -9,7 +9,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, Workers, app
+from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.settings.games import Rules
 from nnuelab.settings.spsa import Spsa
@@ -48,13 +48,7 @@ def spsa(
             autocompletion=completion.nets,
         ),
     ] = None,
-    book: Annotated[
-        Path,
-        typer.Option(
-            help="Openings: EPD or PGN, plain, .gz, .zst or .zip.",
-            show_default="the project's own",
-        ),
-    ] = artifacts.RESOURCES / "embedded" / "openings.epd.gz",
+    book: OwnBook = OWN_BOOK,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the values, .svg, .png or .html.")
     ] = None,

@@ -10,7 +10,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks
-from nnuelab.cli.texel import texel_app
+from nnuelab.cli.texel import EvaluationFile, texel_app
 
 
 @texel_app.command()
@@ -72,10 +72,7 @@ def residuals(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Of `texel trace`.")],
     positions: Annotated[Path, typer.Option(help="Dataset that was traced, .npy.")],
     output: Annotated[Path, typer.Option(help="All figures, .json.")],
-    evaluation: Annotated[
-        Path | None,
-        typer.Option(help="Hand-crafted evaluation, .yaml.", show_default="the shipped one"),
-    ] = None,
+    evaluation: EvaluationFile = None,
     k: Annotated[
         float, typer.Option(min=0, help="Of the sigmoid; 0: the one that it was tuned with.")
     ] = 0.0,

@@ -10,7 +10,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
-from nnuelab.cli.app import Blocks, Workers, app
+from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.settings.games import Games, Rules
 from nnuelab.tournament.limits import MARGIN
@@ -197,13 +197,7 @@ def ablate(
         list[str] | None,
         typer.Argument(help="Terms of the search, or groups of them (A+B); none: each term."),
     ] = None,
-    book: Annotated[
-        Path,
-        typer.Option(
-            help="Openings: EPD or PGN, plain, .gz, .zst or .zip.",
-            show_default="the project's own",
-        ),
-    ] = artifacts.RESOURCES / "embedded" / "openings.epd.gz",
+    book: OwnBook = OWN_BOOK,
     net: Annotated[
         Path | None,
         typer.Option(
