@@ -1,17 +1,8 @@
 """Net files: the project's own (``.nnue``) and the study's interchange format (``.nn``).
 
-The project's file is, in order, all little-endian:
-
-====================  =============================================================================
-magic                 8 bytes, ``NNUELAB\\0``
-version               uint32, the version of this layout (now 1)
-length                uint32, bytes of the header
-header                UTF-8 JSON: canonical feature set, fingerprints of its blocks, sizes,
-                      activation, scales, shifts, the list of arrays (name, dtype, shape) and
-                      provenance
-arrays                one after another in the order of that list, C order, no padding
-sha256                32 bytes, over everything before
-====================  =============================================================================
+The project's file is a :mod:`nnuelab.learning.container` with the magic ``NNUELAB\\0``. Its header
+has the canonical feature set, fingerprints of its blocks, sizes, activation, scales, shifts, the list
+of arrays, and provenance.
 
 The study's file (``.nn``) has no magic, version or checksum: name, NUL, N, M, O, then the arrays,
 its features by other names and in another order (:mod:`study`).
@@ -20,8 +11,6 @@ This module needs neither numba nor torch.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import struct
 from collections.abc import Mapping
@@ -35,6 +24,7 @@ import numpy as np
 from nnuelab import artifacts, features
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
+from nnuelab.learning import container
 from nnuelab.nnue import study
 
 DEFAULT_NET = Path(__file__).parent / "nets" / "default.nnue"  # which ships with the package
@@ -299,35 +289,17 @@ def read_net(path: Path | str) -> Net:
 
 
 def _parse(content: bytes) -> Net:
-    prefix = len(MAGIC) + 8
-    if len(content) < prefix + 32:
-        raise ValueError(f"it is truncated ({len(content)} bytes)")
-    version, length = struct.unpack_from("<II", content, len(MAGIC))
-    if version != VERSION:
-        raise ValueError(f"its format has version {version}, this program reads {VERSION}")
-    if hashlib.sha256(content[:-32]).digest() != content[-32:]:
-        raise ValueError("its checksum doesn't match (truncated or damaged)")
-    header = json.loads(content[prefix : prefix + length])
+    header, arrays = container.unpacked(content, VERSION, _ARRAYS)
     known = {text: activation for activation, text in ACTIVATIONS.items()}
     if header["activation"] not in known:
         raise ValueError(f"its activation is {header['activation']!r}, not {' or '.join(known)}")
-    arrays: dict[str, Any] = {}
-    offset = prefix + length
-    for name, dtype, shape in header["arrays"]:
-        if name not in _ARRAYS or dtype != _ARRAYS[name]:
-            raise ValueError(f"it has an unknown array {name} of type {dtype}")
-        count = math.prod(shape)
-        arrays[name] = np.frombuffer(content, dtype, count, offset).reshape(shape).copy()
-        offset += arrays[name].nbytes
-    if offset != len(content) - 32:
-        raise ValueError(f"it has {len(content) - 32 - offset} bytes after its arrays")
     shifts = [name for name in _SHIFT_LIMITS if name != "l3_shift" or "wh" in arrays]
     fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in shifts}
     fields["activation"] = known[header["activation"]]
     fields["buckets"] = int(header["sizes"].get("buckets", 1))
     fields |= {"provenance": header["provenance"], "files": header.get("files", {})}
     fields["blocks"] = header.get("blocks", {})
-    return Net(header["feature_set"], **arrays, **fields)
+    return Net(header["feature_set"], **fields, **arrays)
 
 
 def write_net(path: Path | str, net: Net) -> None:
@@ -339,16 +311,14 @@ def write_net(path: Path | str, net: Net) -> None:
         "activation": ACTIVATIONS[net.activation],
         "scales": net.scales,
         "shifts": net.shifts,
-        "arrays": [[name, _ARRAYS[name], list(a.shape)] for name, a in net.arrays().items()],
+        "arrays": container.listed(net.arrays()),
         "provenance": dict(net.provenance),
     }
     if net.files:
         header["files"] = dict(net.files)
-    text = json.dumps(header, indent=1, ensure_ascii=False).encode()
-    body = MAGIC + struct.pack("<II", VERSION, len(text)) + text
-    body += b"".join(array.tobytes() for array in net.arrays().values())
+    content = container.packed(MAGIC, VERSION, header, net.arrays())
     with artifacts.atomic(path) as temporary:
-        temporary.write_bytes(body + hashlib.sha256(body).digest())
+        temporary.write_bytes(content)
 
 
 def _unusual(net: Net) -> dict[str, int]:
