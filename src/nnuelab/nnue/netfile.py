@@ -1,8 +1,8 @@
 """Net files: the project's own (``.nnue``) and the study's interchange format (``.nn``).
 
 The project's file is a :mod:`nnuelab.learning.container` with the magic ``NNUELAB\\0``. Its header
-has the canonical feature set, fingerprints of its blocks, sizes, activation, scales, shifts, the list
-of arrays, and provenance.
+has the canonical feature set, fingerprints of its blocks, sizes, activation, scales, shifts, the
+list of arrays, and provenance.
 
 The study's file (``.nn``) has no magic, version or checksum: name, NUL, N, M, O, then the arrays,
 its features by other names and in another order (:mod:`study`).

@@ -148,7 +148,7 @@ class Policy:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name, in the order of the file."""
-        found = {}
+        found: dict[str, np.ndarray] = {}
         for i, (weights, biases) in enumerate(zip(self.weights, self.biases, strict=True)):
             found |= {f"w{i}": weights, f"b{i}": biases}
         found |= {"output": self.output, "output_bias": self.output_bias}
