@@ -270,7 +270,7 @@ def unfit(settings, tmp_path, monkeypatch):
         settings["tournament"] |= {"book": "openings.epd", "timed_games_per_pairing": 6, **few}
         settings["puzzles"]["file"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
-        settings["texel"] |= {"tuners": {"adam": {}}, "simplify": [], **few}
+        settings["texel"] |= {"tuners": {"adam": {}}, "players": {}, "simplify": [], **few}
         settings["experiments"] = {"axis": settings["experiments"]["axis"]}
         params.merge(settings, changes)
         try:

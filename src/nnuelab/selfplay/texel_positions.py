@@ -196,7 +196,9 @@ class _Filters:
             records, quiet, values, plies = (part[~checked] for part in found)
             records = _moved(records, plies)
             counts["replaced"] += int(np.count_nonzero(quiet & (plies > 0)))
-        fit = (records["score"] != NO_SCORE) | (np.abs(values) <= most)
+        # A position's own score may be small where the static one isn't: of a net that knows the
+        # ending for a draw, or can't win it.
+        fit = np.abs(values) <= most
         quiet = quiet[fit]
         keep("score", fit)
         keep("quiet", quiet)

@@ -17,11 +17,12 @@ class Positions:
     min_ply: int = setting(16, "Half-moves played before, at least, where they are known.", ge=0)
     max_score: int = setting(
         600,
-        "Leave out a larger |score|, centipawns: its own, or else the static evaluation; 0: none.",
+        "Leave out a larger |score|, centipawns: its own, or the static evaluation; 0: none.",
         ge=0,
     )
+    # Without what hangs there are few positions in the middlegame where material isn't equal.
     quiet: Literal["skip", "replace", "keep"] = setting(
-        "skip",
+        "replace",
         "Positions whose static evaluation isn't the value of their quiescence search: leave them "
         "out, take the end of the quiescence line instead, or keep them.",
     )
