@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, stdev
@@ -41,7 +42,7 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def _told(value: Any) -> Any:
     if isinstance(value, float):
-        return "" if value != value else f"{value:.6g}"
+        return "" if math.isnan(value) else f"{value:.6g}"
     return value
 
 
@@ -85,10 +86,10 @@ def _row(name: str, seeds: list[dict[str, str]]) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, **facts, "seeds": len(seeds)}
     row["positions"] = seeds[0]["positions"]
     for measure in MEASURES:
-        values = [float(seed[measure]) if seed[measure] else float("nan") for seed in seeds]
-        row[measure] = fmean(values)
+        values = [float(seed[measure]) for seed in seeds if seed[measure]]
+        row[measure] = fmean(values) if values else math.nan
         if measure != "train_seconds":
-            row[f"{measure}_sd"] = stdev(values) if len(values) > 1 else float("nan")
+            row[f"{measure}_sd"] = stdev(values) if len(values) > 1 else math.nan
     return row
 
 
