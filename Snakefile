@@ -24,6 +24,7 @@ include: "rules/table.smk"
 include: "rules/selfplay.smk"
 include: "rules/pqr.smk"
 include: "rules/texel.smk"
+include: "rules/policy.smk"
 include: "rules/report.smk"
 
 
@@ -72,3 +73,6 @@ onsuccess:
     match = Path(f"{RESULTS}/texel/match_table.txt")
     if match.exists() and match.stat().st_mtime >= STARTED:
         print(f"{match}:\n{match.read_text()}", end="")
+    policies = Path(f"{RESULTS}/policy_table.csv")
+    if policies.exists() and policies.stat().st_mtime >= STARTED:
+        shell("nnuelab inspect {policies:q}")

@@ -15,7 +15,13 @@ from nnuelab.evaluator import module_of
 from nnuelab.features import fingerprint
 from nnuelab.hce import evaluation
 from nnuelab.names import NetName
-from nnuelab.params import check_files, check_names, core_seconds, texel_seconds
+from nnuelab.params import (
+    check_files,
+    check_names,
+    core_seconds,
+    policy_seconds,
+    texel_seconds,
+)
 from nnuelab.params import default_experiment, options, plans, results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
@@ -236,7 +242,9 @@ def inform_logger():
     targets.update({table: table for table in tables.values()} | tables)
     match = f"{RESULTS}/texel/match_table.txt"
     targets.update({match: match, "match_table": match})
+    policies = f"{RESULTS}/policy_table.csv"
+    targets.update({policies: policies})
     targets.update({r.name: r.name for r in workflow.rules if not r.has_wildcards()})
     known = list(map(core_seconds, plan_of.values()))
     USUAL.update({rule: mean(job[rule] for job in known) for rule in known[0]})
-    USUAL.update(texel_seconds(settings))
+    USUAL.update(texel_seconds(settings) | policy_seconds(settings))

@@ -17,6 +17,7 @@ from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.settings import setting
 from nnuelab.settings.games import Games, Generating, Puzzling, Rules
 from nnuelab.settings.label import Labelling
+from nnuelab.settings.policy import PolicyTraining
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
 from nnuelab.settings.texel import Positions
@@ -36,6 +37,7 @@ DECLARED: list[tuple[str, str, type]] = [
     ("tournament", "tournament", Rules),
     ("puzzles", "puzzles", Puzzling),
     ("selfplay", "datagen", Generating),
+    ("policy.train", "policy train", PolicyTraining),
     ("texel", "texel positions", Positions),
     ("texel.tuning", "texel tune", Tuning),
 ]

@@ -135,7 +135,7 @@ def test_a_triplet_is_three_positions_of_the_speed(
     method: Objective, positions: int, datasets: Data, tmp_path: Path, monkeypatch
 ) -> None:
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)  # a batch takes a second
-    monkeypatch.setattr("nnuelab.nnue.training.time", clock)
+    monkeypatch.setattr("nnuelab.learning.run.time", clock)
     run(replace(SETTINGS, epochs=1, objective=method), datasets, tmp_path)
     speed = history(tmp_path)["positions_per_second"][0] / SETTINGS.batch_size
     assert positions - 1 < speed <= positions  # the last batch is smaller

@@ -428,6 +428,7 @@ def test_no_command_refuses_a_number_that_the_settings_may_have(section):
     named = {
         "data": "download",
         "ladder": "tournament",
+        "policy": "policy evaluate",
         "selfplay": "datagen",
         "texel": "texel positions",
     }.get(section)

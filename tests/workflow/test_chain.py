@@ -32,6 +32,7 @@ TARGETS = {
     "data",
     "generations",
     "nets",
+    "policy",
     "statistics",
     "texel",
     "tournaments",
@@ -42,6 +43,8 @@ TUNED = {
     for rule in ("plots", "bits", "residuals", "errors", "simplify", "export", "games", "match")
 }
 TEXEL = {"texel_positions", "texel_trace", "texel_tune", *TUNED}
+TAUGHT = {f"policy_{rule}" for rule in ("train", "evaluate", "table")}
+POLICY = {"policy_sample", "policy_label", *TAUGHT}
 CHAIN = {"download", "sample", "label", "count", *NETS, *GAMES}
 NOTHING = "Nothing to be done"
 
@@ -326,9 +329,9 @@ def test_a_published_table_is_no_result_of_the_clone(folder, tmp_path):
 
 def test_dvc_and_snakemake_do_no_job_twice(folder):
     change(folder, "train", "learning_rate", 0.00123)
-    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, "report"}
+    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, *POLICY, "report"}
     assert NOTHING in folder.run("snakemake")
-    assert NOTHING in folder.run("snakemake", "texel", "report")
+    assert NOTHING in folder.run("snakemake", "texel", "policy", "report")
     assert "up to date" in folder.run("dvc", "repro")
 
 
@@ -369,6 +372,35 @@ def test_an_edit_reruns_the_tuning_that_used_it(folder, edited, rules):
     path.write_bytes(before + b"\n# edited\n")
     try:
         assert set(folder.would_run("texel", PYTHONPATH=str(folder.path / "src"))) == rules
+    finally:
+        path.write_bytes(before)
+
+
+def test_policies_stand_in_their_table(folder):
+    with open(folder.path / "results/policy_table.csv", newline="") as file:
+        rows = {row["name"]: row for row in csv.DictReader(file)}
+    variants = yaml.safe_load((folder.path / "params.yaml").read_text())["policy"]["variants"]
+    assert list(rows) == list(variants)
+    for row in rows.values():
+        assert 0 <= float(row["legal_first"]) <= 1
+        assert 1 <= float(row["mean_tries"]) <= 4096
+    assert rows["seed"]["parameters"] == "32178"
+
+
+@pytest.mark.parametrize(
+    ("edited", "rules"),
+    [
+        ("src/nnuelab/policy/losses.py", TAUGHT),
+        ("src/nnuelab/policy/metrics.py", {"policy_evaluate", "policy_table"}),
+        ("src/nnuelab/policy/table.py", {"policy_table"}),
+    ],
+)
+def test_an_edit_reruns_the_policies_that_used_it(folder, edited, rules):
+    path = folder.path / edited
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n# edited\n")
+    try:
+        assert set(folder.would_run("policy", PYTHONPATH=str(folder.path / "src"))) == rules
     finally:
         path.write_bytes(before)
 

@@ -23,6 +23,7 @@ CONTINUING = {
     "datagen",
     "download",
     "label",
+    "policy",
     "puzzles",
     "spsa",
     "texel",

@@ -182,6 +182,7 @@ def list_targets(
         default_experiment,
         minutes,
         plans,
+        policy_minutes,
         read,
         results_folder,
         texel_minutes,
@@ -198,6 +199,9 @@ def list_targets(
     about = f"{texel_minutes(found, cores()):.0f}"
     runs = shorten(" ".join(found.texel.tuners), 30, placeholder=" ...")
     shown.add_row(f"{folder}/texel/match_table.txt", about, f"tuned evaluations: {runs}")
+    about = f"{policy_minutes(found, cores()):.0f}"
+    runs = shorten(" ".join(found.policy.variants), 30, placeholder=" ...")
+    shown.add_row(f"{folder}/policy_table.csv", about, f"policies: {runs}")
     default = default_experiment(found)
     for target, what in (
         ("all", f"the table of {default}, as without a target"),

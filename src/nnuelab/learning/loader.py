@@ -32,10 +32,20 @@ class Objective:
         Its name on the command line.
     positions : int
         Positions of a sample: 1, or 3 (P, Q, R: see ``nnuelab.data.triplets``).
+    samples : str
+        What its samples are called.
+    missing : str
+        What a file has where it has none.
     """
 
     method: ClassVar[str]
     positions: ClassVar[int] = 1
+    samples: ClassVar[str] = "positions with a score"
+    missing: ClassVar[str] = "no position with a score; label it first (nnuelab label)"
+
+    def keep(self, records: np.ndarray) -> np.ndarray:
+        """Which positions are samples, bool [n]; of triplets others are told apart."""
+        return sampler.scored(records)
 
     def target(self, score: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
         """What each sample is to learn, [B], from centipawns and results (-1, 0, 1; 2 unknown)."""
@@ -128,8 +138,8 @@ class Loader:
         self._objective = objective
         self._share, self._parts = slice(part, None, parts), parts
         self.batch_size, self._workers = batch_size, workers
-        missing = "no position with a score; label it first (nnuelab label)"
-        self._keep: Callable[[np.ndarray], np.ndarray] = sampler.scored
+        missing = objective.missing
+        self._keep: Callable[[np.ndarray], np.ndarray] = objective.keep
         if objective.positions == 3:
             self._keep = self._triplets(moves_quantile)
             missing = "no position with its move and another legal one; sample it from games"

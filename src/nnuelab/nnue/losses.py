@@ -75,6 +75,7 @@ class PQR(Objective):
 
     method: ClassVar[str] = "pqr"
     positions: ClassVar[int] = 3
+    samples: ClassVar[str] = "triplets"
     output_scale: float = Training.output_scale
     kappa: float = Training.kappa
     moves_quantile: float = Training.moves_quantile
@@ -103,6 +104,7 @@ class Triplet(Objective):
 
     method: ClassVar[str] = "triplet"
     positions: ClassVar[int] = 3
+    samples: ClassVar[str] = "triplets"
     output_scale: float = Training.output_scale
     margin: float = Training.margin
     moves_quantile: float = Training.moves_quantile

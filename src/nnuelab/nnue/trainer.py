@@ -171,6 +171,12 @@ class Trainer:
             s.schedule, done, per_epoch, s.epochs, s.lr_decay, s.warmup
         )
 
+    def begin_epoch(self, epoch: int) -> None:
+        """From the first of the last epochs on, the net rounds."""
+        rounding = epoch >= self.settings.epochs - self.settings.fake_quantize_epochs
+        if rounding and not self.network.shifts:  # else the run goes on within these epochs
+            self.fake_quantize()
+
     def fake_quantize(self) -> None:
         """From now on the net rounds as its integer net would if quantized now."""
         self.network.shifts = shifts_of(self.network, self.feature_set)

@@ -14,7 +14,14 @@ from typing import Any
 
 from nnuelab.params.experiments import Entry, Plan, default_experiment, plans
 from nnuelab.params.files import check_files
-from nnuelab.params.minutes import core_seconds, minutes, texel_minutes, texel_seconds
+from nnuelab.params.minutes import (
+    core_seconds,
+    minutes,
+    policy_minutes,
+    policy_seconds,
+    texel_minutes,
+    texel_seconds,
+)
 from nnuelab.params.models import Params, Section
 from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
 
@@ -33,6 +40,8 @@ __all__ = [
     "minutes",
     "options",
     "plans",
+    "policy_minutes",
+    "policy_seconds",
     "read",
     "results_folder",
     "schema",

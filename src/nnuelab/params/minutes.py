@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import mean
 
 from nnuelab.params.experiments import Plan
-from nnuelab.params.models import Params
+from nnuelab.params.models import Params, Policies
 
 # On one core of a shared server, with the games that come with the project.
 GAMES_TIMES_NODES = 10_000  # per second: 25 games of 400 nodes a move
@@ -15,6 +15,11 @@ EPOCH = 5.0  # of a net with 256 neurons
 NET = 20.0  # its integers, proof, puzzles and statistics
 DATA = 120.0  # games to positions, and the table
 RUN = 60.0  # of an optimizer, with traces, plots and residuals
+POSITIONS = 1_187_000  # that policies train on
+A_POSITION = 20e-6  # seconds of a policy for what all have in common, ...
+AN_OUTPUT = 20e-9  # ... for each of the outputs, ...
+A_WEIGHT = 80e-12  # ... and for each weight between its last layer and these
+MEASURED = 20.0  # of a policy, with its start
 
 
 def core_seconds(plan: Plan) -> dict[str, float]:
@@ -54,3 +59,26 @@ def texel_minutes(params: Params, cores: int) -> float:
     job = texel_seconds(params)
     runs = len(params.texel.tuners) * job["texel_tune"]
     return (DATA + runs + job["texel_games"]) / cores / 60
+
+
+def policy_seconds(params: Params) -> dict[str, float]:
+    """Core seconds of one training of a policy, by the name of the rule."""
+    policy = params.policy
+    return {"policy_train": START + mean(_of_policy(policy, name) for name in policy.variants)}
+
+
+def _of_policy(policy: Policies, name: str) -> float:
+    """Core seconds of the training of a variant."""
+    chosen = policy.settings_of(name)
+    outputs = {"fromto": 128, "product": 4096 + 128 * chosen.rank, "pair": 4096}[chosen.head]
+    last = chosen.layers[-1] if chosen.layers else 64  # rows of active features, and the optimizer
+    each = A_POSITION + outputs * (AN_OUTPUT + last * A_WEIGHT)
+    positions = min(policy.max_positions or POSITIONS, POSITIONS) * chosen.games_share
+    return float(chosen.epochs * positions * each)
+
+
+def policy_minutes(params: Params, cores: int) -> float:
+    """Minutes from nothing to the table of policies."""
+    job, policy = policy_seconds(params), params.policy
+    nets = len(policy.variants) * len(policy.seeds)
+    return (DATA / 4 + nets * (job["policy_train"] + MEASURED)) / cores / 60

@@ -13,6 +13,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     WithJsonSchema,
     create_model,
     model_validator,
@@ -22,6 +23,7 @@ from nnuelab import artifacts
 from nnuelab.names import variant_of
 from nnuelab.settings import games
 from nnuelab.settings.label import Labelling
+from nnuelab.settings.policy import PolicyTraining
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
 from nnuelab.settings.texel import Positions
@@ -305,6 +307,50 @@ class Texel(_section(Positions)):  # type: ignore[misc]
         return TexelTuning.model_validate(self.tuning.model_dump() | changes)
 
 
+class PolicyTrain(_section(PolicyTraining)):  # type: ignore[misc]
+    __doc__ = PolicyTraining.__doc__
+
+
+class PolicyVariant(_overrides("PolicyOverrides", PolicyTrain)):  # type: ignore[misc]
+    """A policy: its features, and what it changes of policy.train."""
+
+    feature_set: str
+    """Its input, seen by the side to move."""
+
+
+class Policies(Section):
+    """Policies that learn the moves of games: results/policy_table.csv."""
+
+    min_ply: CountOrZero
+    """Half-moves played before a position, at least. The rest is as in sample, with any move."""
+    max_positions: CountOrZero
+    """Of the games, from the first one on; 0: all."""
+    count: CountOrZero
+    """Held-out positions that each policy is measured on; 0: all."""
+    train: PolicyTrain
+    """For every variant."""
+    variants: Annotated[dict[Name, PolicyVariant], Field(min_length=1)]
+    """Policies by name, each with what it changes of train: results/policy/nets/NAME."""
+    seeds: Seeds
+    """Of training; two or more show the spread between trainings."""
+
+    @model_validator(mode="after")
+    def _has_variants_that_make_sense(self) -> Self:
+        for name in self.variants:
+            try:
+                self.settings_of(name)
+            except ValidationError as error:
+                told = error.errors()[0]["msg"].removeprefix("Value error, ")
+                raise ValueError(f"variants.{name}: {told}") from None
+        return self
+
+    def settings_of(self, name: str) -> PolicyTrain:
+        """What a variant is trained with."""
+        changes = given(self.variants[name])
+        del changes["feature_set"]
+        return PolicyTrain.model_validate(self.train.model_dump() | changes)
+
+
 class Experiment(Section):
     """Nets that are compared with each other: each feature set, as each variant, with each seed."""
 
@@ -358,6 +404,7 @@ class Params(Section):
     ladder: Ladder
     selfplay: Selfplay
     texel: Texel
+    policy: Policies
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     """Experiments by name: each makes results/NAME_table.csv."""
     report: Annotated[list[Name], AfterValidator(_each_once)]

@@ -138,6 +138,13 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     if isinstance(selfplay, Mapping) and "feature_set" in selfplay:
         name = name_of(selfplay["feature_set"], "selfplay.feature_set")
         sections["selfplay"] = {**selfplay, "feature_set": name}
+    policy = settings.get("policy")
+    if isinstance(policy, Mapping) and isinstance(policy.get("variants"), Mapping):
+        sections["policy"] = {**policy, "variants": {**policy["variants"]}}
+        for key, variant in policy["variants"].items():
+            if isinstance(variant, Mapping) and "feature_set" in variant:
+                name = name_of(variant["feature_set"], f"policy.variants.{key}.feature_set")
+                sections["policy"]["variants"][key] = {**variant, "feature_set": name}
     raw = settings.get("experiments")
     if not isinstance(raw, Mapping):
         return sections, mistakes

@@ -93,3 +93,31 @@ def cross(pgn: Path, order: list[str]) -> Table:
             row[str(j + 1)] = f"{100 * scores.points[i, j] / games:.0f}" if games else ""
         rows.append(row)
     return rows
+
+
+def of_policy(path: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]], dict[str, Any]]:
+    """Facts, arrays and provenance of a policy file."""
+    from nnuelab.policy.policyfile import read_policy
+
+    policy = read_policy(path)
+    facts = {
+        "feature_set": policy.feature_set,
+        "layers": ", ".join(map(str, policy.sizes)) or "none hidden",
+        "activation": policy.activation,
+        "head": policy.head,
+        "rank": policy.rank,
+        "loss": policy.loss,
+        "value_head": policy.has_value,
+        "parameters": policy.parameters,
+    }
+    rows = [
+        {
+            "array": name,
+            "shape": " x ".join(map(str, array.shape)),
+            "mean": round(float(array.mean()), 5),
+            "sd": round(float(array.std()), 5),
+            "max_abs": round(float(np.abs(array).max()), 5),
+        }
+        for name, array in policy.arrays().items()
+    ]
+    return facts, {"arrays": rows}, dict(policy.provenance)

@@ -27,7 +27,8 @@ TEXT = (".pgn", ".epd", ".fen")
 LAYERS = {"l1_shift": "L1", "l2_shift": "L2", "l3_shift": "L3", "out_shift": "output"}
 COMPRESSION = (".zst", ".gz", ".bz2")
 KNOWN = "games (.pgn), openings (.epd), datasets (.npy), checkpoints (.pt), nets (.nnue, .nn), "
-KNOWN += "evaluations (.yaml), traces, .csv, .json, and all that have provenance beside them"
+KNOWN += "policies (.policy), evaluations (.yaml), traces, .csv, .json, and all that have "
+KNOWN += "provenance beside them"
 
 Table = list[dict[str, Any]]
 
@@ -48,7 +49,7 @@ class Summary:
     path : Path
     kind : str
         "games", "tournament", "openings", "dataset", "checkpoint", "net", "ratings", "table",
-        "history", "verification", "rating details", "puzzles", "triplets", "provenance",
+        "policy", "history", "verification", "rating details", "puzzles", "triplets", "provenance",
         "evaluation", "trace", "tuning", "terms", "residuals"; "rows" and "values" for other .csv
         and .json; for others that have provenance beside them "file".
     facts : dict
@@ -128,12 +129,9 @@ def _reader(path: Path) -> Callable[[Path], Summary]:
         return _net
     if start.startswith(b"\x93NUMPY") or path.suffix in (".npy", ".shards"):
         return _dataset
-    if path.suffix == ".pt":
-        return _checkpoint
-    if path.suffix == ".csv":
-        return _csv
-    if path.suffix == ".json":
-        return _json
+    by_ending = {".pt": _checkpoint, ".policy": _policy, ".csv": _csv, ".json": _json}
+    if path.suffix in by_ending:
+        return by_ending[path.suffix]
     if path.suffix in texel_details.ENDINGS:
         return _evaluation
     if start.startswith(texel_details.MAGIC):
@@ -374,6 +372,10 @@ def _try_neurons(summary: Summary, positions: Path | None) -> None:
     more, rows = details.neurons(read_net(summary.path), positions)
     summary.facts.update(more)
     summary.tables["neurons with the most influence"] = rows
+
+
+def _policy(path: Path) -> Summary:
+    return Summary(path, "policy", *details.of_policy(path))
 
 
 # Hand-crafted evaluations

@@ -1,0 +1,98 @@
+"""What a policy is to learn from packed positions: the move played, among which others."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from nnuelab.chess.moves import MAX_MOVES, legal_moves, origin, target
+from nnuelab.chess.position import POSITION
+from nnuelab.data.records import unpack
+from nnuelab.jit import at, jit
+from nnuelab.learning.loader import Objective
+from nnuelab.policy.choice import without_underpromotions
+from nnuelab.policy.inference import seen
+from nnuelab.policy.policyfile import SQUARES
+
+
+class Played(Objective):
+    """Positions with the move played next."""
+
+    method: ClassVar[str] = "played"
+    samples: ClassVar[str] = "positions with the move played"
+    missing: ClassVar[str] = "no position with the move played; sample it from games"
+
+    def keep(self, records: np.ndarray) -> np.ndarray:
+        """Those whose move is known, bool [n]."""
+        found: np.ndarray = records["move"] != 0
+        return found
+
+
+def played(records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Squares that moves go from and to, as the player to move sees them, int64 [n] each."""
+    moves = records["move"].astype(np.int64)
+    turned = 56 * (records["flags"] & 1).astype(np.int64)
+    return (moves & 63) ^ turned, (moves >> 6 & 63) ^ turned
+
+
+@jit
+def pairs_of(position, pairs):
+    """The pairs of squares of legal moves, as the player to move sees them.
+
+    Promotions have one pair, whatever to.
+
+    Parameters
+    ----------
+    position : POSITION record
+    pairs : int64 [MAX_MOVES], written
+        64 * start + square.
+
+    Returns
+    -------
+    int
+        How many.
+    """
+    moves = np.empty(MAX_MOVES, np.int64)
+    turn = np.int64(position.turn)
+    n = without_underpromotions(moves, legal_moves(position, moves))
+    for i in range(n):
+        move = moves[at(i)]
+        pairs[at(i)] = SQUARES * seen(origin(move), turn) + seen(target(move), turn)
+    return n
+
+
+@jit
+def _pairs_of_all(records, position, pairs, counts):
+    scratch = np.empty(MAX_MOVES, np.int64)
+    most = 0
+    for i in range(len(records)):
+        unpack(records[i], position)
+        n = min(pairs_of(position, scratch), pairs.shape[1])
+        for k in range(n):
+            pairs[i, k] = scratch[k]
+        counts[i] = n
+        most = max(most, n)
+    return most
+
+
+def legal_pairs(records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The legal pairs of each position.
+
+    Parameters
+    ----------
+    records : ndarray of RECORD [B]
+        Of positions that can be played from.
+
+    Returns
+    -------
+    pairs : int64 [B, L]
+        L is the most that one has; what is behind the pairs of a position repeats its first one.
+    counts : int64 [B]
+    """
+    pairs = np.empty((len(records), MAX_MOVES), np.int16)
+    counts = np.empty(len(records), np.int64)
+    most = _pairs_of_all(records, np.zeros(1, POSITION)[0], pairs, counts)
+    found = pairs[:, : max(most, 1)].astype(np.int64)
+    beyond = np.arange(found.shape[1]) >= counts[:, None]
+    return np.where(beyond, found[:, :1] * (counts > 0)[:, None], found), counts
