@@ -21,7 +21,7 @@ from nnuelab.data.parallel import cores, in_threads
 from nnuelab.data.records import RECORD
 from nnuelab.policy import search
 from nnuelab.policy.batches import Reader
-from nnuelab.policy.games import END_NAMES, LIMIT, seed_of
+from nnuelab.policy.games import LIMIT, seed_of
 from nnuelab.policy.inference import Inference
 from nnuelab.policy.network import Network
 from nnuelab.policy.policyfile import Policy
@@ -119,9 +119,7 @@ class _Worker:
         return _Game(lessons, n + before, end)
 
 
-def games(
-    policy: Policy, settings: Expert, iteration: int, workers: int = 0
-) -> Iterator[_Game]:
+def games(policy: Policy, settings: Expert, iteration: int, workers: int = 0) -> Iterator[_Game]:
     """The games of an iteration, in order, by threads: the kernels release the GIL."""
     workers = workers or cores()
     idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
@@ -138,17 +136,22 @@ def games(
     yield from in_threads(one, range(settings.games), workers)
 
 
-class Teacher:
-    """Trains a net on lessons.
+class ExpertMethod:
+    """Expert iteration; see :mod:`nnuelab.policy.selfplay`.
 
     Parameters
     ----------
     network : Network
     settings : Expert
+    workers : int
+        Threads that play; 0: one for each core.
     """
 
-    def __init__(self, network: Network, settings: Expert) -> None:
-        self.network, self.settings = network, settings
+    loss = "masked"
+
+    def __init__(self, network: Network, settings: Expert, workers: int = 0) -> None:
+        self.network, self.settings, self._workers = network, settings, workers
+        self._window: list[Lessons] = []
         self.optimizer = torch.optim.Adam(network.parameters(), settings.learning_rate)
         self._reader = Reader(network.features)
 
@@ -180,41 +183,38 @@ class Teacher:
         names = "policy_loss", "value_loss", "entropy"
         return dict(zip(names, (sums / max(steps, 1)).tolist(), strict=True))
 
+    def extra(self) -> dict[str, Any]:
+        """The games of the last iterations."""
+        return {"window": [lessons.tensors() for lessons in self._window]}
+
+    def restore(self, extra: dict[str, Any]) -> None:
+        """These games, out of a checkpoint."""
+        self._window = [Lessons.of_tensors(found) for found in extra["window"]]
+
+    def step(self, iteration: int) -> dict[str, Any]:
+        """Games, then training on those of the last iterations; returns a row of the history."""
+        s, began = self.settings, time.monotonic()
+        played = list(games(self.network.to_policy(self.loss), s, iteration, self._workers))
+        seconds = time.monotonic() - began
+        self._window.append(Lessons.joined([game.lessons for game in played]))
+        del self._window[: -s.window]
+        steps = round(s.reuse * len(self._window[-1].records) / s.batch_size)
+        told = self.train(Lessons.joined(self._window), steps, iteration)
+        ends = np.array([game.end for game in played])
+        return {
+            "games": len(played),
+            "plies": sum(game.plies for game in played),
+            "mates": float(np.mean(ends == MATE)),
+            "draws": float(np.mean((ends != MATE) & (ends != LIMIT))),
+            "capped": float(np.mean(ends == LIMIT)),
+            "steps": steps,
+            **told,
+            "playing_seconds": seconds,
+            "training_seconds": time.monotonic() - began - seconds,
+        }
+
 
 def rate(settings: Expert, iteration: int) -> float:
     """The learning rate of an iteration, from 0: it falls over the last third to a tenth."""
     done = iteration / settings.iterations
     return settings.learning_rate * (1 if done < 2 / 3 else 10 ** (-3 * (done - 2 / 3)))
-
-
-def iterate(
-    teacher: Teacher, window: list[Lessons], iteration: int, workers: int = 0
-) -> dict[str, Any]:
-    """An iteration: games, then training on the window, which is changed.
-
-    Returns
-    -------
-    dict
-        Its row of the history.
-    """
-    s, began = teacher.settings, time.monotonic()
-    played = list(games(teacher.network.to_policy("masked"), s, iteration, workers))
-    seconds = time.monotonic() - began
-    window.append(Lessons.joined([game.lessons for game in played]))
-    del window[: -s.window]
-    new = len(window[-1].records)
-    steps = round(s.reuse * new / s.batch_size)
-    told = teacher.train(Lessons.joined(window), steps, iteration)
-    ends = np.array([game.end for game in played])
-    return {
-        "games": len(played),
-        "plies": sum(game.plies for game in played),
-        "mates": float(np.mean(ends == MATE)),
-        "draws": float(np.mean((ends != MATE) & (ends != LIMIT))),
-        "capped": float(np.mean(ends == LIMIT)),
-        **{f"end_{END_NAMES[end].replace(' ', '_')}": int((ends == end).sum()) for end in range(2, 7)},
-        "steps": steps,
-        **told,
-        "playing_seconds": seconds,
-        "training_seconds": time.monotonic() - began - seconds,
-    }

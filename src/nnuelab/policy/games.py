@@ -92,7 +92,8 @@ def seen_before(keys, ply, halfmove):
 @jit
 def _allowed(guard, positions, keys, ply, moves, n):
     """Leaves the moves that a guard allows, in place; returns how many remain."""
-    kept, enough = 0, 2 if guard == THREEFOLD else 1
+    kept = 0
+    enough = 2 if guard == THREEFOLD else 1
     for i in range(n):
         make(positions[at(ply)], positions[at(ply + 1)], moves[at(i)])
         keys[at(ply + 1)] = positions[at(ply + 1)].key

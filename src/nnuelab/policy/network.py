@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,8 +46,7 @@ class Network(nn.Module):
         widths = [features.size, *layers]
         # About max_active inputs are ones: Glorot's rule for the others would drown them.
         self.weights = nn.ParameterList(
-            _glorot(inputs, outputs, generator)
-            for inputs, outputs in zip(widths[:-1], widths[1:], strict=True)
+            _glorot(inputs, outputs, generator) for inputs, outputs in itertools.pairwise(widths)
         )
         self.biases = nn.ParameterList(torch.zeros(width) for width in layers)
         outputs = outputs_of(head, rank)

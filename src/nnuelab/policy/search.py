@@ -36,6 +36,7 @@ SEARCH = np.dtype(
 )
 
 DEEPEST = 256  # half-moves of a path
+LEAST_SPREAD = 0.02  # of means in a tree: less is noise
 
 
 class Tree(NamedTuple):
@@ -53,21 +54,26 @@ class Tree(NamedTuple):
     path: np.ndarray  # int64 [DEEPEST]: edges
     nodes: np.ndarray  # int64 [DEEPEST]: where they begin
     used: np.ndarray  # int64 [2]: nodes, edges
+    bounds: np.ndarray  # float64 [2]: lowest and highest mean so far, for the player at the root
 
 
 def tree(simulations: int) -> Tree:
     """Memory for a search."""
     nodes, edges = simulations + 2, (simulations + 2) * MAX_MOVES
     return Tree(
-        *(np.zeros(nodes, np.int64) for _ in range(3)),
-        np.zeros(nodes),
-        np.zeros(edges, np.int64),
-        np.zeros(edges, np.float32),
-        np.zeros(edges, np.int64),
-        np.zeros(edges),
-        np.zeros(edges, np.int64),
-        *(np.zeros(DEEPEST, np.int64) for _ in range(2)),
-        np.zeros(2, np.int64),
+        first=np.zeros(nodes, np.int64),
+        n_edges=np.zeros(nodes, np.int64),
+        visits=np.zeros(nodes, np.int64),
+        values=np.zeros(nodes),
+        moves=np.zeros(edges, np.int64),
+        priors=np.zeros(edges, np.float32),
+        n=np.zeros(edges, np.int64),
+        totals=np.zeros(edges),
+        children=np.zeros(edges, np.int64),
+        path=np.zeros(DEEPEST, np.int64),
+        nodes=np.zeros(DEEPEST, np.int64),
+        used=np.zeros(2, np.int64),
+        bounds=np.zeros(2),
     )
 
 
@@ -107,10 +113,15 @@ def _expand(policy, tree, positions, keys, ply, is_root, moves, logits):
 
 @inline
 def _select(search, tree, node):
-    """The edge with the highest upper bound."""
+    """The edge with the highest upper bound.
+
+    Means count by how much they differ in this tree, as in MuZero: whoever is far ahead, or knows
+    little yet, has values that are all nearly the same.
+    """
+    spread = max(tree.bounds[1] - tree.bounds[0], LEAST_SPREAD)
     first, best, chosen = tree.first[at(node)], -np.inf, np.int64(0)
-    scale = search.exploration * np.sqrt(np.float64(tree.visits[at(node)] + 1))
-    unvisited = tree.values[at(node)] - search.unvisited
+    scale = search.exploration * spread * np.sqrt(np.float64(tree.visits[at(node)] + 1))
+    unvisited = tree.values[at(node)] - search.unvisited * spread
     for edge in range(first, first + tree.n_edges[at(node)]):
         n = tree.n[at(edge)]
         mean = tree.totals[at(edge)] / n if n > 0 else unvisited
@@ -141,6 +152,9 @@ def _simulate(policy, search, tree, positions, keys, ply, moves, logits):
         edge = tree.path[at(depth)]
         tree.n[at(edge)] += 1
         tree.totals[at(edge)] += found
+        mean = tree.totals[at(edge)] / tree.n[at(edge)]
+        mean = -mean if depth & 1 else mean
+        tree.bounds[0], tree.bounds[1] = min(tree.bounds[0], mean), max(tree.bounds[1], mean)
         tree.visits[at(tree.nodes[at(depth)])] += 1
 
 
@@ -192,6 +206,7 @@ def think(policy, search, tree, positions, keys, ply, state, moves, logits):
     """
     tree.used[:] = 0
     _expand(policy, tree, positions, keys, ply, True, moves, logits)
+    tree.bounds[:] = tree.values[0]
     if search.noise > 0:
         _add_noise(search, tree, state)
     for _ in range(search.simulations):
@@ -273,7 +288,7 @@ def play(policy, search, tree, positions, keys, state, records, legal, visits, v
     result = 0.0
     if end == MATE:
         result = 1.0 if last.turn else -1.0
-    elif end == LIMIT or end == FIFTY_MOVES:
+    elif end in (LIMIT, FIFTY_MOVES):
         ahead = points(last, np.int64(0)) - points(last, np.int64(1))
         result = search.material_share * np.tanh(ahead / search.material_scale)
     n_random = min(n_random, ply)
