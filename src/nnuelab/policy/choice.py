@@ -56,9 +56,14 @@ def _legal_pairs(position, targets):
         Squares to go to, by the square to go from.
     """
     moves = np.empty(MAX_MOVES, np.int64)
+    _pairs_of(position, moves, legal_moves(position, moves), targets)
+
+
+@inline
+def _pairs_of(position, moves, n, targets):
     turn = np.int64(position.turn)
     targets[:] = np.uint64(0)
-    for i in range(legal_moves(position, moves)):
+    for i in range(n):
         square = np.uint64(seen(target(moves[i]), turn))
         targets[at(seen(origin(moves[i]), turn))] |= _ONE << square
 
@@ -108,6 +113,11 @@ def walk(position, values, found):
     """
     targets = np.empty(SQUARES, np.uint64)
     _legal_pairs(position, targets)
+    _walk_to(position, values, targets, found)
+
+
+@jit
+def _walk_to(position, values, targets, found):
     own = _own(position)
     n_own = 0
     for square in range(SQUARES):
@@ -155,6 +165,30 @@ def walk_pairs(position, values, found):
     """
     targets = np.empty(SQUARES, np.uint64)
     _legal_pairs(position, targets)
+    _walk_pairs_to(position, values, targets, found)
+
+
+@jit
+def walk_among(position, values, moves, n, pairs, found):
+    """A walk that takes only some legal moves: the others count as if canMove said no.
+
+    Parameters
+    ----------
+    moves : int64 [at least n]
+        Legal ones.
+    pairs : bool
+        Whether ``values`` has a number for each pair of squares.
+    """
+    targets = np.empty(SQUARES, np.uint64)
+    _pairs_of(position, moves, n, targets)
+    if pairs:
+        _walk_pairs_to(position, values, targets, found)
+    else:
+        _walk_to(position, values, targets, found)
+
+
+@jit
+def _walk_pairs_to(position, values, targets, found):
     own = _own(position)
     best = -1
     for pair in range(SQUARES * SQUARES):

@@ -18,7 +18,7 @@ def squared_error(
     As in "Neural Chess", whose squares to go from and to each have an output.
     """
     target = torch.zeros_like(out)
-    if network.shape.head == "pair":
+    if network.head == "pair":
         target.scatter_(1, (SQUARES * start + square)[:, None], 1)
     else:
         target.scatter_(1, torch.stack([start, SQUARES + square], 1), 1)
@@ -32,7 +32,7 @@ def among_all(
 
     Of a head fromto that is the sum of those of its two halves.
     """
-    if network.shape.head == "fromto":
+    if network.head == "fromto":
         found = cross_entropy(out[:, :SQUARES], start, reduction="none")
         return found + cross_entropy(out[:, SQUARES:], square, reduction="none")
     logits = network.pair_logits(out)
@@ -46,8 +46,9 @@ def among_legal(
     square: torch.Tensor,
     pairs: torch.Tensor,
     counts: torch.Tensor,
+    legal_weight: float,
 ) -> torch.Tensor:
-    """Cross-entropy of the move played among legal pairs, [B], plus what the settings add.
+    """Cross-entropy of the move played among legal pairs, [B], plus that of legality.
 
     Cross-entropy among all pairs is the sum of this one and of minus the log of the probability on
     legal pairs; the second has a weight of its own.
@@ -61,12 +62,12 @@ def among_legal(
     beyond = torch.arange(pairs.shape[1]) >= counts[:, None]
     legal = logits.gather(1, pairs).masked_fill(beyond, -torch.inf).logsumexp(1)
     found = legal - logits.gather(1, (SQUARES * start + square)[:, None])[:, 0]
-    if weight := network.shape.legal_weight:
-        found = found + weight * (logits.logsumexp(1) - legal)
+    if legal_weight:
+        found = found + legal_weight * (logits.logsumexp(1) - legal)
     return found
 
 
 def of_values(values: torch.Tensor, results: torch.Tensor) -> torch.Tensor:
-    """Squared error of values before their tanh, [B]; 0 where the result is unknown."""
+    """Squared error of values, [B]; 0 where the result is unknown."""
     known = results != UNKNOWN_RESULT
-    return torch.where(known, (torch.tanh(values) - results).square(), 0.0)
+    return torch.where(known, (values - results).square(), 0.0)

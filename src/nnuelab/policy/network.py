@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import embedding_bag
+from torch.nn.functional import embedding, embedding_bag
 
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.learning.sparse import Batch
 from nnuelab.policy.policyfile import SQUARES, Policy, outputs_of
-from nnuelab.settings.policy import PolicyTraining
 
 PIECES = 12
 LEVELS = "levels13"
@@ -25,9 +24,15 @@ class Network(torch.nn.Module):
     Parameters
     ----------
     feature_set : FeatureSet
-    shape : PolicyTraining
-        Whose inputs, layers, activation, head, rank and value_weight count.
     generator : torch.Generator
+    layers : sequence of int
+        Neurons of the hidden layers.
+    head, rank, activation : str, int, str
+        As of a Policy; the rank counts for the head product alone.
+    value : bool
+        Whether it says what result it expects; at first always a draw.
+    inputs : str
+        ``levels13`` ties the rows of ALL, see :class:`nnuelab.settings.policy.PolicyTraining`.
 
     Raises
     ------
@@ -36,29 +41,38 @@ class Network(torch.nn.Module):
     """
 
     def __init__(
-        self, feature_set: FeatureSet, shape: PolicyTraining, generator: torch.Generator
+        self,
+        feature_set: FeatureSet,
+        generator: torch.Generator,
+        *,
+        layers: Sequence[int],
+        head: str,
+        rank: int = 0,
+        activation: str = "relu",
+        value: bool = False,
+        inputs: str = "features",
     ) -> None:
         super().__init__()
-        self.feature_set, self.shape = feature_set, shape
-        self.tied = shape.inputs == LEVELS
-        if self.tied:
+        self.feature_set, self.head, self.activation = feature_set, head, activation
+        self.rank = rank if head == "product" else 0
+        self.depth, self.has_value, self.inputs = len(layers), value, inputs
+        if inputs == LEVELS:
             if feature_set.name != "ALL":
                 raise UserError(
                     f"inputs levels13 are made of the features ALL, not of {feature_set.name}; "
                     "give --features ALL, or other --inputs"
                 )
             self.levels, self.squares = _levels()
-        self.rank = shape.rank if shape.head == "product" else 0
-        width = SQUARES if self.tied else feature_set.size
-        for i, neurons in enumerate(shape.layers):
+        width = SQUARES if inputs == LEVELS else feature_set.size
+        for i, neurons in enumerate(layers):
             self._draw(f"w{i}", width, neurons, generator)
             self._zeros(f"b{i}", neurons)
             width = neurons
-        outputs = outputs_of(shape.head, self.rank)
+        outputs = outputs_of(head, self.rank)
         self._draw("output", width, outputs, generator)
         self._zeros("output_bias", outputs)
-        if shape.value_weight:
-            self._draw("value_weights", width, 1, generator)
+        if value:
+            self._zeros("value_weights", width, 1)
             self._zeros("value_bias", 1)
 
     def _of(self, name: str) -> torch.Tensor:
@@ -71,8 +85,8 @@ class Network(torch.nn.Module):
         scaled = weights * (2 / (inputs + outputs)) ** 0.5
         self.register_parameter(name, torch.nn.Parameter(scaled))
 
-    def _zeros(self, name: str, size: int) -> None:
-        self.register_parameter(name, torch.nn.Parameter(torch.zeros(size)))
+    def _zeros(self, name: str, *shape: int) -> None:
+        self.register_parameter(name, torch.nn.Parameter(torch.zeros(shape)))
 
     @property
     def free(self) -> int:
@@ -82,67 +96,116 @@ class Network(torch.nn.Module):
     def _rows(self, name: str) -> torch.Tensor:
         """A table with a row for each feature, [N, M]."""
         weights = self._of(name)
-        return self.levels[:, None] * weights[self.squares] if self.tied else weights
+        return self.levels[:, None] * weights[self.squares] if self.inputs == LEVELS else weights
 
-    def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Outputs [B, O] and, with a value head, values [B] before their tanh."""
-        active, offsets = _seen_by_the_mover(batch)
+    def _first(self, name: str, active: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        """Sums of the rows of active features, [B, M]."""
+        found: torch.Tensor = embedding_bag(active, self._rows(name), n.cumsum(0) - n, mode="sum")
+        return found
 
-        def first(name: str) -> torch.Tensor:
-            found: torch.Tensor = embedding_bag(active, self._rows(name), offsets, mode="sum")
-            return found
+    def hidden(self, active: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        """The last hidden layer of a net that has one, [B, H].
 
-        if not self.shape.layers:
-            value = first("value_weights") if self.shape.value_weight else None
-            return first("output") + self._of("output_bias"), self._value(value)
-        hidden = self._activated(first("w0") + self._of("b0"))
-        for i in range(1, len(self.shape.layers)):
-            sums = torch.addmm(self._of(f"b{i}"), hidden, self._of(f"w{i}"))
-            hidden = self._activated(sums)
-        value = hidden @ self._of("value_weights") if self.shape.value_weight else None
-        return torch.addmm(self._of("output_bias"), hidden, self._of("output")), self._value(value)
+        Parameters
+        ----------
+        active : int [total]
+            Features seen by the side to move, of one position after another.
+        n : int64 [B]
+            How many each position has.
+        """
+        found = self._activated(self._first("w0", active, n) + self._of("b0"))
+        for i in range(1, self.depth):
+            sums = torch.addmm(self._of(f"b{i}"), found, self._of(f"w{i}"))
+            found = self._activated(sums)
+        return found
 
-    def _value(self, value: torch.Tensor | None) -> torch.Tensor | None:
-        return None if value is None else value[:, 0] + self._of("value_bias")
+    def forward(
+        self, active: torch.Tensor, n: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Outputs [B, O] and, with a value head, values [B]; parameters as of `hidden`."""
+        if self.depth:
+            last = self.hidden(active, n)
+            return self.outputs(last), self.value(last) if self.has_value else None
+        out = self._first("output", active, n) + self._of("output_bias")
+        if not self.has_value:
+            return out, None
+        return out, self._expected(self._first("value_weights", active, n))
+
+    def outputs(self, last: torch.Tensor) -> torch.Tensor:
+        """All outputs, [B, O], from the last hidden layer."""
+        return torch.addmm(self._of("output_bias"), last, self._of("output"))
+
+    def value(self, last: torch.Tensor) -> torch.Tensor:
+        """Values, [B], from the last hidden layer."""
+        return self._expected(last @ self._of("value_weights"))
+
+    def _expected(self, sums: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(sums[:, 0] + self._of("value_bias"))
 
     def _activated(self, sums: torch.Tensor) -> torch.Tensor:
-        return torch.relu(sums) if self.shape.activation == "relu" else torch.sigmoid(sums)
+        return torch.relu(sums) if self.activation == "relu" else torch.sigmoid(sums)
 
     def pair_logits(self, out: torch.Tensor) -> torch.Tensor:
         """The logits of all pairs of squares, [B, 4096], from outputs [B, O]."""
-        if self.shape.head == "pair":
+        if self.head == "pair":
             return out
         starts, squares = out[:, :SQUARES], out[:, SQUARES : 2 * SQUARES]
         logits = starts[:, :, None] + squares[:, None, :]
         if self.rank:
-            u, v = out[:, 2 * SQUARES :].view(len(out), 2, SQUARES, self.rank).unbind(1)
+            u, v = self._factors(out)
             logits = torch.baddbmm(logits, u, v.transpose(1, 2))
         return logits.reshape(len(out), SQUARES * SQUARES)
 
+    def _factors(self, out: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        u, v = out[:, 2 * SQUARES :].reshape(len(out), 2, SQUARES, self.rank).unbind(1)
+        return u, v
+
+    def logits_of(
+        self, last: torch.Tensor, owner: torch.Tensor, pairs: torch.Tensor
+    ) -> torch.Tensor:
+        """Logits of some pairs of squares: of a head ``pair`` much cheaper than all outputs.
+
+        Parameters
+        ----------
+        last : float32 [B, H]
+        owner : int64 [total]
+            Which position of the batch a pair belongs to.
+        pairs : int64 [total]
+            64 * start + square, as the player to move sees them.
+        """
+        if self.head == "pair":
+            rows = embedding(pairs, self._of("output").T)
+            return (last[owner] * rows).sum(1) + self._of("output_bias")[pairs]
+        out = self.outputs(last)
+        start, square = pairs >> 6, pairs & 63
+        found = out[owner, start] + out[owner, SQUARES + square]
+        if self.rank:
+            u, v = self._factors(out)
+            found = found + (u[owner, start] * v[owner, square]).sum(1)
+        return found
+
     @torch.no_grad()
-    def policy(self, provenance: Mapping[str, Any]) -> Policy:
-        """The same as a policy file has it."""
-        depth = len(self.shape.layers)
-        tables = {"w0" if depth else "output", *([] if depth else ["value_weights"])}
+    def policy(self, loss: str, provenance: Mapping[str, Any]) -> Policy:
+        """The same as a policy file has it, a copy."""
+        tables = {"w0" if self.depth else "output", *([] if self.depth else ["value_weights"])}
 
         def array(name: str) -> np.ndarray:
             found = self._rows(name) if name in tables else self._of(name)
             return np.array(found.numpy(), np.float32, order="C")
 
-        value = self.shape.value_weight > 0
         return Policy(
             self.feature_set.name,
-            weights=[array(f"w{i}") for i in range(depth)],
-            biases=[array(f"b{i}") for i in range(depth)],
+            weights=[array(f"w{i}") for i in range(self.depth)],
+            biases=[array(f"b{i}") for i in range(self.depth)],
             output=array("output"),
             output_bias=array("output_bias"),
-            head=self.shape.head,
-            activation=self.shape.activation,
-            loss=self.shape.loss,
+            head=self.head,
+            activation=self.activation,
+            loss=loss,
             rank=self.rank,
-            value_weights=array("value_weights")[:, 0] if value else None,
-            value_bias=array("value_bias") if value else None,
-            provenance={**provenance, "inputs": self.shape.inputs, "parameters": self.free},
+            value_weights=array("value_weights")[:, 0].copy() if self.has_value else None,
+            value_bias=array("value_bias") if self.has_value else None,
+            provenance={**provenance, "inputs": self.inputs, "parameters": self.free},
             files=self.feature_set.contents,
             blocks=fingerprint.of_blocks(self.feature_set),
         )
@@ -155,8 +218,8 @@ def _levels() -> tuple[torch.Tensor, torch.Tensor]:
     return levels, rows // PIECES % 8 * 8 + rows // (8 * PIECES)
 
 
-def _seen_by_the_mover(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Active features behind one another, and where each position begins."""
+def seen_by_the_mover(batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    """What `Network.hidden` takes of a batch."""
     rows, n = batch.rows[0], batch.n[0]
     active = rows[np.arange(rows.shape[1]) < n[:, None]]
-    return torch.from_numpy(active), torch.from_numpy((n.cumsum() - n).astype(np.int32))
+    return torch.from_numpy(active.astype(np.int64)), torch.from_numpy(n)

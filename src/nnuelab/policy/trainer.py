@@ -11,14 +11,14 @@ import torch
 
 from nnuelab import features
 from nnuelab.errors import UserError
-from nnuelab.features import fingerprint
+from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.learning import schedules
 from nnuelab.learning.checkpoint import Running, RunState
 from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.parallel import Group
 from nnuelab.policy import losses
 from nnuelab.policy.labels import Played, legal_pairs, played
-from nnuelab.policy.network import Network
+from nnuelab.policy.network import Network, seen_by_the_mover
 from nnuelab.policy.policyfile import SQUARES, Policy
 from nnuelab.settings.policy import PolicyTraining
 
@@ -70,14 +70,14 @@ class Checkpoint(RunState):
         if not names <= self.settings.keys():
             raise UserError("the checkpoint is not of a policy; give one of nnuelab policy train")
         shape = Settings(**{name: self.settings[name] for name in names})
-        network = Network(self.features, shape, torch.Generator())
+        network = _network(self.features, shape, torch.Generator())
         network.load_state_dict(self.model)
         return network
 
     def policy(self) -> Policy:
         """What its net is as a policy file, with where it came from."""
         told = {"checkpoint": self.digest(), "epochs": self.epoch, "settings": self.settings}
-        return self.network().policy(told)
+        return self.network().policy(self.settings["loss"], told)
 
 
 class Trainer:
@@ -95,7 +95,7 @@ class Trainer:
         self.settings, self.group = settings, group
         self.feature_set = features.parse(settings.feature_set)
         self.generator = torch.Generator().manual_seed(settings.seed)
-        self.network = Network(self.feature_set, settings, self.generator)
+        self.network = _network(self.feature_set, settings, self.generator)
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=settings.learning_rate, fused=True
         )
@@ -115,7 +115,7 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
-        out, value = self.network(labelled.batch)
+        out, value = self.network(*seen_by_the_mover(labelled.batch))
         loss = self.losses(out, value, labelled.records).sum()
         (loss / labelled.total).backward()
         total = loss.detach().double()
@@ -137,7 +137,8 @@ class Trainer:
             pairs, counts = map(torch.from_numpy, legal_pairs(records))
             if not (pairs == (SQUARES * start + square)[:, None]).any(1).all():
                 raise UserError("a move of the data is not legal; sample the games anew")
-            found = losses.among_legal(self.network, out, start, square, pairs, counts)
+            weight = self.settings.legal_weight
+            found = losses.among_legal(self.network, out, start, square, pairs, counts, weight)
         if value is None:
             return found
         results = torch.from_numpy(records["result"].astype(np.float32))
@@ -158,7 +159,7 @@ class Trainer:
         """
         total, right = 0.0, 0
         for labelled in loader.in_order():
-            out, value = self.network(labelled.batch)
+            out, value = self.network(*seen_by_the_mover(labelled.batch))
             total += float(self.losses(out, value, labelled.records).double().sum())
             start, square = map(torch.from_numpy, played(labelled.records))
             if self.settings.head == "fromto":
@@ -214,3 +215,10 @@ class Trainer:
                 "shape"
             )
         self.network.load_state_dict(checkpoint.model)
+
+
+def _network(feature_set: FeatureSet, shape: PolicyTraining, generator: torch.Generator) -> Network:
+    named = {
+        name: getattr(shape, name) for name in ("layers", "head", "rank", "activation", "inputs")
+    }
+    return Network(feature_set, generator, value=shape.value_weight > 0, **named)
