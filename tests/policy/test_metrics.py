@@ -16,8 +16,8 @@ from nnuelab.cli.__main__ import application
 from nnuelab.errors import UserError
 from nnuelab.policy import metrics, table
 from nnuelab.policy.labels import legal_pairs, played
-from nnuelab.policy.network import Network
 from nnuelab.policy.policyfile import Policy, write_policy
+from nnuelab.policy.trainer import made
 from nnuelab.report.inspect import inspect
 from nnuelab.settings.policy import PolicyTraining
 from tests.nnue_data import games
@@ -34,7 +34,7 @@ SHAPES = [
 
 def policy_of(shape: PolicyTraining, seed: int = 1) -> Policy:
     generator = torch.Generator().manual_seed(seed)
-    return Network(features.parse("ALL"), shape, generator).policy({})
+    return made(features.parse("ALL"), shape, generator).policy(shape.loss, {})
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s.head}-{s.loss}")

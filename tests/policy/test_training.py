@@ -20,9 +20,9 @@ from nnuelab.learning.loader import extract
 from nnuelab.policy import losses
 from nnuelab.policy.inference import Inference, hidden, outputs, value
 from nnuelab.policy.labels import legal_pairs, played
-from nnuelab.policy.network import Network
+from nnuelab.policy.network import Network, seen_by_the_mover
 from nnuelab.policy.policyfile import Policy, read_policy, write_policy
-from nnuelab.policy.trainer import Checkpoint, Settings
+from nnuelab.policy.trainer import Checkpoint, Settings, made
 from nnuelab.policy.training import train
 from tests.nnue_data import games, write_datasets
 from tests.policy.naive import naive_outputs, naive_pairs, position_of, sigmoid
@@ -48,7 +48,7 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Data:
 def network_of(settings: Settings) -> Network:
     """A net whose biases are no zeros."""
     generator = torch.Generator().manual_seed(settings.seed)
-    network = Network(features.parse(settings.feature_set), settings, generator)
+    network = made(features.parse(settings.feature_set), settings, generator)
     with torch.no_grad():
         for parameter in network.parameters():
             if parameter.dim() == 1:
@@ -60,8 +60,9 @@ def outputs_in_torch(
     network: Network, records: np.ndarray
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     tables = compiled(network.feature_set)
-    out, before = network(extract(tables, records, network.feature_set.max_active))
-    return out.detach(), None if before is None else torch.tanh(before).detach()
+    batch = extract(tables, records, network.feature_set.max_active)
+    out, values = network(*seen_by_the_mover(batch))
+    return out.detach(), None if values is None else values.detach()
 
 
 @pytest.mark.parametrize("settings", SHAPES, ids=lambda s: f"{s.inputs}-{s.head}-{s.layers}")
@@ -69,7 +70,7 @@ def test_torch_numpy_and_what_plays_agree(settings: Settings, tmp_path: Path) ->
     records = games(2)[::5]
     network = network_of(settings)
     found, values = outputs_in_torch(network, records)
-    write_policy(tmp_path / "a.policy", network.policy({}))
+    write_policy(tmp_path / "a.policy", network.policy("softmax", {}))
     policy = read_policy(tmp_path / "a.policy")
     playing = Inference(policy)
     for i, record in enumerate(records):
@@ -86,7 +87,9 @@ def test_torch_numpy_and_what_plays_agree(settings: Settings, tmp_path: Path) ->
 def test_levels_are_thirteen_and_tell_pieces_apart() -> None:
     settings = replace(SETTINGS, feature_set="ALL", inputs="levels13", layers=[8])
     network = network_of(settings)
-    table = network.policy({}).weights[0].reshape(8, 8, 12, 8)  # file, rank, piece, neuron
+    table = (
+        network.policy("softmax", {}).weights[0].reshape(8, 8, 12, 8)
+    )  # file, rank, piece, neuron
     weights = network.state_dict()["w0"].numpy().reshape(8, 8, 8)  # rank, file, neuron
     levels = np.arange(1, 13) / 12
     assert np.allclose(table, levels[:, None] * weights.swapaxes(0, 1)[:, :, None])
@@ -100,7 +103,7 @@ def test_the_net_of_the_seed_has_its_number_of_parameters() -> None:
     )
     network = network_of(shape)
     assert network.feature_set.size == 512
-    assert network.free == network.policy({}).parameters == 32_178
+    assert network.free == network.policy("softmax", {}).parameters == 32_178
 
 
 def test_legal_pairs_are_those_of_python_chess() -> None:
@@ -159,14 +162,14 @@ def test_losses_are_those_of_their_definition(settings: Settings) -> None:
     trainer = Trainer(replace(settings, value_weight=0.0), Group(torch.device("cpu")))
     out, _ = outputs_in_torch(trainer.network, records)
     found = trainer.losses(out, None, records).numpy()
-    policy = trainer.network.policy({})
+    policy = trainer.network.policy("softmax", {})
     expected = [expected_loss(settings, policy, record) for record in records]
     assert np.allclose(found, expected, atol=1e-4)
 
 
 def test_the_value_learns_known_results() -> None:
-    found = losses.of_values(torch.tensor([0.0, 0.5, 3.0]), torch.tensor([1.0, 2.0, -1.0]))
-    assert np.allclose(found.numpy(), [1.0, 0.0, (np.tanh(3) + 1) ** 2])
+    found = losses.of_values(torch.tensor([0.0, 0.5, 0.9]), torch.tensor([1.0, 2.0, -1.0]))
+    assert np.allclose(found.numpy(), [1.0, 0.0, 1.9**2])
 
 
 def run(settings: Settings, datasets: Data, folder: Path, save_seconds: float = 600.0) -> str:
@@ -223,10 +226,9 @@ def test_training_learns_moves_and_a_finished_run_is_left_as_it_is(
 def test_a_policy_without_an_epoch_is_untrained(datasets: Data, tmp_path: Path) -> None:
     run(replace(SETTINGS, epochs=0), datasets, tmp_path)
     policy = read_policy(tmp_path / "net.policy")
-    network = Network(
-        features.parse("YACGE"), SETTINGS, torch.Generator().manual_seed(SETTINGS.seed)
-    )
-    for name, array in network.policy({}).arrays().items():
+    generator = torch.Generator().manual_seed(SETTINGS.seed)
+    network = made(features.parse("YACGE"), SETTINGS, generator)
+    for name, array in network.policy("softmax", {}).arrays().items():
         assert np.array_equal(policy.arrays()[name], array)
 
 

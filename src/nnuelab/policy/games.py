@@ -160,7 +160,7 @@ def _choose(player, positions, keys, ply, moves, n, state, logits, found):
     move_logits(player.policy, position, moves, n, logits)
     greedy = player.mover == GREEDY
     temperature = 0.0 if greedy else player.temperature
-    i = np.int64(draw(logits, n, temperature, player.top_p, state))
+    i = draw(logits, n, temperature, player.top_p, state)
     scale, total = 1.0 if greedy else player.temperature, 0.0
     for j in range(n):
         total += np.exp((np.float64(logits[at(j)]) - np.float64(logits[at(i)])) / scale)

@@ -58,6 +58,13 @@ class Settings(PolicyTraining):
         return {**asdict(self), "method": Played.method}
 
 
+def made(feature_set: FeatureSet, shape: PolicyTraining, generator: torch.Generator) -> Network:
+    """A net as settings describe it, with its first weights."""
+    named = ("layers", "head", "rank", "activation", "inputs")
+    found = {name: getattr(shape, name) for name in named}
+    return Network(feature_set, generator, value=shape.value_weight > 0, **found)
+
+
 @dataclass(kw_only=True)
 class Checkpoint(RunState):
     """The state of a run that trains a policy."""
@@ -70,7 +77,7 @@ class Checkpoint(RunState):
         if not names <= self.settings.keys():
             raise UserError("the checkpoint is not of a policy; give one of nnuelab policy train")
         shape = Settings(**{name: self.settings[name] for name in names})
-        network = _network(self.features, shape, torch.Generator())
+        network = made(self.features, shape, torch.Generator())
         network.load_state_dict(self.model)
         return network
 
@@ -95,7 +102,7 @@ class Trainer:
         self.settings, self.group = settings, group
         self.feature_set = features.parse(settings.feature_set)
         self.generator = torch.Generator().manual_seed(settings.seed)
-        self.network = _network(self.feature_set, settings, self.generator)
+        self.network = made(self.feature_set, settings, self.generator)
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=settings.learning_rate, fused=True
         )
@@ -215,10 +222,3 @@ class Trainer:
                 "shape"
             )
         self.network.load_state_dict(checkpoint.model)
-
-
-def _network(feature_set: FeatureSet, shape: PolicyTraining, generator: torch.Generator) -> Network:
-    named = {
-        name: getattr(shape, name) for name in ("layers", "head", "rank", "activation", "inputs")
-    }
-    return Network(feature_set, generator, value=shape.value_weight > 0, **named)
