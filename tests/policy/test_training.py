@@ -19,7 +19,7 @@ from nnuelab.features.tables import compiled
 from nnuelab.learning.loader import extract
 from nnuelab.policy import losses
 from nnuelab.policy.inference import Inference, hidden, outputs, value
-from nnuelab.policy.labels import legal_pairs, played
+from nnuelab.policy.labels import legal_pairs, mirrored, played
 from nnuelab.policy.network import Network, seen_by_the_mover
 from nnuelab.policy.policyfile import Policy, read_policy, write_policy
 from nnuelab.policy.trainer import Checkpoint, Settings, made
@@ -118,6 +118,20 @@ def test_legal_pairs_are_those_of_python_chess() -> None:
         }
         assert count == len(legal)
         assert {*found.tolist()} == legal
+
+
+def test_mirrored_positions_have_the_mirrored_move() -> None:
+    records = games(12)
+    for record, other in zip(records, mirrored(records), strict=True):
+        board, turned = chess.Board(to_fen(record)), chess.Board(to_fen(other))
+        if board.castling_rights:
+            assert other == record
+            continue
+        flipped = board.transform(chess.flip_horizontal)
+        flipped.ep_square = None if board.ep_square is None else board.ep_square ^ 7
+        assert turned.fen() == flipped.fen()
+        assert other["move"] ^ record["move"] == 7 | 7 << 6
+    assert (mirrored(mirrored(records)) == records).all()
 
 
 def expected_loss(settings: Settings, policy: Policy, record: np.void) -> float:

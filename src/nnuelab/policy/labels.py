@@ -8,7 +8,7 @@ import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, origin, target
 from nnuelab.chess.position import POSITION
-from nnuelab.data.records import unpack
+from nnuelab.data.records import pack, unpack, unpack_board
 from nnuelab.jit import at, jit
 from nnuelab.learning.loader import Objective
 from nnuelab.policy.choice import without_underpromotions
@@ -96,3 +96,33 @@ def legal_pairs(records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     found = pairs[:, : max(most, 1)].astype(np.int64)
     beyond = np.arange(found.shape[1]) >= counts[:, None]
     return np.where(beyond, found[:, :1] * (counts > 0)[:, None], found), counts
+
+
+@jit
+def _mirror(records, seen_from, turned):
+    for i in range(len(records)):
+        record = records[i]
+        if record.flags >> 1:
+            continue
+        unpack_board(record, seen_from)
+        turned.colors[:] = np.uint64(0)
+        for square in range(SQUARES):
+            turned.board[square] = seen_from.board[square ^ 7]
+            for color in range(2):
+                there = seen_from.colors[color] >> np.uint64(square ^ 7) & np.uint64(1)
+                turned.colors[color] |= there << np.uint64(square)
+        turned.turn, turned.castling, turned.halfmove = record.flags & 1, 0, record.halfmove
+        turned.ep = record.ep if record.ep == SQUARES else record.ep ^ 7
+        pack(turned, record)
+        if record.move != 0:
+            record.move ^= 7 | 7 << 6
+
+
+def mirrored(records: np.ndarray) -> np.ndarray:
+    """The same positions and moves with left and right exchanged, RECORD [n].
+
+    Where somebody may still castle, a position stays as it is: the rules tell the sides apart.
+    """
+    found = records.copy()
+    _mirror(found, *np.zeros(2, POSITION))
+    return found

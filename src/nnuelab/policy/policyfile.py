@@ -47,12 +47,13 @@ class Policy:
         value  = tanh(h(last) @ value_weights + value_bias)      (-1..1, expected result)
 
     The *logit* of a move from square s to square t, both as the player to move sees the board
-    (Black's is turned over: square ^ 56), by the head:
+    (Black's is turned over: square ^ 56), by the head::
 
-    ``fromto``    out[s] + out[64 + t]
-    ``product``   out[s] + out[64 + t] + u[s] . v[t], with u = out[128 : 128 + 64 r] as [64, r] and
-                  v the rest as [64, r]
-    ``pair``      out[64 s + t]
+        fromto     out[s] + out[64 + t]
+        product    out[s] + out[64 + t] + u[s] . v[t]
+        pair       out[64 s + t]
+
+    Here u is out[128 : 128 + 64 r] as [64, r], and v the rest as [64, r].
 
     A net trained with the loss ``mse`` has outputs between 0 and 1, the sigmoids of ``out``.
 

@@ -14,10 +14,11 @@ from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.learning import schedules
 from nnuelab.learning.checkpoint import Running, RunState
-from nnuelab.learning.loader import Labelled, Loader
+from nnuelab.features.tables import compiled
+from nnuelab.learning.loader import Labelled, Loader, extract
 from nnuelab.learning.parallel import Group
 from nnuelab.policy import losses
-from nnuelab.policy.labels import Played, legal_pairs, played
+from nnuelab.policy.labels import Played, legal_pairs, mirrored, played
 from nnuelab.policy.network import Network, seen_by_the_mover
 from nnuelab.policy.policyfile import SQUARES, Policy
 from nnuelab.settings.policy import PolicyTraining
@@ -101,6 +102,7 @@ class Trainer:
         torch.set_num_threads(1)  # more would split sums otherwise
         self.settings, self.group = settings, group
         self.feature_set = features.parse(settings.feature_set)
+        self._tables, self._mirroring = compiled(self.feature_set), False
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.network = made(self.feature_set, settings, self.generator)
         self.optimizer = torch.optim.Adam(
@@ -115,15 +117,20 @@ class Trainer:
         )
 
     def begin_epoch(self, epoch: int) -> None:
-        """Every epoch is like the others."""
+        """Every second epoch may be mirrored."""
+        self._mirroring = self.settings.mirror and epoch % 2 == 1
 
     def step(self, labelled: Labelled, rate: float) -> float:
         """One step of the optimizer; returns the sum of the losses before it."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
-        out, value = self.network(*seen_by_the_mover(labelled.batch))
-        loss = self.losses(out, value, labelled.records).sum()
+        records, batch = labelled.records, labelled.batch
+        if self._mirroring:
+            records = mirrored(records)
+            batch = extract(self._tables, records, self.feature_set.max_active)
+        out, value = self.network(*seen_by_the_mover(batch))
+        loss = self.losses(out, value, records).sum()
         (loss / labelled.total).backward()
         total = loss.detach().double()
         gradients = [p.grad for p in self.network.parameters() if p.grad is not None]

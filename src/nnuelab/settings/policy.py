@@ -46,6 +46,9 @@ class PolicyTraining:
         ge=0,
     )
     epochs: int = setting(2, "Passes over the training data; 0: untrained.", ge=0)
+    mirror: bool = setting(
+        True, "Every second epoch sees boards mirrored, where nobody may castle any more."
+    )
     games_share: float = setting(1.0, "Share of the games to train on.", gt=0, le=1)
     batch_size: int = setting(1024, "Positions per step.", ge=1)
     learning_rate: float = setting(2e-3, "Of Adam, the peak rate.", gt=0)
