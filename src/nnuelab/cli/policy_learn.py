@@ -23,7 +23,7 @@ from nnuelab.settings.policy_selfplay import (
 selfplay_app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    help="Policies that learn from their own games: as Neural Chess did, by gradient, by search.",
+    help="Policies that learn from own games: as the seed did, by policy gradient, by search.",
 )
 policy_app.add_typer(selfplay_app, name="selfplay")
 

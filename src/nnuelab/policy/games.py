@@ -106,7 +106,7 @@ def _allowed(guard, positions, keys, ply, moves, n):
 @jit
 def _best_after(player, positions, keys, ply, moves, n, state):
     """The best move by the position after it: by points or the value; equal ones are drawn."""
-    best, n_best, chosen = -np.inf, 0, 0
+    best, n_best, chosen = -np.inf, 0, np.int64(0)
     replies = np.empty(MAX_MOVES, np.int64)
     us = np.int64(positions[at(ply)].turn)
     for i in range(n):
@@ -128,7 +128,7 @@ def _best_after(player, positions, keys, ply, moves, n, state):
         if found == best:
             n_best += 1
             if n_best == 1 or uniform(state) * n_best < 1:
-                chosen = i
+                chosen = np.int64(i)
     return chosen
 
 
