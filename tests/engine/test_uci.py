@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnuelab.engine.uci import Uci, parse_go
+from nnuelab.engine.protocol import parse_go
+from nnuelab.engine.uci import Uci
 from nnuelab.nnue.netfile import write_net
 from tests.naive.engine import material_net
 
@@ -56,12 +57,12 @@ def test_uci_is_answered_without_loading_the_engine(net: Path) -> None:
     assert answers[-1] == "uciok"
 
 
-def test_compilation_is_announced_once_and_only_when_there_is_some() -> None:
+def test_compilation_isannounced_once_and_only_when_there_is_some() -> None:
     program = (
-        "import numba, numba.core.event as event; from nnuelab.engine.uci import _announced;"
+        "import numba, numba.core.event as event; from nnuelab.engine.protocol import announced;"
         "kernel = numba.njit('i8(i8)')\n"
-        "with _announced(lambda: print('compiling')): pass\n"
-        "with _announced(lambda: print('compiling')):\n"
+        "with announced(lambda: print('compiling')): pass\n"
+        "with announced(lambda: print('compiling')):\n"
         "    kernel(lambda x: x + 1), kernel(lambda x: x + 2)\n"
     )
     done = subprocess.run(

@@ -37,7 +37,9 @@ METHODS = {
 
 def network(head: str = "pair", rank: int = 0, layers: tuple[int, ...] = (12, 8)) -> Network:
     generator = torch.Generator().manual_seed(5)
-    made = Network(features.parse("YACGE"), layers, head, rank, "relu", True, generator)
+    made = Network(
+        features.parse("YACGE"), generator, layers=layers, head=head, rank=rank, value=True
+    )
     with torch.no_grad():
         made.value_weights.normal_(generator=generator)
     return made
@@ -48,13 +50,13 @@ def test_the_net_is_its_policy(head: str, rank: int) -> None:
     made = network(head, rank)
     player = Player("random")
     plies = play(player, player, 3, 1, max_plies=30).all()["record"]
-    batch = Reader(made.features)(plies)
+    batch = Reader(made.feature_set)(plies)
     last = made.hidden(batch.rows, batch.n)
     flat = made.logits_of(last, batch.owner, batch.pairs).detach().numpy()
     values = made.value(last).detach().numpy()
     games = play(player, player, 3, 1, max_plies=30)
     positions = np.concatenate([games.positions[b, :30] for b in range(3)])
-    record, first = Inference(made.to_policy("masked")).record, 0
+    record, first = Inference(made.policy("masked", {})).record, 0
     for i, position in enumerate(positions):
         moves = np.array([m for m in notation.moves_of(position) if m >> 12 not in (4, 5, 6)])
         logits = np.empty(MAX_MOVES, np.float32)
@@ -68,7 +70,7 @@ def test_the_net_is_its_policy(head: str, rank: int) -> None:
 def test_gradient_against_finite_differences() -> None:
     made = network().double()
     player = Player("random")
-    batch = Reader(made.features)(play(player, player, 2, 1, max_plies=20).all()["record"])
+    batch = Reader(made.feature_set)(play(player, player, 2, 1, max_plies=20).all()["record"])
     advantages = torch.linspace(-1, 1, len(batch.legal), dtype=torch.float64)
 
     def loss() -> torch.Tensor:
@@ -103,7 +105,7 @@ def test_search_finds_a_mate_in_one(fen: str, best: str) -> None:
     keys[0] = positions[0]["key"]
     state = np.ones(1, np.uint64)
     scratch = np.empty(MAX_MOVES, np.int64), np.empty(MAX_MOVES, np.float32)
-    record = Inference(network().to_policy("masked")).record
+    record = Inference(network().policy("masked", {})).record
     found = search.think(record, search_record(settings), tree, positions, keys, 0, state, *scratch)
     edge = search.chosen(tree, False, state)
     assert notation.move_to_uci(int(tree.moves[edge])) == best
@@ -119,7 +121,7 @@ def test_noise_is_a_distribution() -> None:
     positions[0] = notation.from_fen(notation.STARTING_FEN)
     keys[0] = positions[0]["key"]
     scratch = np.empty(MAX_MOVES, np.int64), np.empty(MAX_MOVES, np.float32)
-    record = Inference(network().to_policy("masked")).record
+    record = Inference(network().policy("masked", {})).record
     drawn = []
     for seed in range(2000):
         state = np.array([seed * 12345], np.uint64)

@@ -174,11 +174,11 @@ def test_no_import_leads_from_the_runner_to_a_kind() -> None:
         ("[]", "it needs a mapping `players:`"),
         ("players: {}", "it needs a mapping `players:`"),
         ("players: {a: 3}", "player a: its settings must be a mapping"),
-        ("players: {a: {}}", "player a: it needs one of these: net, hce, engine"),
+        ("players: {a: {}}", "player a: it needs one of these: net, hce, policy, baseline, engine"),
         ("players:\n  a: {net: default}\n  a: {net: default}", "line 3: a is listed twice"),
         (
             "players: {a: {net: default, engine: x}}",
-            "player a: it needs one of these: net, hce, engine",
+            "player a: it needs one of these: net, hce, policy, baseline, engine",
         ),
         ("players: {a: {net: default, node: 3}}", "unknown setting node; did you mean nodes?"),
         ("players: {a: {net: default, constants: 3}}", "constants must be a mapping, such as"),

@@ -41,16 +41,35 @@ def _file(net: Path | None, hce: Path | None) -> Path | None:
 
 
 @app.command()
-def uci(net: ShippedNet = None, hce: Hce = None, blocks: Blocks = None) -> None:
+def uci(
+    net: ShippedNet = None,
+    hce: Hce = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", help="A policy plays, by its probabilities alone, .policy."),
+    ] = None,
+    blocks: Blocks = None,
+) -> None:
     """Run the engine: UCI on stdin and stdout, for a GUI or a bridge.
 
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
     """
+    from nnuelab.engine.protocol import Conversation
     from nnuelab.engine.uci import Uci
 
     if sys.stdin is None:  # closed: the end of the conversation
         return
     file = _file(net, hce)
+    if policy is not None:
+        if file is not None:
+            raise typer.BadParameter("give --policy or an evaluation, not both")
+        from nnuelab.engine.policy_uci import PolicyUci
+        from nnuelab.policy.policyfile import read_policy
+
+        read_policy(policy)  # a broken one ends here, not in the middle of a game
+        conversation: Conversation = PolicyUci(policy)
+    else:
+        conversation = Uci(file)
     if file is not None:
         from nnuelab import evaluator
 
@@ -59,7 +78,7 @@ def uci(net: ShippedNet = None, hce: Hce = None, blocks: Blocks = None) -> None:
         sys.stdin.reconfigure(errors="replace")  # a stray byte is no reason to end
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # nor is a letter that can't be shown
-    Uci(file).run(iter(sys.stdin.readline, ""))
+    conversation.run(iter(sys.stdin.readline, ""))
 
 
 @app.command(name="eval")

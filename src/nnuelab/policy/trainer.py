@@ -12,9 +12,9 @@ import torch
 from nnuelab import features
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
+from nnuelab.features.tables import compiled
 from nnuelab.learning import schedules
 from nnuelab.learning.checkpoint import Running, RunState
-from nnuelab.features.tables import compiled
 from nnuelab.learning.loader import Labelled, Loader, extract
 from nnuelab.learning.parallel import Group
 from nnuelab.policy import losses

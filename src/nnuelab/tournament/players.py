@@ -1,14 +1,16 @@
 """Who plays: kinds of players, and their settings from the command line or a file.
 
 A player is ``NAME=FILE``: a net (``default`` is the shipped one), a hand-crafted evaluation
-(.yaml; ``{hce: default}`` is the shipped one), or an engine with its arguments. What it plays with
-besides stands in braces, ``NAME={net: FILE, nodes: 500}``, or in a file, YAML or TOML, with one
-mapping, ``players``, of names to settings::
+(.yaml; ``{hce: default}`` is the shipped one), a policy (.policy), or an engine with its arguments.
+What it plays with besides stands in braces, ``NAME={net: FILE, nodes: 500}``, or in a file, YAML or
+TOML, with one mapping, ``players``, of names to settings::
 
     players:
       nnuelab: {net: default, options: {Hash: 16}}
       classical: {hce: default}
       pruning: {net: default, constants: {delta_margin: 170}}
+      neural: {policy: results/a.policy, temperature: 0.5, plies: 1}
+      chance: {baseline: random, seed: 7}
       toga: {engine: toga2, options: {Hash: 16}, movetime: 50}
       gnuchess: {engine: gnuchess, args: [--uci]}
       other: results/nets/ALL/1/net.nnue
@@ -60,6 +62,8 @@ class Kind:
 KINDS = {
     "net": Kind("tournament.nets", (".nnue", ".nn")),
     "hce": Kind("tournament.evaluations", (".yaml", ".yml")),
+    "policy": Kind("tournament.policies", (".policy",)),
+    "baseline": Kind("tournament.baselines"),
     "engine": Kind("tournament.external"),
 }
 

@@ -1,0 +1,133 @@
+"""What the games of a PGN are worth by mates alone, and by material: players that rarely mate.
+
+The *true* score counts mates alone, and every other end as half a point. The *adjudicated* score
+counts who is ahead in material where no mate ended the game as the winner.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import chess
+import chess.pgn
+import numpy as np
+
+from nnuelab import artifacts
+from nnuelab.chess.position import EMPTY
+from nnuelab.data import pgn
+from nnuelab.errors import UserError
+
+ENDS = ("mate", "stalemate", "threefold", "fifty", "material", "ply limit", "other")
+VALUES = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9}
+_POINTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
+
+
+@dataclass
+class Tally:
+    """Sums of a player's games; scores are points, material is pawns ahead at the end."""
+
+    results: Counter[float] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+    true: float = 0.0
+    adjudicated: float = 0.0
+    material: int = 0
+
+    @property
+    def games(self) -> int:
+        """How many."""
+        return self.results.total()
+
+
+def replayed(path: Path | str) -> Iterator[tuple[chess.pgn.Game, list[chess.Board]]]:
+    """Games of a PGN, plain or compressed, each with all its positions; UserError for others."""
+    for number, (_, text) in enumerate(pgn.games(path), 1):
+        game = chess.pgn.read_game(io.StringIO(text.decode("utf-8", "replace")))
+        if game is None or game.errors:
+            said = game.errors[0] if game is not None else "no game"
+            raise UserError(f"{path}: game {number} can't be read: {' '.join(str(said).split())}")
+        board = game.board()
+        boards = [board.copy(stack=False)]
+        for move in game.mainline_moves():
+            board.push(move)
+            boards.append(board.copy(stack=False))
+        boards[-1] = board  # with its moves: repetitions are seen by them
+        yield game, boards
+
+
+def codes(boards: list[chess.Board]) -> np.ndarray:
+    """uint8 [n, 64]: the piece code on each square of each board."""
+    found = np.full((len(boards), 64), EMPTY, np.uint8)
+    for row, board in zip(found, boards, strict=True):
+        for square, piece in board.piece_map().items():
+            row[square] = 2 * (piece.piece_type - 1) + (not piece.color)
+    return found
+
+
+def end_of(game: chess.pgn.Game, board: chess.Board) -> str:
+    """One of ENDS, by the last position; a limit of plies by what the game says of its end."""
+    if board.is_checkmate():
+        return "mate"
+    if board.is_stalemate():
+        return "stalemate"
+    if board.halfmove_clock >= 100:
+        return "fifty"
+    if board.is_repetition(3):
+        return "threefold"
+    if board.is_insufficient_material():
+        return "material"
+    return "ply limit" if "maximum length" in game.end().comment else "other"
+
+
+def balance(board: chess.Board) -> int:
+    """White's material less Black's, in pawns."""
+    return sum(
+        value * (len(board.pieces(kind, chess.WHITE)) - len(board.pieces(kind, chess.BLACK)))
+        for kind, value in VALUES.items()
+    )
+
+
+def tally(path: Path | str) -> dict[str, Tally]:
+    """Each player's games, by name, in the order of their first ones."""
+    found: dict[str, Tally] = {}
+    for number, (game, boards) in enumerate(replayed(path), 1):
+        board = boards[-1]
+        result = _POINTS.get(game.headers.get("Result", "*"))
+        if result is None:
+            raise UserError(f"{path}: game {number} has no result")
+        end, ahead = end_of(game, board), balance(board)
+        true = result if end == "mate" else 0.5
+        adjudicated = true if end == "mate" else (np.sign(ahead) + 1) / 2
+        for name, sign in (("White", 1), ("Black", -1)):
+            own = found.setdefault(game.headers.get(name, "?"), Tally())
+            own.results[result if sign > 0 else 1 - result] += 1
+            own.ends[end] += 1
+            own.true += true if sign > 0 else 1 - true
+            own.adjudicated += float(adjudicated if sign > 0 else 1 - adjudicated)
+            own.material += sign * ahead
+    return found
+
+
+def write(path: Path, tallies: dict[str, Tally]) -> None:
+    """A row for each player: scores and shares are between 0 and 1, material is a mean."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        [
+            *("player", "games", "wins", "draws", "losses", "true_score"),
+            *("adjudicated_score", "material"),
+            *(f"end_{end.replace(' ', '_')}" for end in ENDS),
+        ]
+    )
+    for name, own in tallies.items():
+        n = own.games
+        results = [own.results[points] for points in (1.0, 0.5, 0.0)]
+        scores = [own.true / n, own.adjudicated / n, own.material / n]
+        shares = [own.ends[end] / n for end in ENDS]
+        writer.writerow([name, n, *results, *(f"{x:.4f}" for x in scores + shares)])
+    with artifacts.atomic(path) as temporary:
+        temporary.write_text(text.getvalue())
