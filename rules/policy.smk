@@ -96,12 +96,12 @@ rule policy_evaluate:
         "environment.yaml"
     params:
         code=lambda w: code("policy.metrics", sets=[POLICIES[w.policy].feature_set]),
-        count=settings.policy.count,
+        positions=settings.policy.count,
     message:
         "How well the policy {wildcards.policy}, seed {wildcards.seed}, knows moves"
     shell:
         "nnuelab policy evaluate {input.policy:q} --positions {input.positions:q} --csv {output.csv:q}"
-        " --count {params.count:q} 2> {log:q}"
+        " --count {params.positions:q} 2> {log:q}"
 
 
 rule policy_table:
