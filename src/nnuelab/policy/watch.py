@@ -115,8 +115,8 @@ def played(steps: Sequence[Step], plies: int, engine_ms: int) -> Played:
 def targets(step: Step, end: Played) -> Targets:
     """What the seed would teach of a move, in its scale.
 
-    The squares of the move are worth what it captured; 100 where White has won, or has captured more
-    and not lost. Other squares with an own piece are worth 1, so that none goes to zero.
+    The squares of the move are worth what it captured; 100 where White has won, or has captured
+    more and not lost. Other squares with an own piece are worth 1, so that none goes to zero.
     """
     reward = step.captured
     if end.winner == WHITE or (end.winner is None and end.points[0] > end.points[1]):
