@@ -145,8 +145,8 @@ def _targets(number: int, before: np.void, move: tuple[int, int], targets: Targe
 def _tried(activations: np.ndarray, turn: int, n: int) -> list[tuple[int, int]]:
     """The first n pairs of the walk, squares of the board."""
     if len(activations) == 2 * SQUARES:
-        starts, goals = _order(activations[:SQUARES]), _order(activations[SQUARES:])
-        pairs: Iterable[tuple[int, int]] = product(starts, goals)
+        starts, goals = activations[:SQUARES], activations[SQUARES:]
+        pairs: Iterable[tuple[int, int]] = product(_order(starts), _order(goals))
     else:
         pairs = (divmod(pair, SQUARES) for pair in _order(activations))
     return [(start ^ 56 * turn, goal ^ 56 * turn) for start, goal in islice(pairs, n)]

@@ -19,12 +19,12 @@ from nnuelab.policy.policyfile import SQUARES
 CAPTURES = {QUEEN: 8, ROOK: 5, KNIGHT: 3, BISHOP: 3, PAWN: 1}
 """The seed's points for a captured piece."""
 WON, OWN, SCALE = 100, 1, 100  # the seed's rewards, which it prints as hundredths
-_ENDS = {
-    outcome.MATE: ("mate", "mate"),
-    outcome.STALEMATE: ("stale", "stalemate"),
-    outcome.FIFTY_MOVES: ("50x", "fifty moves"),
-    outcome.REPETITION: ("3x", "threefold"),
-    outcome.MATERIAL: ("dead", "insufficient material"),
+_ENDS: dict[int, tuple[str, str]] = {
+    int(outcome.MATE): ("mate", "mate"),
+    int(outcome.STALEMATE): ("stale", "stalemate"),
+    int(outcome.FIFTY_MOVES): ("50x", "fifty moves"),
+    int(outcome.REPETITION): ("3x", "threefold"),
+    int(outcome.MATERIAL): ("dead", "insufficient material"),
 }
 _NO_MOVES = (outcome.MATE, outcome.STALEMATE)
 

@@ -44,7 +44,7 @@ class Tally:
 
 
 def replayed(path: Path | str) -> Iterator[tuple[chess.pgn.Game, list[chess.Board]]]:
-    """Games of a PGN, plain or compressed, each with all its positions; UserError for others."""
+    """The games of a PGN, each with all its positions; UserError for one that can't be read."""
     for number, (_, text) in enumerate(pgn.games(path), 1):
         game = chess.pgn.read_game(io.StringIO(text.decode("utf-8", "replace")))
         if game is None or game.errors:
@@ -118,9 +118,8 @@ def write(path: Path, tallies: dict[str, Tally]) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
         [
-            *("player", "games", "wins", "draws", "losses", "true_score"),
-            *("adjudicated_score", "material"),
-            *(f"end_{end.replace(' ', '_')}" for end in ENDS),
+            *("player", "games", "wins", "draws", "losses", "true_score", "adjudicated_score"),
+            *("material", *(f"end_{end.replace(' ', '_')}" for end in ENDS)),
         ]
     )
     for name, own in tallies.items():
