@@ -78,10 +78,10 @@ def test_gradient_against_finite_differences() -> None:
         return gradient_loss(logs, batch, advantages, 0.1)[0]
 
     loss().backward()  # type: ignore[no-untyped-call]
-    for tensor in (made.weights[0], made.output, made.output_bias):
+    for tensor in (made.w0, made.output, made.output_bias):
         assert tensor.grad is not None
         place = int(tensor.grad.abs().argmax())
-        wanted, flat = float(tensor.grad.view(-1)[place]), tensor.data.view(-1)
+        wanted, flat = float(tensor.grad.reshape(-1)[place]), tensor.data.view(-1)
         found, step = [], 1e-6
         for sign in (1, -2):
             flat[place] += sign * step

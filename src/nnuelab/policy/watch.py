@@ -101,7 +101,7 @@ def played(steps: Sequence[Step], plies: int, engine_ms: int) -> Played:
     n = legal_moves(last, np.empty(MAX_MOVES, np.int64))
     end = int(outcome.outcome(line, line["key"].copy(), len(moves), n))
     if end != outcome.ONGOING:
-        reason = _ENDS[np.int64(end)]
+        reason = _ENDS[end]
     if end == outcome.MATE:
         winner = 1 - int(last["turn"])
     walks = [
