@@ -338,7 +338,7 @@ def test_dvc_and_snakemake_do_no_job_twice(folder):
 def test_tuned_evaluations_have_played_and_stand_on_the_page(folder):
     place = folder.path / "results/texel"
     runs = yaml.safe_load((folder.path / "params.yaml").read_text())["texel"]["tuners"]
-    players = {"untuned", "net", *runs}
+    players = {"untuned", "net", "compact", *runs}
     lines = (place / "match_table.txt").read_text().splitlines()
     assert lines[0].startswith("Rank Name")
     assert {line.split()[1] for line in lines[1:]} == players
