@@ -43,10 +43,17 @@ class Tally:
         return self.results.total()
 
 
+class _Reader(chess.pgn.GameBuilder[chess.pgn.Game]):
+    """Keeps errors and tells nobody."""
+
+    def handle_error(self, error: Exception) -> None:
+        self.game.errors.append(error)
+
+
 def replayed(path: Path | str) -> Iterator[tuple[chess.pgn.Game, list[chess.Board]]]:
     """The games of a PGN, each with all its positions; UserError for one that can't be read."""
     for number, (_, text) in enumerate(pgn.games(path), 1):
-        game = chess.pgn.read_game(io.StringIO(text.decode("utf-8", "replace")))
+        game = chess.pgn.read_game(io.StringIO(text.decode("utf-8", "replace")), Visitor=_Reader)
         if game is None or game.errors:
             said = game.errors[0] if game is not None else "no game"
             raise UserError(f"{path}: game {number} can't be read: {' '.join(str(said).split())}")
