@@ -16,11 +16,17 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nnuelab.errors import UserError
+
+LIES = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What reading a file raises whose header lies, or has other things than it should."""
 PREFIX = 16  # bytes before the header
 CHECKSUM = 32
 
@@ -84,3 +90,35 @@ def unpacked(
     if offset != len(content) - CHECKSUM:
         raise ValueError(f"it has {len(content) - CHECKSUM - offset} bytes after its arrays")
     return header, arrays
+
+
+def content_of(path: Path, what: str, endings: str) -> bytes:
+    """The bytes of a file; UserError when there is none."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"can't read the {what} {path}: {error.strerror}; give the path of a {endings} file"
+        ) from error
+
+
+@contextmanager
+def usable(path: Path, what: str, command: str) -> Iterator[None]:
+    """What goes wrong while a file is understood, as a UserError that names it.
+
+    Parameters
+    ----------
+    what : str
+        That the file should be.
+    command : str
+        Which makes it.
+    """
+    try:
+        yield
+    except LIES as error:
+        reason = str(error) if isinstance(error, ValueError) else f"bad header ({error!r})"
+        raise UserError(
+            f"{path} is not a usable {what}: {reason}; make it again with {command}"
+        ) from error
+    except UserError as error:
+        raise type(error)(f"{path}: {error}") from error

@@ -261,24 +261,11 @@ def read_net(path: Path | str) -> Net:
         set that it names: the blocks are not there, or defined otherwise now.
     """
     path = Path(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(
-            f"can't read the net {path}: {error.strerror}; give the path of a .nnue or .nn file"
-        ) from error
-    try:
+    content = container.content_of(path, "net", ".nnue or .nn")
+    with container.usable(path, "net", "nnuelab quantize"):
         net = _parse(content) if content[: len(MAGIC)] == MAGIC else _parse_nn(content)
         feature_set = net.features
         fingerprint.check(feature_set, net.blocks)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        # A header that lies, or has other things than it should, shows as one of these.
-        reason = str(error) if isinstance(error, ValueError) else f"bad header ({error!r})"
-        raise UserError(
-            f"{path} is not a usable net: {reason}; make it again with nnuelab quantize"
-        ) from error
-    except UserError as error:
-        raise type(error)(f"{path}: {error}") from error
     size = feature_set.size
     if net.n_features != size:
         raise UserError(

@@ -202,26 +202,14 @@ def read_policy(path: Path | str) -> Policy:
         When the file is missing, damaged, of another version, or doesn't fit the feature set that
         it names: the blocks are not there, or defined otherwise now.
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise UserError(
-            f"can't read the policy {path}: {error.strerror}; give the path of a {ENDING} file"
-        ) from error
-    try:
+    path = Path(path)
+    content = container.content_of(path, "policy", ENDING)
+    with container.usable(path, "policy", "nnuelab policy train"):
         if content[: len(MAGIC)] != MAGIC:
             raise ValueError(f"it is no {ENDING} file")
         policy = _policy(*container.unpacked(content, VERSION, _KNOWN))
         feature_set = policy.features
         fingerprint.check(feature_set, policy.blocks)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        # A header that lies, or has other things than it should, shows as one of these.
-        reason = str(error) if isinstance(error, ValueError) else f"bad header ({error!r})"
-        raise UserError(
-            f"{path} is not a usable policy: {reason}; make it again with nnuelab policy train"
-        ) from error
-    except UserError as error:
-        raise type(error)(f"{path}: {error}") from error
     if policy.n_features != feature_set.size:
         raise UserError(
             f"{path} has rows for {policy.n_features} features, but its feature set "
