@@ -13,6 +13,7 @@ import math
 import os
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -88,15 +89,8 @@ class Trainer(Protocol[State]):
         """Means over all samples of a dataset, validation_loss among them."""
         ...
 
-    def state(
-        self,
-        epoch: int,
-        running: Running,
-        settings: dict[str, Any],
-        loader: Loader,
-        history: list[dict[str, float]],
-    ) -> State:
-        """The checkpoint after ``epoch`` epochs and what is done of the next."""
+    def state(self, loader: Loader, **run: Any) -> State:
+        """The checkpoint: its model, and what the run says of itself."""
         ...
 
     def restore(self, checkpoint: State) -> None:
@@ -153,8 +147,11 @@ class Run(Generic[State]):
         self.path, self.group = path, group
         self.partial = path.with_name(path.name + ".partial")
         self.best = path.with_name(path.name + ".best")  # only with patience
-        feature_set = features.parse(settings.feature_set)
-        self.loader, self.validation = _loaders(settings, feature_set, data, group, workers)
+        self._feature_set = features.parse(settings.feature_set)
+        self.loader, self.validation = _loaders(settings, self._feature_set, data, group, workers)
+        self._inputs = {"train": data[0], "validation": data[1]}
+        if start is not None:
+            self._inputs["from"] = start
         self.per_epoch = self.loader.batches
         self.described = _describe(settings, data, start) | {"device": device}
         before, finished, other = _earlier(
@@ -267,7 +264,14 @@ class Run(Generic[State]):
 
     def _state(self) -> State:
         return self.trainer.state(
-            self.epoch, self.running, self.described, self.loader, self.history
+            self.loader,
+            feature_set=self.settings.feature_set,
+            settings=self.described,
+            epoch=self.epoch,
+            running=self.running,
+            history=self.history,
+            files=self._feature_set.contents,
+            blocks=fingerprint.of_blocks(self._feature_set),
         )
 
     def finish(self, history_path: Path) -> None:
@@ -284,6 +288,17 @@ class Run(Generic[State]):
         elif not self.path.exists():  # of no epoch
             self._state().write(self.path)
         _write_history(history_path, self.history)
+
+    def provenance(self, outputs: Iterable[Path], parameters: dict[str, Any], module: str) -> None:
+        """Says beside each output what it was made from, and by which module."""
+        for path in outputs:
+            artifacts.provenance(
+                path,
+                inputs=self._inputs,
+                parameters=parameters,
+                seed=self.settings.seed,
+                module=module,
+            )
 
 
 def _loaders(

@@ -10,9 +10,8 @@ from typing import Any, Self
 import torch
 
 from nnuelab.errors import UserError
-from nnuelab.features import FeatureSet, fingerprint
+from nnuelab.features import FeatureSet
 from nnuelab.learning import schedules
-from nnuelab.learning.checkpoint import Running
 from nnuelab.learning.first_layer import FirstLayers
 from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
@@ -250,31 +249,18 @@ class Trainer:
         found = {"validation_loss": total / len(loader)}
         return found | {"right_sign": right / len(loader)} if triplets else found
 
-    def state(
-        self,
-        epoch: int,
-        running: Running,
-        settings: dict[str, Any],
-        loader: Loader,
-        history: list[dict[str, float]],
-    ) -> Checkpoint:
-        """The checkpoint after ``epoch`` epochs and what is done of the next."""
+    def state(self, loader: Loader, **run: Any) -> Checkpoint:
+        """The checkpoint: the net, and what the run says of itself."""
         optimizer = {"dense": self.optimizer.state_dict()}
         if self._layers is not None:
             optimizer["rows"] = self.rows_optimizer.state_dict()
         return Checkpoint(
-            feature_set=self.settings.feature_set,
-            settings=settings,
-            epoch=epoch,
-            running=running,
             model=_on_cpu(dict(self.network.state_dict())),
             optimizer=_on_cpu(optimizer),
             activations=self.mean_activations(loader),
             generator=self.generator.get_state(),
-            history=history,
-            files=self.feature_set.contents,
-            blocks=fingerprint.of_blocks(self.feature_set),
             shifts=dict(self.network.shifts),
+            **run,
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:

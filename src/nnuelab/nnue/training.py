@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from nnuelab import artifacts, features
+from nnuelab import features
 from nnuelab.errors import UserError
 from nnuelab.learning import memory
 from nnuelab.learning.parallel import Group, Threads, device_of
@@ -88,15 +88,8 @@ def train(
         run.epochs(history_path, save_seconds)
         if group.rank == 0:
             run.finish(history_path)
-            inputs = {"train": train_path, "validation": validation_path}
-            for path in (checkpoint_path, history_path):
-                artifacts.provenance(
-                    path,
-                    inputs=inputs if start is None else {**inputs, "from": start},
-                    parameters=asdict(settings),
-                    seed=settings.seed,
-                    module="nnue.training",
-                )
+            outputs = checkpoint_path, history_path
+            run.provenance(outputs, asdict(settings), "nnue.training")
         group.wait()
     finally:
         threads.close()

@@ -11,10 +11,10 @@ import torch
 
 from nnuelab import features
 from nnuelab.errors import UserError
-from nnuelab.features import FeatureSet, fingerprint
+from nnuelab.features import FeatureSet
 from nnuelab.features.tables import compiled
 from nnuelab.learning import schedules
-from nnuelab.learning.checkpoint import Running, RunState
+from nnuelab.learning.checkpoint import RunState
 from nnuelab.learning.loader import Labelled, Loader, extract
 from nnuelab.learning.parallel import Group
 from nnuelab.policy import losses
@@ -184,26 +184,13 @@ class Trainer:
                 right += int((best == SQUARES * start + square).sum())
         return {"validation_loss": total / len(loader), "accuracy": right / len(loader)}
 
-    def state(
-        self,
-        epoch: int,
-        running: Running,
-        settings: dict[str, Any],
-        loader: Loader,
-        history: list[dict[str, float]],
-    ) -> Checkpoint:
-        """The checkpoint after ``epoch`` epochs and what is done of the next."""
+    def state(self, loader: Loader, **run: Any) -> Checkpoint:
+        """The checkpoint: the net, and what the run says of itself."""
         return Checkpoint(
-            feature_set=self.settings.feature_set,
-            settings=settings,
-            epoch=epoch,
-            running=running,
             model=dict(self.network.state_dict()),
             optimizer=self.optimizer.state_dict(),
             generator=self.generator.get_state(),
-            history=history,
-            files=self.feature_set.contents,
-            blocks=fingerprint.of_blocks(self.feature_set),
+            **run,
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 
-from nnuelab import artifacts
 from nnuelab.learning.parallel import Group
 from nnuelab.learning.run import SAVE_SECONDS, Run
 from nnuelab.policy.policyfile import write_policy
@@ -60,15 +59,8 @@ def train(
         if group.rank == 0:
             run.finish(history_path)
             write_policy(policy_path, Checkpoint.read(checkpoint_path).policy())
-            inputs = {"train": train_path, "validation": validation_path}
-            for path in (checkpoint_path, history_path, policy_path):
-                artifacts.provenance(
-                    path,
-                    inputs=inputs if start is None else {**inputs, "from": start},
-                    parameters=asdict(settings),
-                    seed=settings.seed,
-                    module="policy.training",
-                )
+            outputs = checkpoint_path, history_path, policy_path
+            run.provenance(outputs, asdict(settings), "policy.training")
         group.wait()
     finally:
         group.close()
