@@ -426,6 +426,20 @@ def aligned(shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
+class _Owning(np.ndarray):
+    owned: tuple[object, ...]
+
+
+def owning(dtype: np.dtype, *owned: object) -> np.ndarray:
+    """One record of zeros, [1], that keeps alive what its addresses will point to.
+
+    So does a record taken out of it.
+    """
+    records = np.zeros(1, dtype).view(_Owning)
+    records.owned = owned
+    return records
+
+
 def local_record(dtype: np.dtype) -> Any:
     """Makes a function for jitted code that returns a record on the stack, not initialised.
 

@@ -22,8 +22,7 @@ ENDED = {
 
 def walked(fen: str, values: np.ndarray) -> naive.Walked:
     found = np.zeros(1, choice.WALK)[0]
-    walk = choice.walk if len(values) == 2 * SQUARES else choice.walk_pairs
-    walk(notation.from_fen(fen), values, found)
+    choice.walk(notation.from_fen(fen), values, found)
     move = int(found["move"])
     uci = None if move == NO_MOVE else chess.Move.from_uci(notation.move_to_uci(move))
     ranks, tries = (int(found["from_rank"]), int(found["to_rank"])), int(found["tries"])

@@ -9,7 +9,9 @@ import torch
 
 from nnuelab import features
 from nnuelab.chess import notation
+from nnuelab.data.records import to_fen
 from nnuelab.policy.games import END_NAMES, Games, Player, play, score
+from nnuelab.policy.mover import Mover
 from nnuelab.policy.network import Network
 from nnuelab.policy.policyfile import Policy
 
@@ -20,7 +22,9 @@ BLOCKED = "k7/P7/2K5/8/8/8/8/8 w - - 90 80"
 
 def untrained(head: str = "pair", value: bool = True) -> Policy:
     generator = torch.Generator().manual_seed(1)
-    network = Network(features.parse("YACGE"), generator, layers=[16], head=head, value=value)
+    network = Network(
+        features.parse("YACGE"), generator, layers=[16], head=head, rank=3, value=value
+    )
     return network.policy("masked", {})
 
 
@@ -110,14 +114,19 @@ def test_a_game_depends_on_its_number_alone(mover: str) -> None:
     assert alone.of(0).tobytes() == together.of(3).tobytes()
 
 
-@pytest.mark.parametrize("head", ["fromto", "pair"])
+@pytest.mark.parametrize("head", ["fromto", "product", "pair"])
 def test_walk_counts(head: str) -> None:
-    player = Player("walk", untrained(head))
+    policy = untrained(head)
+    player, mover = Player("walk", policy), Mover(policy)
     plies = play(player, player, 1, 1, max_plies=20).of(0)
     assert (plies["tries"] >= 1).all()
     assert (plies["tries"] <= 4096).all()
     assert (plies["checks"] <= plies["tries"]).all()
     assert (plies["checks"] >= 1).all()
+    for ply in plies:
+        found = mover.walked(notation.from_fen(to_fen(ply["record"])))
+        assert found["move"] == ply["record"]["move"]
+        assert (found["tries"], found["checks"]) == (ply["tries"], ply["checks"])
 
 
 def test_probability_of_a_drawn_move() -> None:

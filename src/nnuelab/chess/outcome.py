@@ -3,9 +3,25 @@
 import numpy as np
 
 from nnuelab.chess.position import insufficient_material
-from nnuelab.jit import at, jit
+from nnuelab.jit import at, inline, jit
 
 ONGOING, MATE, STALEMATE, FIFTY_MOVES, REPETITION, MATERIAL = np.arange(6)
+
+
+@inline
+def repetitions(keys, ply, position):
+    """How often a position, the one at ``ply``, has been on the board before.
+
+    Parameters
+    ----------
+    keys : uint64 [at least ply]
+        Zobrist keys of the positions of the game before it.
+    """
+    seen = 0
+    for back in range(4, min(np.int64(position.halfmove), ply) + 1, 2):
+        if keys[at(ply - back)] == position.key:
+            seen += 1
+    return seen
 
 
 @jit
@@ -27,10 +43,6 @@ def outcome(positions, keys, ply, n_moves):
         return MATE if position.checkers else STALEMATE
     if position.halfmove >= 100:
         return FIFTY_MOVES
-    seen = 0
-    for back in range(4, min(np.int64(position.halfmove), ply) + 1, 2):
-        if keys[at(ply - back)] == position.key:
-            seen += 1
-    if seen >= 2:
+    if repetitions(keys, ply, position) >= 2:
         return REPETITION
     return MATERIAL if insufficient_material(position) else ONGOING

@@ -26,6 +26,22 @@ def splitmix64(word):  # type: ignore[no-untyped-def]
     return word ^ (word >> np.uint64(31))
 
 
+@inline
+def uniform(state):
+    """The next number of a generator (uint64 [1], updated) in 0..1, 1 excluded."""
+    state[0] += STEP
+    return np.float64(splitmix64(state[0]) >> np.uint64(11)) / (1 << 53)
+
+
+def seed_of(seed: int, *numbers: int) -> np.uint64:
+    """The first state of a generator: unrelated ones for different numbers."""
+    found = np.uint64(seed)
+    with np.errstate(over="ignore"):
+        for number in numbers:
+            found = splitmix64.py_func(found + (np.uint64(number) + np.uint64(1)) * STEP)
+    return found
+
+
 @jit
 def per_game(records, kept, hashes, wanted, seed):
     """Keeps ``wanted`` positions of each game, drawn uniformly from those kept so far.

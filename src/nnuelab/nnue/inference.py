@@ -21,7 +21,7 @@ from nnuelab.chess.position import POSITION
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.records import FEATURES
 from nnuelab.features.tables import compiled
-from nnuelab.jit import address, aligned, at, call, entry, inline, jit, popcount, view
+from nnuelab.jit import address, aligned, at, call, entry, inline, jit, owning, popcount, view
 from nnuelab.nnue import simd
 from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT, Net
 
@@ -58,12 +58,6 @@ NET = np.dtype(
     align=True,
 )
 """A net for jitted code. The scratch makes it usable by one thread at a time."""
-
-
-class _Records(np.ndarray):
-    """Records that keep alive what their addresses point to; so does a record taken out of it."""
-
-    owned: object
 
 
 class Inference:
@@ -119,8 +113,7 @@ class Inference:
             wh[:, :p, :o] = net.wh.reshape(k, p, o)
             self.memory["wh"][:] = _by_blocks(wh)
             self.memory["bh"][:, :p] = net.bh.reshape(k, p)
-        record = np.zeros(1, NET).view(_Records)
-        record.owned = self.memory, self._tables
+        record = owning(NET, self.memory, self._tables)
         record["features"] = self._tables.record
         for name, value in {
             "width": width,

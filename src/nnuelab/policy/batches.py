@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from nnuelab.chess.moves import MAX_MOVES, legal_moves, origin, target
+from nnuelab.chess.moves import MAX_MOVES
 from nnuelab.chess.position import POSITION
 from nnuelab.data.records import unpack
 from nnuelab.features import FeatureSet
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.tables import compiled
 from nnuelab.jit import at, jit
-from nnuelab.policy.choice import without_underpromotions
-from nnuelab.policy.inference import seen
+from nnuelab.policy.labels import pairs_of
 from nnuelab.policy.network import Network
 
 MOST = 128  # legal moves on average, at the most: room that is made beforehand
@@ -30,14 +29,11 @@ def _read(tables, records, scratch, rows, n, pairs, legal, played):
     for i in range(len(records)):
         record = records[at(i)]
         unpack(record, position)
-        turn = np.int64(position.turn)
-        n[at(i)] = kernels.active(tables, position, turn, rows[n_rows:])
+        n[at(i)] = kernels.active(tables, position, np.int64(position.turn), rows[n_rows:])
         n_rows += n[at(i)]
-        legal[at(i)] = without_underpromotions(moves, legal_moves(position, moves))
+        legal[at(i)] = pairs_of(position, moves, pairs[n_pairs:])
         played[at(i)] = -1
         for j in range(legal[at(i)]):
-            start, square = seen(origin(moves[at(j)]), turn), seen(target(moves[at(j)]), turn)
-            pairs[at(n_pairs + j)] = 64 * start + square
             if moves[at(j)] == np.int64(record.move):
                 played[at(i)] = j
         n_pairs += legal[at(i)]

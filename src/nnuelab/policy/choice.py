@@ -14,7 +14,7 @@ import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, PROMOTION, kind, legal_moves, origin, target
 from nnuelab.chess.position import QUEEN
-from nnuelab.data.draws import STEP, splitmix64
+from nnuelab.data.draws import uniform
 from nnuelab.jit import at, inline, jit
 from nnuelab.policy.inference import seen
 from nnuelab.policy.policyfile import SQUARES
@@ -46,21 +46,15 @@ def without_underpromotions(moves, n):
     return kept
 
 
-@jit
-def _legal_pairs(position, targets):
-    """Legal moves by their squares, as the player to move sees them.
+@inline
+def _pairs_of(position, moves, n, targets):
+    """Moves by their squares, as the player to move sees them.
 
     Parameters
     ----------
     targets : uint64[64], written
         Squares to go to, by the square to go from.
     """
-    moves = np.empty(MAX_MOVES, np.int64)
-    _pairs_of(position, moves, legal_moves(position, moves), targets)
-
-
-@inline
-def _pairs_of(position, moves, n, targets):
     turn = np.int64(position.turn)
     targets[:] = np.uint64(0)
     for i in range(n):
@@ -102,18 +96,35 @@ def _move_of(position, start, square):
 
 @jit
 def walk(position, values, found):
-    """Walks two lists of squares, those to go from and those to go to.
+    """Walks two lists of squares, or one of pairs.
 
     Parameters
     ----------
     position : POSITION record
-    values : float32 [128]
-        Of the squares to go from and of those to go to, as the player to move sees them.
+    values : float32 [128] or [4096]
+        Of squares to go from and of squares to go to; or of pairs, at 64 * start + square. Squares
+        are those that the player to move sees.
     found : WALK record, written
     """
+    moves = np.empty(MAX_MOVES, np.int64)
+    walk_among(position, values, moves, legal_moves(position, moves), found)
+
+
+@jit
+def walk_among(position, values, moves, n, found):
+    """A walk that takes only some legal moves: the others count as if canMove said no.
+
+    Parameters
+    ----------
+    moves : int64 [at least n]
+        Legal ones.
+    """
     targets = np.empty(SQUARES, np.uint64)
-    _legal_pairs(position, targets)
-    _walk_to(position, values, targets, found)
+    _pairs_of(position, moves, n, targets)
+    if values.size == 2 * SQUARES:
+        _walk_to(position, values, targets, found)
+    else:
+        _walk_pairs_to(position, values, targets, found)
 
 
 @jit
@@ -150,41 +161,6 @@ def _walk_to(position, values, targets, found):
             found.checks += not own[square]
     found.tries = SQUARES * (found.from_rank - 1) + found.to_rank
     found.move = _move_of(position, best, goal)
-
-
-@jit
-def walk_pairs(position, values, found):
-    """Walks one list of pairs of squares.
-
-    Parameters
-    ----------
-    position : POSITION record
-    values : float32 [4096]
-        At 64 * start + square, as the player to move sees them.
-    found : WALK record, written
-    """
-    targets = np.empty(SQUARES, np.uint64)
-    _legal_pairs(position, targets)
-    _walk_pairs_to(position, values, targets, found)
-
-
-@jit
-def walk_among(position, values, moves, n, pairs, found):
-    """A walk that takes only some legal moves: the others count as if canMove said no.
-
-    Parameters
-    ----------
-    moves : int64 [at least n]
-        Legal ones.
-    pairs : bool
-        Whether ``values`` has a number for each pair of squares.
-    """
-    targets = np.empty(SQUARES, np.uint64)
-    _pairs_of(position, moves, n, targets)
-    if pairs:
-        _walk_pairs_to(position, values, targets, found)
-    else:
-        _walk_to(position, values, targets, found)
 
 
 @jit
@@ -247,8 +223,7 @@ def draw(logits, n, temperature, top_p, state):
                 weights[at(order[at(i)])] = 0.0
             kept += weights[at(order[at(i)])]
         total = kept
-    state[0] += STEP
-    left = total * (np.float64(splitmix64(state[0]) >> np.uint64(11)) / (1 << 53))
+    left = total * uniform(state)
     for i in range(n):
         left -= weights[at(i)]
         if left < 0:

@@ -17,11 +17,12 @@ import torch
 
 from nnuelab.chess import notation
 from nnuelab.chess.outcome import MATE
+from nnuelab.data.draws import seed_of
 from nnuelab.data.parallel import cores, in_threads
 from nnuelab.data.records import RECORD
 from nnuelab.policy import search
 from nnuelab.policy.batches import Reader
-from nnuelab.policy.games import LIMIT, seed_of
+from nnuelab.policy.games import LIMIT
 from nnuelab.policy.inference import Inference
 from nnuelab.policy.network import Network
 from nnuelab.policy.policyfile import Policy

@@ -12,14 +12,14 @@ import numpy as np
 
 from nnuelab.chess import notation
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
-from nnuelab.chess.outcome import MATE, MATERIAL, ONGOING, outcome
+from nnuelab.chess.outcome import MATE, MATERIAL, ONGOING, outcome, repetitions
 from nnuelab.chess.position import POSITION
-from nnuelab.data.draws import STEP, splitmix64
+from nnuelab.data.draws import seed_of, uniform
 from nnuelab.data.records import NO_SCORE, RECORD, pack
-from nnuelab.jit import at, inline, jit, local_record, popcount
+from nnuelab.jit import at, jit, local_record, popcount
 from nnuelab.policy.choice import WALK, draw, walk_among, without_underpromotions
-from nnuelab.policy.inference import PAIR, POLICY, Inference, hidden, move_logits, outputs, value
-from nnuelab.policy.policyfile import Policy
+from nnuelab.policy.inference import POLICY, Inference, activations, hidden, move_logits, value
+from nnuelab.policy.policyfile import SQUARES, Policy
 
 # What ends a game besides the rules of chess
 LIMIT, BLOCKED = MATERIAL + 1 + np.arange(2)  # the ply limit; the guard forbids every legal move
@@ -55,22 +55,6 @@ ROLE_POINTS = np.array([1, 3, 3, 5, 8, 0])
 """What the seed gives for a piece, by its role."""
 
 
-@inline
-def uniform(state):
-    """The next number of a generator (uint64 [1], updated) in 0..1, 1 excluded."""
-    state[0] += STEP
-    return np.float64(splitmix64(state[0]) >> np.uint64(11)) / (1 << 53)
-
-
-def seed_of(seed: int, *numbers: int) -> np.uint64:
-    """The first state of a generator: unrelated ones for different numbers."""
-    found = np.uint64(seed)
-    with np.errstate(over="ignore"):
-        for number in numbers:
-            found = splitmix64.py_func(found + (np.uint64(number) + np.uint64(1)) * STEP)
-    return found
-
-
 @jit
 def points(position, color):
     """Material of a colour, by ROLE_POINTS."""
@@ -80,15 +64,6 @@ def points(position, color):
     return total
 
 
-@inline
-def seen_before(keys, ply, halfmove):
-    """How often the position at a ply has been on the board before."""
-    n = 0
-    for back in range(4, min(np.int64(halfmove), ply) + 1, 2):
-        n += keys[at(ply - back)] == keys[at(ply)]
-    return n
-
-
 @jit
 def _allowed(guard, positions, keys, ply, moves, n):
     """Leaves the moves that a guard allows, in place; returns how many remain."""
@@ -96,8 +71,7 @@ def _allowed(guard, positions, keys, ply, moves, n):
     enough = 2 if guard == THREEFOLD else 1
     for i in range(n):
         make(positions[at(ply)], positions[at(ply + 1)], moves[at(i)])
-        keys[at(ply + 1)] = positions[at(ply + 1)].key
-        if seen_before(keys, ply + 1, positions[at(ply + 1)].halfmove) < enough:
+        if repetitions(keys, ply + 1, positions[at(ply + 1)]) < enough:
             moves[at(kept)] = moves[at(i)]
             kept += 1
     return kept
@@ -116,7 +90,7 @@ def _best_after(player, positions, keys, ply, moves, n, state):
         end = outcome(positions, keys, ply + 1, legal_moves(after, replies))
         if end == MATE:
             found = 1e9
-        elif end != ONGOING or seen_before(keys, ply + 1, after.halfmove) > 0:
+        elif end != ONGOING or repetitions(keys, ply + 1, after) > 0:
             found = 0.0
         elif player.mover == POINTS:
             found = np.float64(points(after, us) - points(after, us ^ 1))
@@ -148,9 +122,9 @@ def _choose(player, positions, keys, ply, moves, n, state, logits, found):
         return np.int64(_best_after(player, positions, keys, ply, moves, n, state))
     hidden(player.policy, position)
     if player.mover == WALKING:
-        steps = _walk()
-        pairs = player.policy.head == PAIR
-        walk_among(position, outputs(player.policy), moves, n, pairs, steps)
+        steps, values = _walk(), np.empty(SQUARES * SQUARES, np.float32)
+        walked = values[: activations(player.policy, values)]
+        walk_among(position, walked, moves, n, steps)
         found.from_rank, found.to_rank = steps.from_rank, steps.to_rank
         found.tries, found.checks = steps.tries, steps.checks
         for i in range(n):

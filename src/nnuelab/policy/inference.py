@@ -14,7 +14,7 @@ from nnuelab.chess.moves import origin, target
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.records import FEATURES
 from nnuelab.features.tables import compiled
-from nnuelab.jit import address, aligned, at, inline, jit, view
+from nnuelab.jit import address, aligned, at, inline, jit, owning, view
 from nnuelab.policy.policyfile import ACTIVATIONS, HEADS, MAX_HIDDEN, SQUARES, Policy
 
 FROMTO, PRODUCT, PAIR = np.arange(len(HEADS))
@@ -50,12 +50,6 @@ POLICY = np.dtype(
 """A policy for jitted code. The scratch makes it usable by one thread at a time."""
 
 
-class _Records(np.ndarray):
-    """Records that keep alive what their addresses point to; so does a record taken out of it."""
-
-    owned: object
-
-
 class Inference:
     """Owns the memory of a policy and hands it to jitted code as ``record``.
 
@@ -85,11 +79,10 @@ class Inference:
         if policy.value_weights is not None and policy.value_bias is not None:
             memory["value_weights"] = _aligned(policy.value_weights)
             memory["value_bias"] = _aligned(policy.value_bias)
-        record = np.zeros(1, POLICY).view(_Records)
         layers = [*zip(policy.weights, policy.biases, strict=True)]
         layers.append((policy.output, policy.output_bias))
         arrays = [(_aligned(weights), _aligned(biases)) for weights, biases in layers]
-        record.owned = memory, arrays, self._tables
+        record = owning(POLICY, memory, arrays, self._tables)
         told = [(address(w), address(b), len(b)) for w, b in arrays]
         record["layers"][0, : len(told) - 1] = told[:-1]
         record["output"] = told[-1]
@@ -247,6 +240,28 @@ def pair_logit(policy, out, start, square):
     for k in range(rank):
         total += out[at(u + k)] * out[at(v + k)]
     return total
+
+
+@jit
+def activations(policy, values):
+    """What a policy's walk goes through (`choice.walk`), of the position that `hidden` has seen.
+
+    Parameters
+    ----------
+    values : float32 [4096], written
+
+    Returns
+    -------
+    int
+        How many: 128 for squares to go from and to go to, 4096 for pairs.
+    """
+    out = outputs(policy)
+    if policy.head == PRODUCT:
+        for pair in range(SQUARES * SQUARES):
+            values[at(pair)] = pair_logit(policy, out, pair >> 6, pair & 63)
+        return SQUARES * SQUARES
+    values[: out.size] = out
+    return out.size
 
 
 @jit

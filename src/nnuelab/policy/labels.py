@@ -37,23 +37,21 @@ def played(records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @jit
-def pairs_of(position, pairs):
-    """The pairs of squares of legal moves, as the player to move sees them.
-
-    Promotions have one pair, whatever to.
+def pairs_of(position, moves, pairs):
+    """Legal moves without under-promotions, and their pairs of squares.
 
     Parameters
     ----------
     position : POSITION record
+    moves : int64 [MAX_MOVES], written
     pairs : int64 [MAX_MOVES], written
-        64 * start + square.
+        64 * start + square, as the player to move sees them.
 
     Returns
     -------
     int
         How many.
     """
-    moves = np.empty(MAX_MOVES, np.int64)
     turn = np.int64(position.turn)
     n = without_underpromotions(moves, legal_moves(position, moves))
     for i in range(n):
@@ -64,11 +62,11 @@ def pairs_of(position, pairs):
 
 @jit
 def _pairs_of_all(records, position, pairs, counts):
-    scratch = np.empty(MAX_MOVES, np.int64)
+    moves, scratch = np.empty(MAX_MOVES, np.int64), np.empty(MAX_MOVES, np.int64)
     most = 0
     for i in range(len(records)):
         unpack(records[i], position)
-        n = min(pairs_of(position, scratch), pairs.shape[1])
+        n = min(pairs_of(position, moves, scratch), pairs.shape[1])
         for k in range(n):
             pairs[i, k] = scratch[k]
         counts[i] = n

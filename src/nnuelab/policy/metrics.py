@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, origin, target
+from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, origin, target
 from nnuelab.chess.position import POSITION
 from nnuelab.data import validation
 from nnuelab.data.records import UNKNOWN_RESULT, unpack
 from nnuelab.errors import UserError
 from nnuelab.jit import at, jit
 from nnuelab.policy import choice, inference
-from nnuelab.policy.choice import WALK, without_underpromotions
+from nnuelab.policy.choice import WALK
 from nnuelab.policy.inference import FROMTO, PAIR, Inference, seen
 from nnuelab.policy.labels import pairs_of, played
 from nnuelab.policy.policyfile import SQUARES, Policy, read_policy
@@ -128,15 +128,14 @@ def measure(policy, sigmoid, records, position, found, measured):
             choice.walk(position, out, found)
             row.first = SQUARES * _first(out, 0, SQUARES) + _first(out, SQUARES, 2 * SQUARES)
         else:
-            choice.walk_pairs(position, values, found)
+            choice.walk(position, values, found)
             row.first = _first(values, 0, _PAIRS)
         turn = np.int64(position.turn)
         walked = seen(origin(found.move), turn) * SQUARES + seen(target(found.move), turn)
         row.walked = walked if found.move != NO_MOVE else -1
         row.tries, row.checks = found.tries, found.checks
-        n = without_underpromotions(moves, legal_moves(position, moves))
+        n = pairs_of(position, moves, legal)
         inference.move_logits(policy, position, moves, n, logits)
-        pairs_of(position, legal)
         row.best = legal[_first(logits, 0, n)] if n else -1
         if sigmoid:
             for pair in range(_PAIRS):

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
+from nnuelab.chess.outcome import repetitions
 from nnuelab.chess.position import POSITION, insufficient_material
-from nnuelab.data.draws import splitmix64
+from nnuelab.data.draws import seed_of, splitmix64
 from nnuelab.errors import UserError
 from nnuelab.jit import at, jit
 from nnuelab.policy import choice, inference
-from nnuelab.policy.inference import PRODUCT, Inference, pair_logit
+from nnuelab.policy.inference import Inference
 from nnuelab.policy.policyfile import SQUARES, Policy
 
 UNKNOWN, WINS, DRAWS = np.arange(3)  # what the rules say of a move
 _CP_PER_TENFOLD = 400  # centipawns that make the odds of winning ten times as good
 _SUREST = 0.9999  # a value beyond is told as this one
-_MASK = (1 << 64) - 1
-_STEP = 0x9E3779B97F4A7C15  # of a generator, as in `data.draws`
+_SEEDS = 1 << 64
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Style:
         for name in ("walk", "underpromotions"):
             if not isinstance(getattr(self, name), bool):
                 raise UserError(f"{name} {getattr(self, name)!r} is neither true nor false")
-        for name, most in (("plies", 1), ("seed", _MASK)):
+        for name, most in (("plies", 1), ("seed", _SEEDS - 1)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
                 raise UserError(f"{name} {value!r} is not a whole number from 0 to {most}")
@@ -130,14 +130,8 @@ def wdl(value: float) -> tuple[int, int, int]:
 
 @jit
 def _activations(policy, position, values):
-    """What is walked: outputs by square, or logits of pairs."""
     inference.hidden(policy, position)
-    out = inference.outputs(policy)
-    if policy.head == PRODUCT:
-        for pair in range(SQUARES * SQUARES):
-            values[at(pair)] = pair_logit(policy, out, pair >> 6, pair & 63)
-    else:
-        values[:] = out
+    return inference.activations(policy, values)
 
 
 @jit
@@ -166,10 +160,8 @@ def _after(policy, line, keys, moves, n, values, ends):
             if child.checkers != 0:
                 values[at(i)], ends[at(i)] = np.float32(1), WINS
             continue
-        before = False
-        for back in range(4, min(np.int64(child.halfmove), keys.size) + 1, 2):
-            before |= keys[at(keys.size - back)] == child.key
-        if before or child.halfmove >= 100 or insufficient_material(child):
+        before = repetitions(keys, np.int64(keys.size), child)
+        if before > 0 or child.halfmove >= 100 or insufficient_material(child):
             continue
         ends[at(i)] = UNKNOWN
         if policy.has_value:
@@ -210,11 +202,10 @@ class Mover:
         float32 [128] or float32 [4096]
             Outputs of squares to go from and to go to; logits of pairs where there are such.
         """
-        n = 2 * SQUARES if self.policy.head == "fromto" else SQUARES * SQUARES
-        values = np.empty(n, np.float32)
-        _activations(self._inference.record, position, values)
+        values = np.empty(SQUARES * SQUARES, np.float32)
+        n = _activations(self._inference.record, position, values)
         self._inference.check()
-        return values
+        return values[:n]
 
     def walked(self, position: np.void) -> np.void:
         """The walk in a position: a WALK record."""
@@ -310,23 +301,15 @@ class Mover:
 def walked(position: np.void, values: np.ndarray) -> np.void:
     """The walk over activations: a WALK record."""
     found = np.zeros(1, choice.WALK)[0]
-    if len(values) == 2 * SQUARES:
-        choice.walk(position, values, found)
-    else:
-        choice.walk_pairs(position, values, found)
+    choice.walk(position, values, found)
     return found
 
 
 def state_of(position: np.void, seed: int) -> np.ndarray:
     """uint64 [1]: a state of splitmix64 by a seed, a position and its number in the game."""
     number = 2 * int(position["fullmove"]) + int(position["turn"])
-    word = _mixed((seed + (number + 1) * _STEP) & _MASK)
-    return np.array([_mixed(word ^ int(position["key"]))], np.uint64)
-
-
-def _mixed(word: int) -> int:
     with np.errstate(over="ignore"):
-        return int(splitmix64.py_func(np.uint64(word)))
+        return np.array([splitmix64.py_func(seed_of(seed, number) ^ position["key"])], np.uint64)
 
 
 def _put_first(i: int, *arrays: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
-from nnuelab.chess.outcome import FIFTY_MOVES, MATE, ONGOING, outcome
+from nnuelab.chess.outcome import FIFTY_MOVES, MATE, ONGOING, outcome, repetitions
 from nnuelab.chess.position import POSITION
+from nnuelab.data.draws import uniform
 from nnuelab.data.records import NO_SCORE, RECORD, pack
 from nnuelab.jit import at, inline, jit
 from nnuelab.policy.choice import without_underpromotions
-from nnuelab.policy.games import LIMIT, points, seen_before, uniform
+from nnuelab.policy.games import LIMIT, points
 from nnuelab.policy.inference import hidden, move_logits, value
 
 SEARCH = np.dtype(
@@ -86,7 +87,7 @@ def _expand(policy, tree, positions, keys, ply, is_root, moves, logits):
     n = legal_moves(position, moves)
     end = outcome(positions, keys, ply, n)
     tree.first[at(node)], tree.visits[at(node)] = first, 0
-    if not is_root and (end != ONGOING or seen_before(keys, ply, position.halfmove) > 0):
+    if not is_root and (end != ONGOING or repetitions(keys, ply, position) > 0):
         # A position that comes back is as good as a draw: one who can do better needn't go there.
         tree.n_edges[at(node)] = 0
         tree.values[at(node)] = -1.0 if end == MATE else 0.0

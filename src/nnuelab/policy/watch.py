@@ -10,14 +10,13 @@ import numpy as np
 from nnuelab.chess import outcome
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
 from nnuelab.chess.notation import STARTING_FEN, from_fen
-from nnuelab.chess.position import BISHOP, KNIGHT, PAWN, POSITION, QUEEN, ROOK, WHITE
+from nnuelab.chess.position import POSITION, WHITE
 from nnuelab.policy import boards
 from nnuelab.policy.console import Played, Targets
+from nnuelab.policy.games import points
 from nnuelab.policy.mover import Mover, walked
 from nnuelab.policy.policyfile import SQUARES
 
-CAPTURES = {QUEEN: 8, ROOK: 5, KNIGHT: 3, BISHOP: 3, PAWN: 1}
-"""The seed's points for a captured piece."""
 WON, OWN, SCALE = 100, 1, 100  # the seed's rewards, which it prints as hundredths
 _ENDS: dict[int, tuple[str, str]] = {
     int(outcome.MATE): ("mate", "mate"),
@@ -82,17 +81,13 @@ def play(mover: Mover, plies: int) -> Iterator[Step]:
 
 def _captured(before: np.void, after: np.void) -> int:
     other = 1 - int(before["turn"])
-    for kind, points in CAPTURES.items():
-        pieces = [int(p["roles"][kind] & p["colors"][other]).bit_count() for p in (before, after)]
-        if pieces[0] != pieces[1]:
-            return points
-    return 0
+    return int(points(before, other) - points(after, other))
 
 
 def played(steps: Sequence[Step], plies: int, engine_ms: int) -> Played:
     """What the summary tells of a game."""
     moves = [step for step in steps if step.after is not None]
-    points = [sum(step.captured for step in moves if step.ply % 2 == side) for side in (0, 1)]
+    taken = [sum(step.captured for step in moves if step.ply % 2 == side) for side in (0, 1)]
     reason, winner = (f"{plies}x", "hundred" if plies == 100 else f"{plies} plies"), None
     last = steps[-1].after
     if last is None:
@@ -109,7 +104,7 @@ def played(steps: Sequence[Step], plies: int, engine_ms: int) -> Played:
         for step in moves
         if int(step.before["turn"]) == WHITE
     ]
-    return Played(reason, (points[0], points[1]), winner, walks, engine_ms)
+    return Played(reason, (taken[0], taken[1]), winner, walks, engine_ms)
 
 
 def targets(step: Step, end: Played) -> Targets:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, make
+from nnuelab.chess.outcome import repetitions
 from nnuelab.chess.position import insufficient_material
-from nnuelab.data.draws import splitmix64
+from nnuelab.data.draws import STEP, splitmix64
 from nnuelab.errors import UserError, nearest
 from nnuelab.jit import at, jit, popcount
 from nnuelab.tournament.game import Answer, Line
@@ -26,7 +27,6 @@ SETTINGS = ("seed",)
 NAMES = ("random", "material")
 SEEDS = 1 << 64
 VALUES = np.array([1, 3, 3, 5, 9])  # pawns, by role
-_STEP = 0x9E3779B97F4A7C15  # from one word of the generator to the next
 _MATE = 1000  # more than all material
 _PAWN, _KNIGHT, _BISHOP, _ROOK, _QUEEN = VALUES.tolist()
 
@@ -54,9 +54,7 @@ def _best(line, keys, moves, n):
         if legal_moves(child, scratch) == 0:
             score = _MATE if child.checkers != 0 else 0
         else:
-            before = 0
-            for back in range(4, min(np.int64(child.halfmove), keys.size) + 1, 2):
-                before += keys[at(keys.size - back)] == child.key
+            before = repetitions(keys, np.int64(keys.size), child)
             drawn = before >= 2 or child.halfmove >= 100 or insufficient_material(child)
             score = 0 if drawn else balance(child, color)
         if score > best:
@@ -91,7 +89,7 @@ class BaselinePlayer:
             stack = np.zeros(2, line.stack.dtype)
             stack[0] = line.position
             n = int(_best(stack, line.keys[: ply + 1], moves, n))
-        word = self._seed + int(line.position["key"]) + (ply + 1) * _STEP
+        word = self._seed + int(line.position["key"]) + (ply + 1) * int(STEP)
         return Answer(int(moves[_drawn(np.uint64(word % SEEDS), n)]), None, None, None, None)
 
     def close(self) -> None:
