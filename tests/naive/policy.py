@@ -7,6 +7,9 @@ from collections.abc import Callable
 import chess
 import numpy as np
 
+from nnuelab.data.records import to_fen
+from nnuelab.features.tables import compiled
+from nnuelab.learning.loader import extract
 from nnuelab.policy.policyfile import SQUARES, Policy
 
 Walked = tuple[chess.Move | None, int, int, int, int]
@@ -60,13 +63,17 @@ def walk_pairs(board: chess.Board, values: np.ndarray) -> Walked:
     return None, 0, 0, len(values), checks
 
 
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
 def outputs(policy: Policy, active: list[int]) -> tuple[np.ndarray, float]:
     """All outputs and the value of active features, in double precision."""
     layer = np.zeros(policy.n_features)
     layer[active] = 1
     apply: Callable[[np.ndarray], np.ndarray] = {
         "relu": lambda x: np.maximum(x, 0),
-        "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "sigmoid": sigmoid,
     }[policy.activation]
     for weights, biases in zip(policy.weights, policy.biases, strict=True):
         layer = apply(layer @ weights.astype(float) + biases)
@@ -85,6 +92,35 @@ def logit(policy: Policy, out: np.ndarray, start: int, square: int) -> float:
         u, v = out[2 * SQUARES :].reshape(2, SQUARES, policy.rank)
         total += float(u[start] @ v[square])
     return total
+
+
+def pairs(policy: Policy, out: np.ndarray) -> np.ndarray:
+    """The logits of all pairs of squares, float [4096]."""
+    found = [logit(policy, out, start, square) for start in range(64) for square in range(64)]
+    return np.array(found)
+
+
+def outputs_of(policy: Policy, record: np.void) -> tuple[np.ndarray, float]:
+    """All outputs and the value of a RECORD."""
+    feature_set = policy.features
+    batch = extract(compiled(feature_set), np.array([record]), feature_set.max_active)
+    return outputs(policy, batch.rows[0, 0, : batch.n[0, 0]].tolist())
+
+
+def walked(policy: Policy, record: np.void, out: np.ndarray) -> tuple[int, int, int, int]:
+    """First pair, pair that is played or -1, pairs looked at, canMove checks."""
+    board = chess.Board(to_fen(record))
+    if policy.head == "fromto":
+        move, _, _, tries, checks = walk(board, out)
+        first = SQUARES * _order(out[:SQUARES])[0] + _order(out[SQUARES:])[0]
+    else:
+        values = pairs(policy, out)
+        move, _, _, tries, checks = walk_pairs(board, values)
+        first = _order(values)[0]
+    if move is None:
+        return first, -1, tries, checks
+    start, square = (_squares_of(board, s) for s in (move.from_square, move.to_square))
+    return first, SQUARES * start + square, tries, checks
 
 
 def gif_frames(content: bytes) -> tuple[tuple[int, int], list[tuple[int, np.ndarray]]]:

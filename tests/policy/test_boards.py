@@ -8,6 +8,8 @@ import pytest
 
 from nnuelab.chess import notation, outcome
 from nnuelab.chess.moves import MAX_MOVES, legal_moves
+from nnuelab.chess.notation import PIECES
+from nnuelab.chess.position import EMPTY
 from nnuelab.features import parse
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.tables import compiled
@@ -24,8 +26,12 @@ def test_boards_masks_and_fens_are_the_same_and_the_features_of_yacge() -> None:
         position = notation.from_fen(fen)
         turn = int(position["turn"])
         masks = boards.masks(position)
-        assert boards.placement(masks, turn) == fen.split()[0]
-        assert boards.codes(masks, turn) == position["board"].tolist()
+        codes = boards.codes(masks, turn)
+        pieces = {s: chess.Piece.from_symbol(PIECES[c]) for s, c in enumerate(codes) if c != EMPTY}
+        board = chess.BaseBoard(None)
+        board.set_piece_map(pieces)
+        assert board.board_fen() == fen.split()[0]
+        assert codes == position["board"].tolist()
         n = kernels.active(tables.record, position, turn, active)
         seen = [(mask, square) for mask in range(8) for square in chess.scan_forward(masks[mask])]
         # A colour of a square, own ones first; then a role of a square, from pawns on.

@@ -20,8 +20,8 @@ from nnuelab.policy.policyfile import Policy, write_policy
 from nnuelab.policy.trainer import made
 from nnuelab.report.inspect import inspect
 from nnuelab.settings.policy import PolicyTraining
+from tests.naive import policy as naive
 from tests.nnue_data import games
-from tests.policy.naive import literal_walk, naive_outputs, naive_pairs, sigmoid
 
 SHAPES = [
     PolicyTraining(layers=[8], head="pair", value_weight=1.0),
@@ -46,15 +46,15 @@ def test_metrics_are_those_of_a_literal_walk(shape: PolicyTraining) -> None:
     pairs, counts = legal_pairs(records)
     walks, on_legal, best = [], [], []
     for i, record in enumerate(records):
-        out, worth = naive_outputs(policy, record)
+        out, worth = naive.outputs_of(policy, record)
         out = out.astype(np.float32).astype(np.float64)
-        logits = naive_pairs(policy, out)
+        logits = naive.pairs(policy, out)
         weights = np.exp(logits)
         if policy.loss == "mse":
-            half = sigmoid(out)
+            half = naive.sigmoid(out)
             weights = half if policy.head == "pair" else np.outer(half[:64], half[64:]).ravel()
         legal = pairs[i, : counts[i]]
-        walks.append(literal_walk(policy, record, out))
+        walks.append(naive.walked(policy, record, out))
         on_legal.append(weights[legal].sum() / weights.sum())
         best.append(legal[np.argmax(logits[legal])])
         assert abs(found["value"][i] - worth) < 1e-5

@@ -12,6 +12,7 @@ import torch
 from typer.testing import CliRunner
 
 from nnuelab import features
+from nnuelab.chess import notation
 from nnuelab.cli.__main__ import application
 from nnuelab.data.records import to_fen
 from nnuelab.errors import UserError
@@ -24,8 +25,8 @@ from nnuelab.policy.network import Network, seen_by_the_mover
 from nnuelab.policy.policyfile import Policy, read_policy, write_policy
 from nnuelab.policy.trainer import Checkpoint, Settings, made
 from nnuelab.policy.training import train
+from tests.naive import policy as naive
 from tests.nnue_data import games, write_datasets
-from tests.policy.naive import naive_outputs, naive_pairs, position_of, sigmoid
 
 SETTINGS = Settings(feature_set="YACGE", layers=[24], epochs=2, batch_size=256, value_weight=0.1)
 Data = tuple[Path, Path]
@@ -74,13 +75,13 @@ def test_torch_numpy_and_what_plays_agree(settings: Settings, tmp_path: Path) ->
     policy = read_policy(tmp_path / "a.policy")
     playing = Inference(policy)
     for i, record in enumerate(records):
-        expected, worth = naive_outputs(policy, record)
+        expected, worth = naive.outputs_of(policy, record)
         assert np.abs(found[i].numpy() - expected).max() < 1e-5
-        hidden(playing.record, position_of(record))
+        hidden(playing.record, notation.from_fen(to_fen(record)))
         assert np.abs(outputs(playing.record) - expected).max() < 1e-5
         assert abs(value(playing.record) - worth) < 1e-5
         assert values is None or abs(float(values[i]) - worth) < 1e-5
-        pairs = naive_pairs(policy, expected)
+        pairs = naive.pairs(policy, expected)
         assert np.abs(network.pair_logits(found)[i].numpy() - pairs).max() < 1e-4
 
 
@@ -136,14 +137,14 @@ def test_mirrored_positions_have_the_mirrored_move() -> None:
 
 def expected_loss(settings: Settings, policy: Policy, record: np.void) -> float:
     """By the definition, in double precision."""
-    out = naive_outputs(policy, record)[0].astype(np.float64)
+    out = naive.outputs_of(policy, record)[0].astype(np.float64)
     (start,), (square,) = played(np.array([record]))
     pair = 64 * start + square
     if settings.loss == "mse":
         wanted = np.zeros(len(out))
         wanted[[pair] if settings.head == "pair" else [start, 64 + square]] = 1
-        return float(np.mean((sigmoid(out) - wanted) ** 2))
-    logits = naive_pairs(policy, out)
+        return float(np.mean((naive.sigmoid(out) - wanted) ** 2))
+    logits = naive.pairs(policy, out)
     chances = np.exp(logits) / np.exp(logits).sum()
     board = chess.Board(to_fen(record))
     turned = 0 if board.turn else 56

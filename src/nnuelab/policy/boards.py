@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nnuelab.chess.notation import PIECES
 from nnuelab.chess.position import BISHOP, EMPTY, KING, KNIGHT, PAWN, QUEEN, ROOK
 from nnuelab.policy.policyfile import SQUARES
 
@@ -42,23 +41,3 @@ def codes(boards: Sequence[int], turn: int) -> list[int]:
                 if board & boards[side] & 1 << square:
                     found[square] = 2 * kind + color
     return found
-
-
-def placement(boards: Sequence[int], turn: int) -> str:
-    """The board in the notation of a FEN.
-
-    >>> from nnuelab.chess import notation
-    >>> placement(masks(notation.from_fen(notation.STARTING_FEN)), 0)
-    'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR'
-    """
-    pieces, rows = codes(boards, turn), []
-    for rank in range(7, -1, -1):
-        row, empty = "", 0
-        for piece in pieces[8 * rank : 8 * rank + 8]:
-            if piece == EMPTY:
-                empty += 1
-                continue
-            row += f"{empty or ''}{PIECES[piece]}"
-            empty = 0
-        rows.append(f"{row}{empty or ''}")
-    return "/".join(rows)
