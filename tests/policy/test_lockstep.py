@@ -15,8 +15,9 @@ from nnuelab.policy.mover import Mover
 from nnuelab.policy.network import Network
 from nnuelab.policy.policyfile import Policy
 
-MATES = "7k/8/6K1/8/8/8/8/R5Q1 w - - 0 1"
+MATES = "7k/8/6K1/8/8/8/8/RQ6 w - - 0 1"
 BARE = "8/8/4k3/8/8/3K4/8/6NR w - - 0 1"
+LOCKED = "8/8/4k3/p1p1p1p1/P1P1P1P1/4K3/8/8 w - - 0 1"  # nobody can get through
 BLOCKED = "k7/P7/2K5/8/8/8/8/8 w - - 90 80"
 
 
@@ -79,7 +80,7 @@ def test_guards() -> None:
     player = Player("random")
     shares = {}
     for guard in ("none", "threefold", "repeated"):
-        games = play(player, player, 60, 1, max_plies=400, guard=guard, fen=BARE)
+        games = play(player, player, 60, 1, max_plies=150, guard=guard, fen=LOCKED)
         shares[guard] = games.shares()
         if guard == "repeated":
             for b, length in enumerate(games.lengths):
@@ -87,14 +88,19 @@ def test_guards() -> None:
                 assert len(np.unique(keys)) == len(keys)
     assert shares["none"]["repetition"] > 0
     assert shares["threefold"]["repetition"] == shares["repeated"]["repetition"] == 0
+    assert shares["repeated"]["fifty moves"] > shares["none"]["fifty moves"]
 
 
 def test_guard_may_leave_no_move() -> None:
-    # The only move of Black's is back to where it was.
-    fen = "k7/8/1K6/8/8/8/8/7R b - - 10 1"
+    # The king can only go back to where it came from, and that position was there before.
+    fen = "7k/5K1p/7P/8/8/8/8/8 w - - 0 1"
     player = Player("random")
-    games = play(player, player, 200, 1, max_plies=60, guard="repeated", fen=fen)
-    assert "blocked" in {END_NAMES[end] for end in games.ends} or games.shares()["mate"] > 0
+    games = play(player, player, 200, 1, max_plies=100, guard="repeated", fen=fen)
+    assert games.shares()["blocked"] > 0
+    for b in np.flatnonzero(games.ends == END_NAMES.index("blocked")):
+        board = replayed(games, int(b), fen)
+        assert any(board.legal_moves)
+        assert games.results[b] == 0
 
 
 def test_ply_limit() -> None:

@@ -127,9 +127,9 @@ def _choose(player, positions, keys, ply, moves, n, state, logits, found):
         walk_among(position, walked, moves, n, steps)
         found.from_rank, found.to_rank = steps.from_rank, steps.to_rank
         found.tries, found.checks = steps.tries, steps.checks
-        for i in range(n):
-            if moves[at(i)] == steps.move:
-                return np.int64(i)
+        for j in range(n):
+            if moves[at(j)] == steps.move:
+                return np.int64(j)
         return np.int64(-1)
     move_logits(player.policy, position, moves, n, logits)
     greedy = player.mover == GREEDY
