@@ -127,8 +127,7 @@ def terms_in(file):
 
 def features_of(files):
     """The feature sets of the evaluations among some files, each once, for `code`."""
-    found = [f for f in files if Path(f).suffix in evaluation.ENDINGS]
-    return sorted({terms_in(begun_with(f)) for f in found})
+    return sorted({terms_in(f) for f in files if Path(f).suffix in evaluation.ENDINGS})
 
 
 # Scaled down to the cores of the run; executors that have no such limit take --set-threads.

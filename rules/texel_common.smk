@@ -29,12 +29,6 @@ def code_of(module, *tuners, files=(), kinds=()):
     return code(module, sorted(map(terms_in, evaluations)), [*shipped, *files], kinds)
 
 
-def begun_with(file):
-    """The evaluation that has the terms of a tuned one, which needn't be there yet."""
-    made = {f"{RESULTS}/texel/{tuner}/tuned.yaml": tuner for tuner in TUNERS}
-    return (terms_of(made[file]) or SHIPPED_EVALUATION) if file in made else file
-
-
 def with_evaluation(file):
     return ["--evaluation", file] if file else []
 

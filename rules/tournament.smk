@@ -6,8 +6,7 @@ results/tournament/time/{experiment}.pgn at fixed time, each with {experiment}_r
 {experiment}_details.json beside it.
 
 `snakemake results/ladder.csv` lets the players of ladder.players, this engine and those of Debian
-as it comes, play each other: 3,640 games, about 110 minutes on two cores, after the one of texel that
-is tuned. Nothing else depends on it.
+as it comes, play each other: 3,120 games, about 95 minutes on two cores. Nothing else depends on it.
 """
 
 
