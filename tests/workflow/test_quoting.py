@@ -40,7 +40,7 @@ BASES: list[dict[str, Any]] = [
 # Settings whose form has no room for it, and one that no command has.
 REFUSED = {"data.months.0", "data.sha256.*", "experiments.*.anchor"}
 REFUSED |= {"experiments.*.feature_sets.0", "selfplay.feature_set", "report.0"}
-REFUSED |= {"texel.simplify.0"}
+REFUSED |= {"texel.simplify.0", "policy.variants.*.feature_set"}
 REFUSED |= {"blocks.0"}  # goes to the jobs by their environment
 
 
@@ -111,6 +111,7 @@ def test_a_setting_is_one_argument(folder, monkeypatch):
             "generations",
             "texel",
             f"results-{HOSTILE}/ladder.csv",
+            f"results-{HOSTILE}/policy_table.csv",
             f"results/books/{HOSTILE}",
         ]
         overlay = ["--configfile", f"{HOSTILE}.yaml", "--replace-workflow-config"]
