@@ -411,6 +411,37 @@ def test_a_run_of_texel_changes_what_it_names(settings):
     assert words[words.index("--width") + 1] == "material=9"
 
 
+def test_a_policy_changes_what_it_names(settings):
+    settings["policy"]["variants"] = {"a": {"feature_set": "HV", "layers": [8]}}
+    found = params.validate(settings).policy
+    assert found.variants["a"].feature_set == "ALL"
+    assert found.settings_of("a") == found.train.model_copy(update={"layers": [8]})
+    words = params.options(found.settings_of("a"))
+    assert words[words.index("--layers") + 1] == "8"
+    known = {
+        name
+        for option in commands()["policy"].commands["train"].params
+        for name in (*option.opts, *option.secondary_opts)
+    }
+    assert {word for word in words if word.startswith("--")} <= known
+
+
+@pytest.mark.parametrize(
+    ("variant", "told"),
+    [
+        ({"feature_set": "ALLL"}, "policy.variants.a.feature_set"),
+        ({"feature_set": "ALL", "layer": [8]}, "policy.variants.a.layer: unknown; did you mean"),
+        ({"feature_set": "ALL", "layers": [0]}, "variants.a: a layer of 0 neurons"),
+        ({"feature_set": "ALL", "head": "product", "loss": "mse"}, "not for a head product"),
+        ({}, "policy.variants.a.feature_set: missing"),
+    ],
+)
+def test_policies_that_cannot_be_are_told(settings, variant, told):
+    settings["policy"]["variants"] = {"a": variant}
+    (line,) = mistakes(settings)
+    assert told in line
+
+
 def bounds(setting):
     """Smallest and largest value that the schema lets a setting have; None when it is no number."""
     for kind in setting.get("anyOf", [setting]):

@@ -21,7 +21,7 @@ from nnuelab.learning.loader import extract
 from nnuelab.policy import losses
 from nnuelab.policy.inference import Inference, hidden, outputs, value
 from nnuelab.policy.labels import legal_pairs, mirrored, played
-from nnuelab.policy.network import Network, seen_by_the_mover
+from nnuelab.policy.network import Network, Seen, seen_by_the_mover
 from nnuelab.policy.policyfile import Policy, read_policy, write_policy
 from nnuelab.policy.trainer import Checkpoint, Settings, made
 from nnuelab.policy.training import train
@@ -57,13 +57,17 @@ def network_of(settings: Settings) -> Network:
     return network
 
 
+def seen_in_torch(network: Network, records: np.ndarray) -> Seen:
+    tables = compiled(network.feature_set)
+    batch = extract(tables, records, network.feature_set.max_active)
+    return network.seen(*seen_by_the_mover(batch))
+
+
 def outputs_in_torch(
     network: Network, records: np.ndarray
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    tables = compiled(network.feature_set)
-    batch = extract(tables, records, network.feature_set.max_active)
-    out, values = network(*seen_by_the_mover(batch))
-    return out.detach(), None if values is None else values.detach()
+    seen = seen_in_torch(network, records)
+    return seen.outputs.detach(), seen.values.detach() if network.has_value else None
 
 
 @pytest.mark.parametrize("settings", SHAPES, ids=lambda s: f"{s.inputs}-{s.head}-{s.layers}")
@@ -166,8 +170,9 @@ def expected_loss(settings: Settings, policy: Policy, record: np.void) -> float:
         replace(SETTINGS, head="fromto", loss="masked"),
         replace(SETTINGS, head="product", loss="masked", legal_weight=0.3),
         replace(SETTINGS, head="pair", loss="masked", legal_weight=1.0),
+        replace(SETTINGS, head="pair", loss="masked", layers=[]),
     ],
-    ids=lambda s: f"{s.head}-{s.loss}",
+    ids=lambda s: f"{s.head}-{s.loss}-{len(s.layers)}",
 )
 def test_losses_are_those_of_their_definition(settings: Settings) -> None:
     from nnuelab.learning.parallel import Group
@@ -175,8 +180,7 @@ def test_losses_are_those_of_their_definition(settings: Settings) -> None:
 
     records = games(2)[1::9]
     trainer = Trainer(replace(settings, value_weight=0.0), Group(torch.device("cpu")))
-    out, _ = outputs_in_torch(trainer.network, records)
-    found = trainer.losses(out, None, records).numpy()
+    found = trainer.losses(seen_in_torch(trainer.network, records), records).detach().numpy()
     policy = trainer.network.policy("softmax", {})
     expected = [expected_loss(settings, policy, record) for record in records]
     assert np.allclose(found, expected, atol=1e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import mean
 
 from nnuelab.params.experiments import Plan
@@ -16,10 +17,11 @@ NET = 20.0  # its integers, proof, puzzles and statistics
 DATA = 120.0  # games to positions, and the table
 RUN = 60.0  # of an optimizer, with traces, plots and residuals
 POSITIONS = 1_187_000  # that policies train on
-A_POSITION = 20e-6  # seconds of a policy for what all have in common, ...
-AN_OUTPUT = 20e-9  # ... for each of the outputs, ...
-A_WEIGHT = 80e-12  # ... and for each weight between its last layer and these
-MEASURED = 20.0  # of a policy, with its start
+A_POSITION = 10e-6  # seconds of a policy for what all have in common, ...
+AN_OUTPUT = 8e-9  # ... for each of the outputs, ...
+A_WEIGHT = 80e-12  # ... and for each weight behind the first layer
+LEGAL = 64  # outputs that cost as much as the legal pairs alone
+MEASURED = 8.0  # of a policy, with its start
 
 
 def core_seconds(plan: Plan) -> dict[str, float]:
@@ -70,9 +72,12 @@ def policy_seconds(params: Params) -> dict[str, float]:
 def _of_policy(policy: Policies, name: str) -> float:
     """Core seconds of the training of a variant."""
     chosen = policy.settings_of(name)
-    outputs = {"fromto": 128, "product": 4096 + 128 * chosen.rank, "pair": 4096}[chosen.head]
-    last = chosen.layers[-1] if chosen.layers else 64  # rows of active features, and the optimizer
-    each = A_POSITION + outputs * (AN_OUTPUT + last * A_WEIGHT)
+    outputs = {"fromto": 128, "product": 2048 + 128 * chosen.rank, "pair": 4096}[chosen.head]
+    layers = chosen.layers or [64]  # rows of active features, and the optimizer
+    if chosen.layers and chosen.loss == "masked" and not chosen.legal_weight:
+        outputs = LEGAL
+    weights = sum(a * b for a, b in pairwise([*layers, outputs]))
+    each = A_POSITION + outputs * AN_OUTPUT + weights * A_WEIGHT
     positions = min(policy.max_positions or POSITIONS, POSITIONS) * chosen.games_share
     return float(chosen.epochs * positions * each)
 

@@ -81,7 +81,7 @@ class EpisodeMethod:
     @torch.no_grad()
     def _predictions(self, records: np.ndarray) -> np.ndarray:
         batch = self._reader(records)
-        found: np.ndarray = torch.sigmoid(self.network(batch.rows, batch.n)[0]).numpy()
+        found: np.ndarray = torch.sigmoid(self.network.seen(batch.rows, batch.n).outputs).numpy()
         return found
 
     def _fit(self, records: np.ndarray, wanted: np.ndarray, iteration: int) -> float:
@@ -93,7 +93,7 @@ class EpisodeMethod:
             for first in range(0, len(order), s.batch_size):
                 chosen = order[first : first + s.batch_size]
                 batch = self._reader(records[chosen])
-                out = torch.sigmoid(self.network(batch.rows, batch.n)[0])
+                out = torch.sigmoid(self.network.seen(batch.rows, batch.n).outputs)
                 loss = functional.mse_loss(out, torch.from_numpy(wanted[chosen]))
                 self.optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]

@@ -210,18 +210,19 @@ def value(policy):
         for k in range(view(policy.n_active, 1, np.int64)[0]):
             total += weights[at(active[at(k)])]
     else:
-        total += _dot(_last(policy), weights)
+        total += dot(_last(policy), weights)
     return np.tanh(total)
 
 
 @inline
-def _dot(a, b):
-    sums = np.zeros(LANES, np.float32)
+def dot(a, b):
+    """Their scalar product, summed in LANES lanes whatever the CPU has."""
+    sums = np.zeros(LANES, a.dtype)
     whole = a.size & ~(LANES - 1)
     for i in range(0, whole, LANES):
         for j in range(LANES):
             sums[j] += a[at(i + j)] * b[at(i + j)]
-    total = np.float32(0)
+    total = a.dtype.type(0)
     for j in range(LANES):
         total += sums[j]
     for i in range(whole, a.size):
@@ -288,4 +289,4 @@ def move_logits(policy, position, moves, n, logits):
     for i in range(n):
         start, square = seen(origin(moves[at(i)]), turn), seen(target(moves[at(i)]), turn)
         pair = SQUARES * start + square
-        logits[at(i)] = biases[at(pair)] + _dot(last, by_pair[at(pair)])
+        logits[at(i)] = biases[at(pair)] + dot(last, by_pair[at(pair)])

@@ -39,32 +39,30 @@ def among_all(
     return cross_entropy(logits, SQUARES * start + square, reduction="none")
 
 
-def among_legal(
-    network: Network,
-    out: torch.Tensor,
-    start: torch.Tensor,
-    square: torch.Tensor,
-    pairs: torch.Tensor,
-    counts: torch.Tensor,
-    legal_weight: float,
-) -> torch.Tensor:
-    """Cross-entropy of the move played among legal pairs, [B], plus that of legality.
-
-    Cross-entropy among all pairs is the sum of this one and of minus the log of the probability on
-    legal pairs; the second has a weight of its own.
+def among_legal(logits: torch.Tensor, played: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of the move played among legal pairs, [B].
 
     Parameters
     ----------
-    pairs, counts : int64 [B, L], [B]
-        See ``labels.legal_pairs``.
+    logits : [B, L]
+        Of legal pairs; minus infinity behind the last one.
+    played : int64 [B]
+        Which of these was played.
     """
-    logits = network.pair_logits(out)
-    beyond = torch.arange(pairs.shape[1]) >= counts[:, None]
-    legal = logits.gather(1, pairs).masked_fill(beyond, -torch.inf).logsumexp(1)
-    found = legal - logits.gather(1, (SQUARES * start + square)[:, None])[:, 0]
-    if legal_weight:
-        found = found + legal_weight * (logits.logsumexp(1) - legal)
-    return found
+    return cross_entropy(logits, played, reduction="none")
+
+
+def of_legality(logits: torch.Tensor, legal: torch.Tensor) -> torch.Tensor:
+    """Minus the log of the probability on legal pairs, [B].
+
+    Together with `among_legal` that is the cross-entropy among all pairs.
+
+    Parameters
+    ----------
+    logits, legal : [B, 4096], [B, L]
+        Of all pairs; of legal ones, minus infinity behind the last one.
+    """
+    return logits.logsumexp(1) - legal.logsumexp(1)
 
 
 def of_values(values: torch.Tensor, results: torch.Tensor) -> torch.Tensor:

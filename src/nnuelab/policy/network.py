@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import embedding, embedding_bag
+from torch.nn.functional import embedding_bag
 
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.learning.sparse import Batch
+from nnuelab.policy.pair_logits import PairLogits
 from nnuelab.policy.policyfile import SQUARES, Policy, outputs_of
 
 PIECES = 12
@@ -83,6 +85,8 @@ class Network(torch.nn.Module):
     def _draw(self, name: str, inputs: int, outputs: int, generator: torch.Generator) -> None:
         weights = torch.randn(inputs, outputs, generator=generator)
         scaled = weights * (2 / (inputs + outputs)) ** 0.5
+        if name == "output" and self.depth:
+            scaled = scaled.T.contiguous().T  # the weights of a pair lie together
         self.register_parameter(name, torch.nn.Parameter(scaled))
 
     def _zeros(self, name: str, *shape: int) -> None:
@@ -119,17 +123,17 @@ class Network(torch.nn.Module):
             found = self._activated(sums)
         return found
 
-    def forward(
-        self, active: torch.Tensor, n: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Outputs [B, O] and, with a value head, values [B]; parameters as of `hidden`."""
-        if self.depth:
-            last = self.hidden(active, n)
-            return self.outputs(last), self.value(last) if self.has_value else None
-        out = self._first("output", active, n) + self._of("output_bias")
-        if not self.has_value:
-            return out, None
-        return out, self._expected(self._first("value_weights", active, n))
+    def seen(self, active: torch.Tensor, n: torch.Tensor) -> Seen:
+        """What it makes of a batch; parameters as of `hidden`."""
+        return Seen(self, active, n)
+
+    def linear(self, active: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        """All outputs, [B, O], of a net without hidden layers."""
+        return self._first("output", active, n) + self._of("output_bias")
+
+    def linear_value(self, active: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+        """Values, [B], of a net without hidden layers."""
+        return self._expected(self._first("value_weights", active, n))
 
     def outputs(self, last: torch.Tensor) -> torch.Tensor:
         """All outputs, [B, O], from the last hidden layer."""
@@ -174,8 +178,7 @@ class Network(torch.nn.Module):
             64 * start + square, as the player to move sees them.
         """
         if self.head == "pair":
-            rows = embedding(pairs, self._of("output").T)
-            return (last[owner] * rows).sum(1) + self._of("output_bias")[pairs]
+            return PairLogits.of(last, self._of("output").T, self._of("output_bias"), owner, pairs)
         out = self.outputs(last)
         start, square = pairs >> 6, pairs & 63
         found = out[owner, start] + out[owner, SQUARES + square]
@@ -209,6 +212,45 @@ class Network(torch.nn.Module):
             files=self.feature_set.contents,
             blocks=fingerprint.of_blocks(self.feature_set),
         )
+
+
+class Seen:
+    """What a net makes of a batch, each part when it is asked for."""
+
+    def __init__(self, network: Network, active: torch.Tensor, n: torch.Tensor) -> None:
+        self._network, self._given = network, (active, n)
+
+    @cached_property
+    def _last(self) -> torch.Tensor:
+        return self._network.hidden(*self._given)
+
+    @cached_property
+    def outputs(self) -> torch.Tensor:
+        """All of them, [B, O]."""
+        network = self._network
+        return network.outputs(self._last) if network.depth else network.linear(*self._given)
+
+    @cached_property
+    def values(self) -> torch.Tensor:
+        """Of a net with a value head, [B]."""
+        network = self._network
+        return network.value(self._last) if network.depth else network.linear_value(*self._given)
+
+    def legal(self, pairs: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+        """Logits of legal pairs, [B, L], minus infinity behind the last one.
+
+        Parameters
+        ----------
+        pairs, counts : int64 [B, L], [B]
+            See ``labels.legal_pairs``.
+        """
+        there = torch.arange(pairs.shape[1]) < counts[:, None]
+        if not self._network.depth:
+            logits = self._network.pair_logits(self.outputs).gather(1, pairs)
+            return logits.masked_fill(~there, -torch.inf)
+        owner = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        flat = self._network.logits_of(self._last, owner, pairs[there])
+        return flat.new_full(pairs.shape, -torch.inf).masked_scatter(there, flat)
 
 
 def _levels() -> tuple[torch.Tensor, torch.Tensor]:

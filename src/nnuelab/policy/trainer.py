@@ -19,7 +19,7 @@ from nnuelab.learning.loader import Labelled, Loader, extract
 from nnuelab.learning.parallel import Group
 from nnuelab.policy import losses
 from nnuelab.policy.labels import Played, legal_pairs, mirrored, played
-from nnuelab.policy.network import Network, seen_by_the_mover
+from nnuelab.policy.network import Network, Seen, seen_by_the_mover
 from nnuelab.policy.policyfile import SQUARES, Policy
 from nnuelab.settings.policy import PolicyTraining
 
@@ -129,8 +129,7 @@ class Trainer:
         if self._mirroring:
             records = mirrored(records)
             batch = extract(self._tables, records, self.feature_set.max_active)
-        out, value = self.network(*seen_by_the_mover(batch))
-        loss = self.losses(out, value, records).sum()
+        loss = self.losses(self.network.seen(*seen_by_the_mover(batch)), records).sum()
         (loss / labelled.total).backward()
         total = loss.detach().double()
         gradients = [p.grad for p in self.network.parameters() if p.grad is not None]
@@ -138,25 +137,28 @@ class Trainer:
         self.optimizer.step()
         return float(total)
 
-    def losses(
-        self, out: torch.Tensor, value: torch.Tensor | None, records: np.ndarray
-    ) -> torch.Tensor:
+    def losses(self, seen: Seen, records: np.ndarray) -> torch.Tensor:
         """The loss of each position, [B]."""
+        s = self.settings
         start, square = map(torch.from_numpy, played(records))
-        if self.settings.loss == "mse":
-            found = losses.squared_error(self.network, out, start, square)
-        elif self.settings.loss == "softmax":
-            found = losses.among_all(self.network, out, start, square)
+        if s.loss == "mse":
+            found = losses.squared_error(self.network, seen.outputs, start, square)
+        elif s.loss == "softmax":
+            found = losses.among_all(self.network, seen.outputs, start, square)
         else:
             pairs, counts = map(torch.from_numpy, legal_pairs(records))
-            if not (pairs == (SQUARES * start + square)[:, None]).any(1).all():
+            same = pairs == (SQUARES * start + square)[:, None]
+            if not same.any(1).all():
                 raise UserError("a move of the data is not legal; sample the games anew")
-            weight = self.settings.legal_weight
-            found = losses.among_legal(self.network, out, start, square, pairs, counts, weight)
-        if value is None:
+            legal = seen.legal(pairs, counts)
+            found = losses.among_legal(legal, same.int().argmax(1))
+            if s.legal_weight:
+                logits = self.network.pair_logits(seen.outputs)
+                found = found + s.legal_weight * losses.of_legality(logits, legal)
+        if not self.network.has_value:
             return found
         results = torch.from_numpy(records["result"].astype(np.float32))
-        return found + self.settings.value_weight * losses.of_values(value, results)
+        return found + s.value_weight * losses.of_values(seen.values, results)
 
     def is_finite(self) -> bool:
         """Whether all weights are numbers."""
@@ -173,8 +175,9 @@ class Trainer:
         """
         total, right = 0.0, 0
         for labelled in loader.in_order():
-            out, value = self.network(*seen_by_the_mover(labelled.batch))
-            total += float(self.losses(out, value, labelled.records).double().sum())
+            seen = self.network.seen(*seen_by_the_mover(labelled.batch))
+            total += float(self.losses(seen, labelled.records).double().sum())
+            out = seen.outputs
             start, square = map(torch.from_numpy, played(labelled.records))
             if self.settings.head == "fromto":
                 first = out[:, :SQUARES].argmax(1) == start

@@ -45,7 +45,7 @@ class PolicyTraining:
         "Of the squared error of a value head, which learns results of games; 0: it has none.",
         ge=0,
     )
-    epochs: int = setting(2, "Passes over the training data; 0: untrained.", ge=0)
+    epochs: int = setting(1, "Passes over the training data; 0: untrained.", ge=0)
     mirror: bool = setting(
         True, "Every second epoch sees boards mirrored, where nobody may castle any more."
     )
