@@ -105,8 +105,11 @@ class Trainer:
         self._tables, self._mirroring = compiled(self.feature_set), False
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.network = made(self.feature_set, settings, self.generator)
-        self.optimizer = torch.optim.Adam(
-            self.network.parameters(), lr=settings.learning_rate, fused=True
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(),
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=True,
         )
 
     def learning_rate(self, done: int, per_epoch: int) -> float:
