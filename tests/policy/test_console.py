@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nnuelab.chess import notation
-from nnuelab.policy import console, watch
+from nnuelab.policy import console, maps, watch
 from nnuelab.policy.mover import Mover, walked
 from nnuelab.policy.policyfile import HEADS, write_policy
 from tests.policy.policies import (
@@ -132,7 +132,7 @@ def test_a_game_is_shown_for_each_head(head: str) -> None:
         )
         # The walk promotes to queens, python-chess lists them first.
         assert notation.to_fen(step.after).split()[0] == board.fen().split()[0]
-        for half in console.halves(step.activations, mover.policy.loss):
+        for half in maps.halves(step.activations, mover.policy.loss):
             assert half.shape == (64,)
             assert half.sum() == pytest.approx(1)
     end = watch.played(steps, 40, 5)

@@ -72,18 +72,33 @@ def report(
 def serve(
     results: ResultsFolder = Path("results"),
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    policy: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE", help="A policy to play against, besides those of the results."
+        ),
+    ] = None,
     blocks: Blocks = None,
 ) -> None:
-    """Serve the page on this machine, and let the engine analyse positions of your own.
+    """Serve the page on this machine, and a board to play against policies.
 
-    Example: nnuelab serve --port 8001
+    The page lets the engine analyse positions of your own.
+
+    Example: nnuelab serve --port 8001 --policy net.policy
     """
+    from nnuelab.report import play
     from nnuelab.report import results as found
     from nnuelab.report.serve import HOST, Answers, Server
 
     gathered = found.gather(results, [])
-    for problem in [*gathered.problems, *(p for e in gathered.experiments for p in e.problems)]:
+    policies, broken = play.gather(results, policy or [])
+    told = [*gathered.problems, *(p for e in gathered.experiments for p in e.problems), *broken]
+    for problem in told:
         typer.echo(problem, err=True)
-    with Server(Answers(gathered.nets, results / "report.html"), port) as server:
-        typer.echo(f"http://{HOST}:{server.server_port}/ (stop with Ctrl-C)", err=True)
+    opponents = play.Opponents(policies) if policies else None
+    with Server(Answers(gathered.nets, results / "report.html", opponents), port) as server:
+        address = f"http://{HOST}:{server.server_port}/"
+        typer.echo(f"{address} (stop with Ctrl-C)", err=True)
+        if opponents:
+            typer.echo(f"{address}play: a game with {', '.join(opponents.names)}", err=True)
         server.serve_forever()

@@ -91,7 +91,7 @@ class PolicyUci(Conversation):
                 self._mover = self._made(Path(value), self._chosen)
                 self._file = Path(value)
         elif name in settings:
-            self._set_style({**self._chosen, settings[name]: _read(settings[name], value)})
+            self._set_style({**self._chosen, settings[name]: read_setting(settings[name], value)})
         elif name != "ponder":
             raise ValueError(f"no option {name!r}")
 
@@ -153,7 +153,8 @@ def _told(move: int) -> str:
     return notation.move_to_uci(move)
 
 
-def _read(setting: str, text: str) -> Any:
+def read_setting(setting: str, text: str) -> Any:
+    """A setting of a style from text; ValueError when it isn't one of its kind."""
     if setting in ("walk", "underpromotions"):
         return _checked(text, setting)
     if setting in ("plies", "seed"):

@@ -16,6 +16,7 @@ import numpy as np
 from nnuelab.chess.notation import PIECES, square_name
 from nnuelab.chess.position import BLACK, EMPTY, WHITE
 from nnuelab.policy import boards
+from nnuelab.policy.maps import halves, on_board
 from nnuelab.policy.policyfile import SQUARES
 
 FILES = "abcdefgh"
@@ -43,45 +44,6 @@ class Targets:
     start: np.ndarray
     goal: np.ndarray
     trained: tuple[int, int] | None = None
-
-
-def halves(values: np.ndarray, loss: str) -> tuple[np.ndarray, np.ndarray]:
-    """What a policy says of the squares to go from and to go to, as the player to move sees them.
-
-    Sigmoids of a net trained with the loss ``mse``, else probabilities. Of pairs of squares it is
-    the highest sigmoid, or the sum of the probabilities.
-
-    Parameters
-    ----------
-    values : float32 [128] or [4096]
-        Of `Mover.activations`.
-
-    Returns
-    -------
-    tuple of float [64]
-    """
-    values = values.astype(float)
-    if loss == "mse":
-        values = 1 / (1 + np.exp(-values))
-        if len(values) == 2 * SQUARES:
-            return values[:SQUARES], values[SQUARES:]
-        pairs = values.reshape(SQUARES, SQUARES)
-        return pairs.max(axis=1), pairs.max(axis=0)
-    if len(values) == 2 * SQUARES:
-        return _softmax(values[:SQUARES]), _softmax(values[SQUARES:])
-    pairs = _softmax(values).reshape(SQUARES, SQUARES)
-    return pairs.sum(axis=1), pairs.sum(axis=0)
-
-
-def _softmax(values: np.ndarray) -> np.ndarray:
-    weights = np.exp(values - values.max())
-    found: np.ndarray = weights / weights.sum()
-    return found
-
-
-def on_board(values: np.ndarray, turn: int) -> np.ndarray:
-    """By square of the board, from values by square as the player to move sees it."""
-    return values[np.arange(SQUARES) ^ 56 * turn]
 
 
 def block(

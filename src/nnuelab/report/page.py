@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import __version__
 from nnuelab.charts import Figure
 from nnuelab.data import validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.report import (
+    document,
     explorer,
     feature_statistics,
     games,
@@ -44,9 +44,8 @@ from nnuelab.report.results import Experiment, NetFiles, Results
 from nnuelab.report.words import Row
 from nnuelab.tournament.headers import read_results
 
-PAGE = Path(__file__).parent / "page"
 SCRIPTS = (
-    *("base.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js"),
+    *("base.js", "tables.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js"),
     "texel.js",
 )
 EXPLORED = 6  # positions of the validation set
@@ -133,19 +132,9 @@ class _Builder:
 
     def page(self) -> Page:
         """The page; parts that others need come first."""
-        import jinja2
-
         sections = [self._section(experiment) for experiment in self.found.experiments]
         statistics = self._statistics()
         nets, positions, tuning = self._nets(), self._data(), self._texel()
-        environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(PAGE),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
-        )
-        environment.tests["number"] = _is_number
         provenance = {
             "records": self.found.records,
             "outdated": results.outdated(self.found),
@@ -158,8 +147,10 @@ class _Builder:
             for section in every
             for figure in section.figures
         }
-        html = environment.get_template("page.html").render(
-            version=__version__,
+        html = document.html(
+            "page/page.html",
+            styles=["page/page.css"],
+            scripts=[f"page/{name}" for name in SCRIPTS],
             sections=sections,
             tuning=tuning,
             positions=positions,
@@ -173,9 +164,6 @@ class _Builder:
             blobs={name: _packed(value) for name, value in self.blobs.items()},
             explorer="explorer" in self.blobs,
             texel_boards="texel" in self.blobs,
-            pieces=_pieces(),
-            style=(PAGE / "page.css").read_text(),
-            scripts=[(PAGE / name).read_text() for name in SCRIPTS],
             vega=_vega(),
         )
         return Page(html, figures)
@@ -423,13 +411,6 @@ def _packed(value: Any) -> str:
     return base64.b64encode(gzip.compress(text, 9, mtime=0)).decode()
 
 
-def _pieces() -> str:
-    """SVG of the twelve pieces, to be used by id: python-chess has them."""
-    import chess.svg
-
-    return "".join(chess.svg.PIECES.values())
-
-
 @cache
 def _vega() -> str:
     """Vega, Vega-Lite and vega-embed as one script."""
@@ -440,11 +421,3 @@ def _vega() -> str:
     shared = "window.vegaEmbed = vegaEmbed;"
     bundle: str = vl_convert.javascript_bundle(shared, vl_version=f"{major}.{minor}")
     return bundle.replace("</script", "<\\/script")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return not text
-    return True

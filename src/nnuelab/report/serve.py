@@ -1,7 +1,8 @@
-"""`nnuelab serve`: the page on loopback, and the engine's analysis of given positions.
+"""`nnuelab serve`: the page on loopback, the engine's analysis of positions, games with policies.
 
-Two paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
-the evaluation of a position. Nothing of a request becomes part of a path.
+Four paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
+the evaluation of a position; ``/play`` is a board to play on, ``/choose?fen=`` what a policy plays.
+Nothing of a request becomes part of a path.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,33 +23,40 @@ from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.report.explorer import Explorer
+from nnuelab.report.play import Opponents, fen_of
 from nnuelab.report.results import NetFiles
 
 HOST = "127.0.0.1"
+NO_NET = "there is no net to serve; train some: snakemake nets"
+NO_POLICY = "there is no policy to play; train some: snakemake policy; or name one: --policy"
 NODES = 20_000  # of the search
-LONGEST = 120  # characters of a FEN
 TIMEOUT = 20  # seconds that a connection may be silent
 
 
 class Answers:
-    """The page and the nets; positions are analysed one at a time.
+    """The page, the nets and the policies; positions are analysed one at a time.
 
     Parameters
     ----------
     nets : sequence of NetFiles
     page : Path
         The report; without it the server says how to make it.
+    opponents : Opponents or None
+        Policies to play against.
     """
 
-    def __init__(self, nets: Sequence[NetFiles], page: Path) -> None:
-        if not nets:
-            raise UserError("there is no net to serve; train some: snakemake nets")
+    def __init__(
+        self, nets: Sequence[NetFiles], page: Path, opponents: Opponents | None = None
+    ) -> None:
+        if not nets and opponents is None:
+            raise UserError(f"{NO_NET}; {NO_POLICY}")
         self._nets = {net.player: net for net in nets}
         self._engines: dict[str, Engine] = {}
         self._lock = threading.Lock()
         made = page.read_bytes() if page.is_file() else None
         self.page = made or f"{page} isn't there; make it: snakemake report".encode()
         self.has_page = made is not None
+        self.opponents = opponents
 
     @cached_property
     def _explorer(self) -> Explorer:
@@ -62,15 +70,21 @@ class Answers:
         UserError
             When the FEN is no legal position or there is no such net.
         """
-        fen = " ".join(fen.split())
-        if not fen or len(fen) > LONGEST:
-            raise UserError(f"give a FEN of at most {LONGEST} characters, as explore?fen=")
+        if not self._nets:
+            raise UserError(NO_NET)
+        fen = fen_of(fen)
         name = net or next(iter(self._nets))
         if name not in self._nets:
             raise UserError(f"there is no net {name!r}; there are {', '.join(self._nets)}")
         with self._lock:
             found = self._explorer.look({fen: fen})
             return {**found, "search": self._search(fen, name)}
+
+    def choose(self, asked: Mapping[str, str]) -> dict[str, Any]:
+        """What a policy plays: `Opponents.choose`; UserError, too, when there is none."""
+        if self.opponents is None:
+            raise UserError(NO_POLICY)
+        return self.opponents.choose(asked)
 
     def _search(self, fen: str, name: str) -> str:
         if name not in self._engines:
@@ -132,17 +146,29 @@ class _Handler(BaseHTTPRequestHandler):
             return
         answers = self.server.answers
         if asked.path == "/":
-            status = HTTPStatus.OK if answers.has_page else HTTPStatus.NOT_FOUND
-            kind = "text/html" if answers.has_page else "text/plain"
-            self._send(status, f"{kind}; charset=utf-8", answers.page)
-        elif asked.path == "/explore":
+            self._page(answers.page, answers.has_page)
+        elif asked.path == "/play":
+            opponents = answers.opponents
+            self._page(opponents.page if opponents else NO_POLICY.encode(), bool(opponents))
+        elif asked.path in ("/explore", "/choose"):
+            first = {name: values[0] for name, values in query.items()}
             try:
-                fen, net = (query.get(name, [""])[0] for name in ("fen", "net"))
-                self._say(HTTPStatus.OK, answers.explore(fen, net))
+                if asked.path == "/choose":
+                    found = answers.choose(first)
+                else:
+                    found = answers.explore(first.get("fen", ""), first.get("net", ""))
             except UserError as error:
                 self._say(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+            else:
+                self._say(HTTPStatus.OK, found)
         else:
-            self._say(HTTPStatus.NOT_FOUND, {"error": "there are only / and /explore?fen="})
+            paths = "/, /explore?fen=, /play and /choose?fen="
+            self._say(HTTPStatus.NOT_FOUND, {"error": f"there are only {paths}"})
+
+    def _page(self, content: bytes, found: bool) -> None:
+        status = HTTPStatus.OK if found else HTTPStatus.NOT_FOUND
+        kind = "text/html" if found else "text/plain"
+        self._send(status, f"{kind}; charset=utf-8", content)
 
     def _say(self, status: HTTPStatus, value: dict[str, Any]) -> None:
         self._send(status, "application/json", json.dumps(value).encode())

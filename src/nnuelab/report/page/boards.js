@@ -1,8 +1,8 @@
 const ROLES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
 const SIZE = 45; // of a square; the pieces are drawn for it
 
-/** A board of the first field of a FEN; `move` (e2e4) is marked. */
-function board(placement, { flipped = false, move = "", label = "" } = {}) {
+/** A board of the first field of a FEN; `move` (e2e4) is marked. `under` draws below the piece of a square. */
+function board(placement, { flipped = false, move = "", label = "", under = () => [] } = {}) {
   const picture = draw("svg", { viewBox: `-10 0 ${8 * SIZE + 10} ${8 * SIZE + 10}`, role: "img", "aria-label": label });
   const marked = [move.slice(0, 2), move.slice(2, 4)];
   const rows = placement.split("/").map((row) => row.replace(/\d/g, (n) => " ".repeat(Number(n))));
@@ -14,10 +14,11 @@ function board(placement, { flipped = false, move = "", label = "" } = {}) {
       const shade = (rank + file) % 2 ? "black-square" : "white-square";
       picture.append(draw("rect", { x, y, width: SIZE, height: SIZE, class: shade }));
       if (marked.includes(square)) picture.append(draw("rect", { x, y, width: SIZE, height: SIZE, class: "last-move" }));
+      picture.append(...under(square, x, y));
       const piece = rows[rank][file];
       if (piece !== " ") {
         const color = piece === piece.toUpperCase() ? "white" : "black";
-        picture.append(draw("use", { href: `#${color}-${ROLES[piece.toLowerCase()]}`, x, y }));
+        picture.append(draw("use", { href: `#${color}-${ROLES[piece.toLowerCase()]}`, x, y, "data-square": square }));
       }
     }
   }

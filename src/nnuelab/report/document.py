@@ -1,0 +1,55 @@
+"""HTML documents that need no other file: a template, with style, scripts and pieces in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nnuelab import __version__
+
+FOLDER = Path(__file__).parent
+
+
+def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
+    """A document.
+
+    Parameters
+    ----------
+    template, styles, scripts : str, sequences of str
+        Files, below `FOLDER`.
+    values
+        What the template names besides ``version``, ``style``, ``scripts`` and ``pieces``.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.tests["number"] = _is_number
+    return environment.get_template(template).render(
+        version=__version__,
+        pieces=_pieces(),
+        style="".join((FOLDER / name).read_text() for name in styles),
+        scripts=[(FOLDER / name).read_text() for name in scripts],
+        **values,
+    )
+
+
+def _pieces() -> str:
+    """SVG of the twelve pieces, to be used by id: python-chess has them."""
+    import chess.svg
+
+    return "".join(chess.svg.PIECES.values())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return not text
+    return True

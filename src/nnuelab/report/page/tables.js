@@ -1,0 +1,110 @@
+// Tables
+
+/** A cell as a number where it begins with one and goes on with an interval or a range of numbers. */
+function valueOf(row, column) {
+  const text = row.cells[column].textContent.trim();
+  const number = Number(text.replace(/ \[.*\]$|(?<=\d)-\d+$/, ""));
+  return text === "" ? null : Number.isNaN(number) ? text : number;
+}
+/** What a row is about: the set, and its variant where there are some. */
+function nameOf(row) {
+  const heads = [...row.closest("table").tHead.rows[0].cells];
+  const variant = heads.findIndex((head) => head.dataset.column === "variant");
+  return [row.cells[0], row.cells[variant]].filter(Boolean).map((cell) => cell.textContent.trim()).filter(Boolean).join(",");
+}
+/** Numbers before words, what is not there last in either direction. */
+function compare(a, b, direction) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
+  return direction * (typeof a === "number" ? a - b : a.localeCompare(b));
+}
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button.sort");
+  if (!button) return;
+  const head = button.closest("th");
+  const body = head.closest("table").tBodies[0];
+  const rows = [...body.rows];
+  const numeric = rows.some((row) => typeof valueOf(row, head.cellIndex) === "number");
+  const before = head.getAttribute("aria-sort");
+  const descending = before ? before === "ascending" : numeric;
+  for (const other of head.parentElement.cells) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  const keyed = rows.map((row) => [valueOf(row, head.cellIndex), row]);
+  keyed.sort(([a], [b]) => compare(a, b, descending ? -1 : 1));
+  body.append(...keyed.map(([, row]) => row));
+});
+
+// Where a number comes from
+
+const SOURCES = JSON.parse(byId("sources").textContent);
+const dialog = byId("record");
+let trail = [];
+function show(entry) {
+  trail.push(entry);
+  shown();
+}
+async function shown() {
+  const { title, note, files } = trail.at(-1);
+  const { records } = await unpack("provenance");
+  byId("record-title").textContent = title;
+  byId("record-back").hidden = trail.length < 2;
+  const body = byId("record-body");
+  body.replaceChildren(...(note ? [make("p", {}, note)] : []));
+  const single = files.length === 1 && records[files[0]];
+  if (single) body.append(...record(files[0], single));
+  else body.append(make("p", {}, "It comes from:"), links(files, records));
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+}
+function links(files, records) {
+  return make("ul", {}, ...files.map((file) => make("li", {},
+    records[file]
+      ? make("button", { type: "button", class: "source", click: () => show({ title: file, files: [file] }) }, file)
+      : file)));
+}
+function record(file, found) {
+  const entries = [
+    ["file", file],
+    ["sha256", make("code", {}, found.sha256)],
+    ["made by", make("pre", {}, found.command ?? "")],
+    ["code", make("code", {}, found.code ?? "")],
+    ["seed", found.seed === null || found.seed === undefined ? null : String(found.seed)],
+    ["versions", Object.entries(found.versions ?? {}).map((pair) => pair.join(" ")).join(", ")],
+    ["parameters", make("pre", {}, JSON.stringify(found.parameters ?? {}, null, 1))],
+  ];
+  const list = make("dl", {});
+  for (const [name, value] of entries) if (value !== null) list.append(make("dt", {}, name), make("dd", {}, value));
+  const inputs = make("dd", {});
+  const inner = make("ul", {});
+  unpack("provenance").then(({ records }) => {
+    for (const { path, sha256 } of Object.values(found.inputs ?? {})) {
+      const now = records[path]?.sha256;
+      inner.append(make("li", {},
+        now ? make("button", { type: "button", class: "source", click: () => show({ title: path, files: [path] }) }, path) : path,
+        " ", make("code", {}, sha256.slice(0, 16)),
+        now && now !== sha256 ? " (has changed since)" : ""));
+    }
+  });
+  inputs.append(inner);
+  list.append(make("dt", {}, "inputs"), inputs);
+  return [list];
+}
+document.addEventListener("click", (event) => {
+  const row = event.target.closest("tr[data-row]");
+  if (!row || dialog.contains(row)) return;
+  const table = row.closest("table");
+  const cell = event.target.closest("td, button.source");
+  const sources = SOURCES[table.id]?.[row.dataset.row];
+  if (!cell || !sources) return;
+  const name = nameOf(row);
+  if (cell.tagName === "BUTTON") {
+    show({ title: name, files: [...new Set(Object.values(sources).flat())] });
+    return;
+  }
+  const head = table.tHead.rows[0].cells[cell.cellIndex];
+  const files = sources[head.dataset.column] ?? sources[""];
+  show({ title: `${name}: ${head.textContent.trim()}`, note: cell.textContent, files });
+});
+byId("record-back").addEventListener("click", () => { trail.pop(); shown(); });
+byId("record-close").addEventListener("click", () => dialog.close());
+dialog.addEventListener("close", () => { trail = []; });
