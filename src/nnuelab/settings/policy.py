@@ -53,7 +53,7 @@ class PolicyTraining:
     batch_size: int = setting(1024, "Positions per step.", ge=1)
     learning_rate: float = setting(2e-3, "Of AdamW, the peak rate.", gt=0)
     weight_decay: float = setting(
-        0.1, "Of AdamW: a step takes this times the rate from each weight, as a share.", ge=0
+        0.2, "Of AdamW: a step takes this times the rate from each weight, as a share.", ge=0
     )
     schedule: Literal["step", "cosine", "one-cycle"] = setting(
         "cosine", "Of the rate: a factor per epoch; half a cosine to 0; up and down."
