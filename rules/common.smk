@@ -20,16 +20,11 @@ from nnuelab.params import (
     check_names,
     core_seconds,
     policy_seconds,
+    selfplay_seconds,
     texel_seconds,
 )
-from nnuelab.params import (
-    default_experiment,
-    made,
-    options,
-    plans,
-    results_folder,
-    validate,
-)
+from nnuelab.params import default_experiment, made, options, plans
+from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
 from nnuelab.tournament.players import KINDS, kinds_and_files, players_of
@@ -255,3 +250,4 @@ def inform_logger():
     known = list(map(core_seconds, plan_of.values()))
     USUAL.update({rule: mean(job[rule] for job in known) for rule in known[0]})
     USUAL.update(texel_seconds(settings) | policy_seconds(settings))
+    USUAL.update(selfplay_seconds(settings))

@@ -6,13 +6,9 @@ each opponent, results/policy/vs_{opponent}.pgn, and their scores, results/polic
 """
 
 LEARNING = settings.policy.selfplay
-MEETING = made.of_selfplay(settings, RESULTS)
-OPPONENTS = {
-    name: made.opponent(LEARNING, name, RESULTS) for name in LEARNING.opponents
-}
-SELFPLAY_KINDS, SELFPLAY_FILES = kinds_and_files(
-    [*MEETING.values(), *(told for _, told in OPPONENTS.values())]
-)
+GAUNTLETS = made.gauntlets(settings, RESULTS)
+LEARNERS = {name: p for players in GAUNTLETS.values() for name, p in players.items()}
+SELFPLAY_KINDS, SELFPLAY_FILES = kinds_and_files(LEARNERS.values())
 SELFPLAY_SETS = sorted(
     {LEARNING.settings_of(run).features for run in LEARNING.runs}
     | {POLICIES[name].feature_set for name in LEARNING.policies}
@@ -21,18 +17,12 @@ SELFPLAY_SETS = sorted(
 
 wildcard_constraints:
     run="|".join(LEARNING.runs),
-    opponent="|".join(OPPONENTS),
+    opponent="|".join(GAUNTLETS),
 
 
 rule policy_selfplay:
     input:
         "<results>/policy/vs_random.csv",
-
-
-def in_the_match(wildcards):
-    """The players of a match, the opponent first."""
-    name, told = OPPONENTS[wildcards.opponent]
-    return made.words({name: told, **{n: p for n, p in MEETING.items() if n != name}})
 
 
 rule policy_selfplay_learn:
@@ -80,7 +70,7 @@ rule policy_selfplay_games:
     threads: ALL_CORES
     params:
         code=code("tournament.runner", sets=SELFPLAY_SETS, kinds=SELFPLAY_KINDS),
-        players=in_the_match,
+        players=lambda w: made.words(GAUNTLETS[w.opponent]),
         options=[
             *options(LEARNING, only=["games_per_pairing"]),
             *options(settings.tournament, only=["seed", "max_plies"]),
@@ -95,7 +85,7 @@ rule policy_selfplay_games:
 
 rule policy_selfplay_score:
     input:
-        games=expand("<results>/policy/vs_{opponent}.pgn", opponent=OPPONENTS),
+        games=expand("<results>/policy/vs_{opponent}.pgn", opponent=GAUNTLETS),
     output:
         csv="<results>/policy/vs_random.csv",
     log:
@@ -104,7 +94,7 @@ rule policy_selfplay_score:
         "environment.yaml"
     params:
         code=code("tournament.true_scores"),
-        against=[word for name, _ in OPPONENTS.values() for word in ("--against", name)],
+        against=[w for p in GAUNTLETS.values() for w in ("--against", next(iter(p)))],
     message:
         "Scores of policies, by mates and by material"
     shell:

@@ -15,17 +15,6 @@ ALSO = made.of_ladder(settings, RESULTS)
 ALSO_KINDS, ALSO_FILES = kinds_and_files(ALSO.values())
 
 
-def also_sets():
-    """Their feature sets: of a tuned evaluation those of the terms that it begins with."""
-    for player in settings.ladder.also.values():
-        if player.texel is not None:
-            yield terms_in(terms_of(player.texel) or SHIPPED_EVALUATION)
-        elif player.policy is not None:
-            yield POLICIES[player.policy].feature_set
-        else:
-            yield LEARNING.settings_of(player.selfplay).features
-
-
 wildcard_constraints:
     played=f"(time/)?({'|'.join(settings.experiments)})",
 

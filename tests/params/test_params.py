@@ -271,6 +271,8 @@ def unfit(settings, tmp_path, monkeypatch):
         settings["puzzles"]["file"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
         settings["texel"] |= {"tuners": {"adam": {}}, "players": {}, "simplify": [], **few}
+        settings["ladder"]["also"] = {}
+        settings["policy"]["selfplay"] |= few
         settings["experiments"] = {"axis": settings["experiments"]["axis"]}
         params.merge(settings, changes)
         try:
@@ -404,6 +406,7 @@ def test_a_run_of_texel_changes_what_it_names(settings):
     settings["texel"]["tuning"] |= {"l2": 0.5, "width": {"material": 9}}
     settings["texel"]["tuners"] = {"a": {"optimizer": "ga", "evaluation": "b.yaml"}, "b": {}}
     settings["texel"]["simplify"] = []
+    settings["ladder"]["also"] = {}
     found = params.validate(settings).texel
     assert found.settings_of("b") == found.tuning
     assert found.settings_of("a") == found.tuning.model_copy(update={"optimizer": "ga"})
@@ -507,7 +510,7 @@ def test_list_has_every_experiment_with_minutes(monkeypatch):
     shown = CliRunner().invoke(application(), command)
     assert shown.exit_code == 0, shown.output
     tables = [f"{name}_table.csv" for name in params.read(ROOT / "params.yaml").experiments]
-    for table in (*tables, "texel/match_table.txt"):
+    for table in (*tables, "texel/match_table.txt", "policy_table.csv", "policy/vs_random.csv"):
         assert re.search(rf"^results-tiny/{table} +\d+ ", shown.output, re.MULTILINE)
 
 

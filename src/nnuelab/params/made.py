@@ -1,6 +1,6 @@
 """Players that the workflow itself makes: tuned evaluations, and policies in several styles.
 
-Each is told as in a file of players (`tournament.players`), with its file below a folder of results.
+Each is told as in a file of players (`tournament.players`), its file in a folder of results.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 from nnuelab.errors import nearest
 from nnuelab.params.models import MadePlayer, Params
-from nnuelab.params.policies import PolicySelfplay
 from nnuelab.tournament.words import BASELINES
 
 HASH = 16  # MB: as the engines of the ladder have it
@@ -19,7 +18,7 @@ HASH = 16  # MB: as the engines of the ladder have it
 
 def mistakes(params: Params) -> Iterator[str]:
     """What is wrong with the ladder's players of this workflow, a line each."""
-    known = {
+    known: dict[str, tuple[str, Mapping[str, Any]]] = {
         "texel": ("run of texel.tuners", params.texel.tuners),
         "policy": ("policy of policy.variants", params.policy.variants),
         "selfplay": ("run of policy.selfplay", params.policy.selfplay.runs),
@@ -30,12 +29,13 @@ def mistakes(params: Params) -> Iterator[str]:
             asked = getattr(player, key)
             if asked is not None and asked not in names:
                 yield f"{path}.{key}: there is no {what} {asked}{nearest(asked, names)}"
-            elif asked is not None and player.plies and player.value_head:
-                if not _has_value_head(params, player):
-                    yield f"{path}.plies: {asked} has no value head; set value_head: false"
+            elif asked is not None and player.plies and not _can_look_ahead(params, player):
+                yield f"{path}.plies: {asked} has no value head; set value_head: false"
 
 
-def _has_value_head(params: Params, player: MadePlayer) -> bool:
+def _can_look_ahead(params: Params, player: MadePlayer) -> bool:
+    if not player.value_head:
+        return True
     if player.policy is not None:
         return bool(params.policy.settings_of(player.policy).value_weight)
     return params.policy.selfplay.runs[str(player.selfplay)].method != "seed"
@@ -61,8 +61,8 @@ def of_ladder(params: Params, results: str) -> dict[str, dict[str, Any]]:
 def of_selfplay(params: Params, results: str) -> dict[str, dict[str, Any]]:
     """Who meets the opponents of ``policy.selfplay``, by name.
 
-    The policies that learnt alone, as they choose among legal moves or, of the method seed, by the walk;
-    those with a value head also one ply ahead, with it and, as a control, without.
+    The policies that learnt choose among legal moves or, those of the method seed, by the walk;
+    with a value head they also look one ply ahead, by it and, as a control, without it.
     """
     selfplay, seed = params.policy.selfplay, params.policy.seeds[0]
     found: dict[str, dict[str, Any]] = {}
@@ -80,12 +80,20 @@ def of_selfplay(params: Params, results: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def opponent(selfplay: PolicySelfplay, name: str, results: str) -> tuple[str, dict[str, Any]]:
-    """An opponent's name and settings."""
-    if name in BASELINES:
-        return name, {"baseline": name}
-    seed = selfplay.seeds[0]
-    return f"{name}#{seed}", {"policy": _learnt(results, name, seed)}
+def gauntlets(params: Params, results: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """The players of the match against each opponent of ``policy.selfplay``, the opponent first."""
+    seed = params.policy.selfplay.seeds[0]
+    others = of_selfplay(params, results)
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for name in params.policy.selfplay.opponents:
+        if name in BASELINES:
+            first = {name: {"baseline": name}}
+        else:
+            first = {f"{name}#{seed}": {"policy": _learnt(results, name, seed)}}
+        found[name] = first | {
+            player: told for player, told in others.items() if player not in first
+        }
+    return found
 
 
 def _learnt(results: str, run: str, seed: int) -> str:

@@ -19,7 +19,6 @@ from nnuelab.names import variant_of
 from nnuelab.params.policies import Policies
 from nnuelab.params.sections import (
     Count,
-    CountOrZero,
     Name,
     Positive,
     Section,
@@ -302,7 +301,7 @@ class Experiment(Section):
     """Seeds of training; two or more show the spread between trainings."""
     anchor: str
     """Whose Elo is 0: a feature set or, where there are variants, SET,VARIANT."""
-    variants: dict[Name, Variant] = {}
+    variants: dict[Name, Variant] = Field({})
     """Other trainings by name; none: the settings of train and quantize."""
     grid: Grid = Grid()
     """Every combination of some settings as a variant: {l1: [64, 128]} makes l1-64 and l1-128."""

@@ -66,7 +66,7 @@ SelfplayRun = Annotated[SeedRun | GradientRun | ExpertRun, Field(discriminator="
 class PolicySelfplay(Section):
     """Policies that learn from their own games: results/policy/vs_random.csv."""
 
-    runs: dict[Name, SelfplayRun]
+    runs: Annotated[dict[Name, SelfplayRun], Field(min_length=1)]
     """Runs by name, each with its method and what it changes of that method's settings:
     results/policy/selfplay/NAME."""
     seeds: Seeds
@@ -141,5 +141,3 @@ class Policies(Section):
         changes = given(self.variants[name])
         del changes["feature_set"]
         return PolicyTrain.model_validate(self.train.model_dump() | changes)
-
-

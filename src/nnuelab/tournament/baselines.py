@@ -125,9 +125,8 @@ def entrant(settings: Mapping[str, Any], limit: Limit, defaults: Defaults) -> Ba
     """One of BASELINES; UserError for others."""
     name = str(settings["baseline"])
     if name not in BASELINES:
-        raise UserError(
-            f"there is no baseline {name}{nearest(name, BASELINES)}; there are {' and '.join(BASELINES)}"
-        )
+        known = " and ".join(BASELINES)
+        raise UserError(f"there is no baseline {name}{nearest(name, BASELINES)}; there are {known}")
     seed = settings.get("seed")
     seed = 1 if seed is None else seed
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEEDS:
