@@ -28,7 +28,7 @@ MEASURED = 8.0  # of a policy, with its start
 AN_EPISODE = 0.2  # a game by the walk, and a fit
 A_LOCKSTEP_GAME = 0.012  # of policy gradient, and training on it
 A_SIMULATION = 0.003  # of the search of all positions of a game, and training on them
-A_SLOW_GAME = 0.15  # of policies in the tournament, and its score
+A_SLOW_GAME = 0.3  # of policies in the tournament, and its score
 
 
 def core_seconds(plan: Plan) -> dict[str, float]:
