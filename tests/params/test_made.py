@@ -6,9 +6,7 @@ import pytest
 
 from nnuelab import params
 from nnuelab.params import made
-from tests.params.test_params import commands, mistakes, settings
-
-__all__ = ["settings"]
+from tests.params.test_params import commands, mistakes
 
 
 def test_settings_of_self_play_are_options_of_its_commands(settings):
@@ -38,7 +36,7 @@ def test_a_run_of_self_play_changes_what_it_names(settings):
     file = "results/policy/selfplay/a/1/net.policy"
     assert next(iter(games["a"].items())) == ("a#1", {"policy": file})
     assert list(games["random"]) == [
-        *("random", "a#1", "a-1ply#1", "a-1ply-novalue#1", "b#1", "pair#1"),
+        *("random", "a#1", "a-1ply#1", "a-1ply-novalue#1", "b#1", "pair#1", "masked#1"),
     ]
 
 
@@ -96,11 +94,3 @@ def test_players_that_nothing_makes_are_one_line(settings, player, told):
     settings["ladder"]["also"]["x"] = player
     (line,) = mistakes(settings)
     assert told in line
-
-
-def test_minutes_of_self_play_follow_games_and_simulations(settings):
-    found = params.validate(settings)
-    assert 20 < params.selfplay_minutes(found, cores=2) < 90
-    settings["policy"]["selfplay"]["runs"]["expert"]["simulations"] = 480
-    more = params.validate(settings)
-    assert params.selfplay_minutes(more, 2) > 3 * params.selfplay_minutes(found, 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 import re
 import typing
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import typer
-import yaml
 from typer.testing import CliRunner
 
 from nnuelab import params
@@ -22,11 +20,6 @@ from nnuelab.settings.texel import Positions
 from tests.cli.test_commands import registered
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def settings():
-    return yaml.safe_load((ROOT / "params.yaml").read_text())
 
 
 def mistakes(settings):
@@ -512,20 +505,3 @@ def test_list_has_every_experiment_with_minutes(monkeypatch):
     tables = [f"{name}_table.csv" for name in params.read(ROOT / "params.yaml").experiments]
     for table in (*tables, "texel/match_table.txt", "policy_table.csv", "policy/vs_random.csv"):
         assert re.search(rf"^results-tiny/{table} +\d+ ", shown.output, re.MULTILINE)
-
-
-def test_minutes_of_texel_follow_runs_and_games(settings):
-    found = params.validate(settings)
-    assert 3 < params.texel_minutes(found, cores=2) < 20
-    settings["texel"]["games_per_pairing"] *= 10
-    assert params.texel_minutes(params.validate(settings), 2) > 3 * params.texel_minutes(found, 2)
-
-
-def test_minutes_follow_nets_and_games():
-    found = params.read(ROOT / "params.yaml")
-    plan = params.plans(found)["axis"]
-    assert 15 < params.minutes(plan, cores=2) < 30
-    games = plan.tournament.model_copy(update={"games_per_pairing": 16_000})
-    more = dataclasses.replace(plan, tournament=games)
-    assert params.minutes(more, cores=2) > 10 * params.minutes(plan, cores=2)
-    assert params.minutes(plan, cores=4) == params.minutes(plan, cores=2) / 2

@@ -369,7 +369,7 @@ def test_the_ladder_is_joined_by_what_the_same_run_makes(folder, overlays):
     assert players["tuned"]["hce"] == f"{results}/texel/gauss_newton/tuned.yaml"
     assert players["expert-1ply"]["policy"] == f"{results}/policy/selfplay/expert/1/net.policy"
     assert players["expert-1ply"]["plies"] == 1
-    assert players["pair"]["policy"] == f"{results}/policy/nets/pair/1/net.policy"
+    assert players["policy"]["policy"] == f"{results}/policy/nets/masked/1/net.policy"
 
 
 def test_dvc_shows_the_numbers_of_the_table(folder):

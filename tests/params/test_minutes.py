@@ -1,0 +1,32 @@
+"""Estimates of how long the tables take."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from nnuelab import params
+
+
+def test_minutes_of_texel_follow_runs_and_games(settings):
+    found = params.validate(settings)
+    assert 3 < params.texel_minutes(found, cores=2) < 20
+    settings["texel"]["games_per_pairing"] *= 10
+    assert params.texel_minutes(params.validate(settings), 2) > 3 * params.texel_minutes(found, 2)
+
+
+def test_minutes_follow_nets_and_games(settings):
+    found = params.validate(settings)
+    plan = params.plans(found)["axis"]
+    assert 15 < params.minutes(plan, cores=2) < 30
+    games = plan.tournament.model_copy(update={"games_per_pairing": 16_000})
+    more = dataclasses.replace(plan, tournament=games)
+    assert params.minutes(more, cores=2) > 10 * params.minutes(plan, cores=2)
+    assert params.minutes(plan, cores=4) == params.minutes(plan, cores=2) / 2
+
+
+def test_minutes_of_self_play_follow_games_and_simulations(settings):
+    found = params.validate(settings)
+    assert 20 < params.selfplay_minutes(found, cores=2) < 90
+    settings["policy"]["selfplay"]["runs"]["expert"]["simulations"] = 480
+    more = params.validate(settings)
+    assert params.selfplay_minutes(more, 2) > 3 * params.selfplay_minutes(found, 2)
