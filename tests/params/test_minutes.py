@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from pathlib import Path
+
+from typer.testing import CliRunner
 
 from nnuelab import params
+from nnuelab.cli.__main__ import application
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_minutes_of_texel_follow_runs_and_games(settings):
@@ -30,3 +37,13 @@ def test_minutes_of_self_play_follow_games_and_simulations(settings):
     settings["policy"]["selfplay"]["runs"]["expert"]["simulations"] = 480
     more = params.validate(settings)
     assert params.selfplay_minutes(more, 2) > 3 * params.selfplay_minutes(found, 2)
+
+
+def test_list_has_every_experiment_with_minutes(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    command = ["params", "list", "--overlay", "config/tiny.yaml"]
+    shown = CliRunner().invoke(application(), command)
+    assert shown.exit_code == 0, shown.output
+    tables = [f"{name}_table.csv" for name in params.read(ROOT / "params.yaml").experiments]
+    for table in (*tables, "texel/match_table.txt", "policy_table.csv", "policy/vs_random.csv"):
+        assert re.search(rf"^results-tiny/{table} +\d+ ", shown.output, re.MULTILINE)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import copy
 import math
-import re
 import typing
 from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from nnuelab import params
-from nnuelab.cli.__main__ import application
 from nnuelab.errors import UserError
 from nnuelab.params import Params, ParamsError
 from nnuelab.settings.texel import Positions
@@ -495,13 +492,3 @@ def test_uci_options_are_rendered_as_the_command_takes_them(settings):
 def test_a_report_of_an_unknown_experiment_is_told(settings):
     settings["report"] = ["axis", "pairwse"]
     assert mistakes(settings) == ["report: there is no experiment pairwse; did you mean pairwise?"]
-
-
-def test_list_has_every_experiment_with_minutes(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    command = ["params", "list", "--overlay", "config/tiny.yaml"]
-    shown = CliRunner().invoke(application(), command)
-    assert shown.exit_code == 0, shown.output
-    tables = [f"{name}_table.csv" for name in params.read(ROOT / "params.yaml").experiments]
-    for table in (*tables, "texel/match_table.txt", "policy_table.csv", "policy/vs_random.csv"):
-        assert re.search(rf"^results-tiny/{table} +\d+ ", shown.output, re.MULTILINE)
