@@ -20,9 +20,11 @@ from nnuelab.params import (
     check_names,
     core_seconds,
     policy_seconds,
+    selfplay_seconds,
     texel_seconds,
 )
-from nnuelab.params import default_experiment, options, plans, results_folder, validate
+from nnuelab.params import default_experiment, made, options, plans
+from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
 from nnuelab.tournament.players import KINDS, kinds_and_files, players_of
@@ -202,7 +204,7 @@ BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairin
 
 
 def of_ladder():
-    """Kinds and files of the ladder's players, read where the ladder is asked for."""
+    """Kinds and files of the ladder's file of players, read where the ladder is asked for."""
     return kinds_and_files(players_of(Path(settings.ladder.players)))
 
 
@@ -242,8 +244,10 @@ def inform_logger():
     match = f"{RESULTS}/texel/match_table.txt"
     targets.update({match: match, "match_table": match})
     policies = f"{RESULTS}/policy_table.csv"
-    targets.update({policies: policies})
+    scores = f"{RESULTS}/policy/vs_random.csv"
+    targets.update({policies: policies, scores: scores})
     targets.update({r.name: r.name for r in workflow.rules if not r.has_wildcards()})
     known = list(map(core_seconds, plan_of.values()))
     USUAL.update({rule: mean(job[rule] for job in known) for rule in known[0]})
     USUAL.update(texel_seconds(settings) | policy_seconds(settings))
+    USUAL.update(selfplay_seconds(settings))

@@ -29,6 +29,18 @@ def code_of(module, *tuners, files=(), kinds=()):
     return code(module, sorted(map(terms_in, evaluations)), [*shipped, *files], kinds)
 
 
+def also_sets():
+    """Feature sets of what joins the ladder: of a tuned evaluation those that it begins with."""
+    policy = settings.policy
+    for player in settings.ladder.also.values():
+        if player.texel is not None:
+            yield terms_in(terms_of(player.texel) or SHIPPED_EVALUATION)
+        elif player.policy is not None:
+            yield policy.variants[player.policy].feature_set
+        else:
+            yield policy.selfplay.settings_of(player.selfplay).features
+
+
 def with_evaluation(file):
     return ["--evaluation", file] if file else []
 

@@ -6,8 +6,13 @@ results/tournament/time/{experiment}.pgn at fixed time, each with {experiment}_r
 {experiment}_details.json beside it.
 
 `snakemake results/ladder.csv` lets the players of ladder.players, this engine and those of Debian
-as it comes, play each other: 3,120 games, about 95 minutes on two cores. Nothing else depends on it.
+as it comes, play each other, together with what the stages of texel and policy made (ladder.also).
+Nothing else depends on it.
 """
+
+# Players that the workflow makes, and what their games depend on besides their files.
+ALSO = made.of_ladder(settings, RESULTS)
+ALSO_KINDS, ALSO_FILES = kinds_and_files(ALSO.values())
 
 
 wildcard_constraints:
@@ -112,6 +117,7 @@ rule ladder_games:
     input:
         players=settings.ladder.players,
         nets=lambda w: of_ladder()[1],
+        also=ALSO_FILES,
         book=settings.tournament.book,
     output:
         games="<results>/ladder/games.pgn",
@@ -125,19 +131,22 @@ rule ladder_games:
     params:
         code=lambda w: code(
             "tournament.runner",
-            sets=features_of([SHIPPED_EVALUATION, *of_ladder()[1]]),
+            sets=sorted(
+                {*features_of([SHIPPED_EVALUATION, *of_ladder()[1]]), *also_sets()}
+            ),
             files=[SHIPPED_NET, SHIPPED_EVALUATION],
-            kinds=of_ladder()[0],
+            kinds=sorted({*of_ladder()[0], *ALSO_KINDS}),
         ),
+        also=made.words(ALSO),
         options=[
-            *options(settings.ladder, without=["players", "anchor"]),
+            *options(settings.ladder, without=["players", "also", "anchor"]),
             *adjudication(settings.tournament),
         ],
     message:
         "Games of this engine and others; progress in {log}"
     shell:
-        "nnuelab tournament --players {input.players:q} --book {input.book:q} --output {output.games:q}"
-        " {params.options:q} --workers {threads} > {log:q} 2>&1"
+        "nnuelab tournament {params.also:q} --players {input.players:q} --book {input.book:q}"
+        " --output {output.games:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule ladder:

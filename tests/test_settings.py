@@ -18,6 +18,7 @@ from nnuelab.settings import setting
 from nnuelab.settings.games import Games, Generating, Puzzling, Rules
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.policy import PolicyTraining
+from nnuelab.settings.policy_selfplay import METHODS
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
 from nnuelab.settings.texel import Positions
@@ -55,7 +56,13 @@ def test_params_yaml_has_the_defaults(section: str, command: str, kind: type) ->
     assert {name: written[name] for name in defaults(kind)} == defaults(kind)
 
 
-@pytest.mark.parametrize(("section", "command", "kind"), DECLARED)
+@pytest.mark.parametrize(
+    ("section", "command", "kind"),
+    [
+        *DECLARED,
+        *(("", f"policy selfplay {name}", kind) for name in METHODS for kind in METHODS[name]),
+    ],
+)
 def test_a_command_has_the_defaults(section: str, command: str, kind: type) -> None:
     options = inspect.signature(registered()[f"nnuelab {command}"]).parameters
     for field in fields(kind):

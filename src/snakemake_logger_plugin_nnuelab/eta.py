@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 # from its settings.
 USUAL: dict[str, float] = {
     **{"sample": 40, "label": 20, "sample_moves": 60, "label_moves": 30, "puzzles": 12},
-    **{"ladder_games": 9000, "generation_games": 600, "generation_tournament": 40, "report": 30},
+    **{"ladder_games": 20000, "generation_games": 600, "generation_tournament": 40, "report": 30},
 }
 SHORT = 5.0
 

@@ -84,6 +84,7 @@ def test_options_are_obeyed(policy: Path) -> None:
     assert len(drawn) > 1
     assert best("Temperature value 5", "TopP value 0.000001") == plain
     assert len(best("Walk value true")) == 2
+    assert best("ValueHead value false", "Plies value 1")
     assert len(best("Plies value 1", "Underpromotions value true")) == 2
 
 

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
-import re
 import typing
 from pathlib import Path
 
 import pytest
 import typer
-import yaml
-from typer.testing import CliRunner
 
 from nnuelab import params
-from nnuelab.cli.__main__ import application
 from nnuelab.errors import UserError
 from nnuelab.params import Params, ParamsError
 from nnuelab.settings.texel import Positions
 from tests.cli.test_commands import registered
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def settings():
-    return yaml.safe_load((ROOT / "params.yaml").read_text())
 
 
 def mistakes(settings):
@@ -271,6 +261,8 @@ def unfit(settings, tmp_path, monkeypatch):
         settings["puzzles"]["file"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
         settings["texel"] |= {"tuners": {"adam": {}}, "players": {}, "simplify": [], **few}
+        settings["ladder"]["also"] = {}
+        settings["policy"]["selfplay"] |= few
         settings["experiments"] = {"axis": settings["experiments"]["axis"]}
         params.merge(settings, changes)
         try:
@@ -404,6 +396,7 @@ def test_a_run_of_texel_changes_what_it_names(settings):
     settings["texel"]["tuning"] |= {"l2": 0.5, "width": {"material": 9}}
     settings["texel"]["tuners"] = {"a": {"optimizer": "ga", "evaluation": "b.yaml"}, "b": {}}
     settings["texel"]["simplify"] = []
+    settings["ladder"]["also"] = {}
     found = params.validate(settings).texel
     assert found.settings_of("b") == found.tuning
     assert found.settings_of("a") == found.tuning.model_copy(update={"optimizer": "ga"})
@@ -499,30 +492,3 @@ def test_uci_options_are_rendered_as_the_command_takes_them(settings):
 def test_a_report_of_an_unknown_experiment_is_told(settings):
     settings["report"] = ["axis", "pairwse"]
     assert mistakes(settings) == ["report: there is no experiment pairwse; did you mean pairwise?"]
-
-
-def test_list_has_every_experiment_with_minutes(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    command = ["params", "list", "--overlay", "config/tiny.yaml"]
-    shown = CliRunner().invoke(application(), command)
-    assert shown.exit_code == 0, shown.output
-    tables = [f"{name}_table.csv" for name in params.read(ROOT / "params.yaml").experiments]
-    for table in (*tables, "texel/match_table.txt"):
-        assert re.search(rf"^results-tiny/{table} +\d+ ", shown.output, re.MULTILINE)
-
-
-def test_minutes_of_texel_follow_runs_and_games(settings):
-    found = params.validate(settings)
-    assert 3 < params.texel_minutes(found, cores=2) < 20
-    settings["texel"]["games_per_pairing"] *= 10
-    assert params.texel_minutes(params.validate(settings), 2) > 3 * params.texel_minutes(found, 2)
-
-
-def test_minutes_follow_nets_and_games():
-    found = params.read(ROOT / "params.yaml")
-    plan = params.plans(found)["axis"]
-    assert 15 < params.minutes(plan, cores=2) < 30
-    games = plan.tournament.model_copy(update={"games_per_pairing": 16_000})
-    more = dataclasses.replace(plan, tournament=games)
-    assert params.minutes(more, cores=2) > 10 * params.minutes(plan, cores=2)
-    assert params.minutes(plan, cores=4) == params.minutes(plan, cores=2) / 2

@@ -116,6 +116,7 @@ def test_underpromotions_are_played_only_when_asked() -> None:
         ({"top_p": 0}, "top_p 0"),
         ({"plies": 2}, "plies 2"),
         ({"walk": "yes"}, "walk 'yes' is neither true nor false"),
+        ({"value_head": 0}, "value_head 0 is neither true nor false"),
         ({"seed": -1}, "seed -1"),
         ({"walk": True, "temperature": 1}, "a walk has neither"),
     ],
@@ -130,6 +131,20 @@ def test_looking_ahead_needs_a_value_head() -> None:
         Mover(random_policy(value=False), Style(plies=1))
     ranked = Mover(random_policy(value=False)).ranked(notation.from_fen(chess.STARTING_FEN), [], 3)
     assert [c.value for c in ranked] == [None] * 3
+
+
+def test_without_its_value_head_one_ply_knows_mates_and_draws_alone() -> None:
+    mover = Mover(random_policy(), Style(plies=1, value_head=False))
+    mating = notation.from_fen("6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1")
+    assert notation.move_to_uci(mover.ranked(mating, [])[0].move) == "a1a8"
+    start = notation.from_fen(chess.STARTING_FEN)
+    by_probability = Mover(random_policy(value=False)).ranked(start, [], 99)
+    for policy in (random_policy(), random_policy(value=False)):
+        found = Mover(policy, Style(plies=1, value_head=False)).ranked(start, [], 99)
+        assert [c.move for c in found] == [c.move for c in by_probability]
+        assert {c.value for c in found} == {None}
+    mover.style = Style(plies=1)
+    assert {c.value for c in mover.ranked(start, [], 99)} != {None}
 
 
 def test_wins_draws_and_losses_have_the_value_as_their_mean() -> None:

@@ -93,6 +93,16 @@ def test_words_of_the_command_line(tmp_path: Path) -> None:
     assert found["d"].files() == {"net": DEFAULT_NET}
 
 
+def test_a_file_joins_players_of_the_command_line_unless_some_of_it_are_named(
+    tmp_path: Path,
+) -> None:
+    file = write(tmp_path, "players: {x: {net: default}, y: {net: default}}")
+    assert list(read_players(file, ["n={net: default}"], DEFAULTS)) == ["n", "x", "y"]
+    assert list(read_players(file, ["n={net: default}", "y"], DEFAULTS)) == ["n", "y"]
+    with pytest.raises(UserError, match='two players are called "y"'):
+        read_players(file, ["y={net: default}"], DEFAULTS)
+
+
 def test_programs_are_found_where_debian_has_games(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     if not Path("/usr/games/stockfish").exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -153,6 +154,7 @@ def test_a_tournament_is_the_same_twice_and_material_beats_chance(tmp_path: Path
         **{"capture_output": True, "text": True, "cwd": tmp_path},
     )
     assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "scores.csv.json").read_text())["inputs"]["a.pgn"]["sha256"]
     rows = {row["player"]: row for row in csv.DictReader((tmp_path / "scores.csv").open())}
     assert {row["games"] for row in rows.values()} == {"40"}
     assert float(rows["material"]["adjudicated_score"]) > 0.8
@@ -162,6 +164,8 @@ def test_a_tournament_is_the_same_twice_and_material_beats_chance(tmp_path: Path
         ends = [float(share) for name, share in row.items() if name.startswith("end_")]
         assert sum(ends) == pytest.approx(1, abs=1e-3)
         assert row["end_other"] == "0.0000"
+        assert row["opponent"] == ""
+        assert float(row["true_low"]) < float(row["true_score"]) < float(row["true_high"])
 
 
 GAMES = {
@@ -189,7 +193,7 @@ def test_each_end_of_a_game_is_told(end: str, tmp_path: Path) -> None:
         game.headers[name] = value
     path = tmp_path / "a.pgn"
     path.write_text(f"{game}\n\n")
-    tallies = true_scores.tally(path)
+    tallies = {name: own for (name, _), own in true_scores.tally([path]).items()}
     assert dict(tallies["w"].ends) == {end: 1}
     assert tallies["w"].true == {"mate": 0.0}.get(end, 0.5)
     ahead = {"mate": 0.0, "stalemate": 1.0, "fifty": 1.0}.get(end, 0.5)
@@ -200,4 +204,29 @@ def test_games_without_a_result_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.pgn"
     path.write_text('[Event "?"]\n[Result "*"]\n\n1. e4 *\n')
     with pytest.raises(UserError, match="game 1 has no result"):
-        true_scores.tally(path)
+        true_scores.tally([path])
+
+
+def test_scores_against_some_are_rows_of_their_own(tmp_path: Path) -> None:
+    """Games of two files, by opening pair: the interval is that of pairs, not of games."""
+    path, mate = tmp_path / "a.pgn", "1. f3 e5 2. g4 Qh4# 0-1"
+    met = [("a", "r", 1), ("r", "a", 1), ("a", "r", 2), ("b", "r", 1), ("r", "m", 1)]
+    path.write_text(
+        "".join(
+            f'[White "{white}"]\n[Black "{black}"]\n[Round "{number}.{i}"]\n[Result "0-1"]\n\n'
+            f"{mate}\n\n"
+            for i, (white, black, number) in enumerate(met)
+        )
+    )
+    found = true_scores.tally([path], ["r", "m"])
+    assert {key: (own.games, own.true) for key, own in found.items()} == {
+        ("a", "r"): (3, 1.0),
+        ("b", "r"): (1, 0.0),
+        ("m", "r"): (1, 1.0),
+        ("r", "m"): (1, 0.0),
+    }
+    assert list(found["a", "r"].pairs.values()) == [(2, 1.0), (1, 0.0)]
+    low, high = found["a", "r"].interval
+    assert 0 <= low < 1 / 3 < high < 1
+    with pytest.raises(UserError, match=r"nobody plays against x in .*a\.pgn"):
+        true_scores.tally([path], ["x"])

@@ -8,35 +8,19 @@ from __future__ import annotations
 import base64
 import csv
 import json
-import os
 import re
-import shutil
+import shlex
 import subprocess
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import yaml
 
 from nnuelab.params import merge
+from tests.workflow.project import NOTHING, ROOT, Folder, change, project, ran
 
-ROOT = Path(__file__).resolve().parents[2]
 NETS = ("train", "quantize", "verify")
 GAMES = ("puzzles", "tournament", "tournament_time", "rate", "table")
-# Rules without jobs of their own
-TARGETS = {
-    "all",
-    "all_experiments",
-    "data",
-    "generations",
-    "nets",
-    "policy",
-    "statistics",
-    "texel",
-    "tournaments",
-}
 # What a tuned evaluation is made into, and all before that.
 TUNED = {
     f"texel_{rule}"
@@ -45,8 +29,9 @@ TUNED = {
 TEXEL = {"texel_positions", "texel_trace", "texel_tune", *TUNED}
 TAUGHT = {f"policy_{rule}" for rule in ("train", "evaluate", "table")}
 POLICY = {"policy_sample", "policy_label", *TAUGHT}
+MATCH = {f"policy_selfplay_{rule}" for rule in ("games", "score")}
+SELFPLAY = {"policy_selfplay_learn", *MATCH}
 CHAIN = {"download", "sample", "label", "count", *NETS, *GAMES}
-NOTHING = "Nothing to be done"
 
 # A feature block of a user's own, outside the package.
 BLOCK = '''
@@ -60,70 +45,6 @@ def wing(square, role, color):
     """A piece of role r and colour c stands on a wing."""
     return file_of(square) // 4, role, color
 '''
-
-
-@dataclass
-class Folder:
-    """A copy of the project with its own results."""
-
-    path: Path
-
-    def run(self, *command, status=0, **variables):
-        """What a command printed; ``PYTHONPATH=src`` runs the copy's own package."""
-        environment = {
-            **os.environ,
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "DVC_NO_ANALYTICS": "1",
-            "NNUELAB_BLOCKS": "",
-            **variables,
-        }
-        done = subprocess.run(
-            command,
-            cwd=self.path,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert done.returncode == status, done.stdout
-        return done.stdout
-
-    def would_run(self, *arguments, **variables):
-        """Rules that a dry run names, with their number of jobs."""
-        found = self.run("snakemake", "-n", *arguments, **variables)
-        jobs = re.findall(r"^(\w+) +(\d+)$", found, re.MULTILINE)
-        assert jobs or NOTHING in found, found
-        return {rule: int(count) for rule, count in jobs if rule not in {"total", *TARGETS}}
-
-    def git(self, *arguments):
-        self.run("git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments)
-
-    def commit(self):
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", "state", "--allow-empty")
-
-
-def ran(output):
-    """Rules whose jobs ran, by the lines of a run without a terminal."""
-    return set(
-        re.findall(r"^\[[\d:]+\] \d+/\d+ jobs.*: (\w+), [\d:]+, done$", output, re.MULTILINE)
-    )
-
-
-def project(path):
-    """The files of the working tree in a git repository of their own."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, path / name)
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -152,12 +73,6 @@ def folder(tmp_path_factory):
     assert "H*WING" in last[1]
     folder.commit()
     return folder
-
-
-def change(folder, section, key, value):
-    settings = yaml.safe_load((folder.path / "params.yaml").read_text())
-    (settings if section is None else settings[section])[key] = value
-    (folder.path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
 
 
 def test_first_run_leaves_a_table_of_every_set(folder):
@@ -329,9 +244,9 @@ def test_a_published_table_is_no_result_of_the_clone(folder, tmp_path):
 
 def test_dvc_and_snakemake_do_no_job_twice(folder):
     change(folder, "train", "learning_rate", 0.00123)
-    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, *POLICY, "report"}
+    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, *POLICY, *SELFPLAY, "report"}
     assert NOTHING in folder.run("snakemake")
-    assert NOTHING in folder.run("snakemake", "texel", "policy", "report")
+    assert NOTHING in folder.run("snakemake", "texel", "policy", "policy_selfplay", "report")
     assert "up to date" in folder.run("dvc", "repro")
 
 
@@ -403,6 +318,58 @@ def test_an_edit_reruns_the_policies_that_used_it(folder, edited, rules):
         assert set(folder.would_run("policy", PYTHONPATH=str(folder.path / "src"))) == rules
     finally:
         path.write_bytes(before)
+
+
+def test_policies_that_taught_themselves_met_each_opponent(folder):
+    place = folder.path / "results/policy"
+    selfplay = yaml.safe_load((folder.path / "params.yaml").read_text())["policy"]["selfplay"]
+    for name, run in selfplay["runs"].items():
+        history = (place / f"selfplay/{name}/1/history.csv").read_text().splitlines()
+        assert len(history) == 1 + run["iterations"]
+    with open(place / "vs_random.csv", newline="") as file:
+        rows = {(row["player"], row["opponent"]): row for row in csv.DictReader(file)}
+    met = {opponent for _, opponent in rows}
+    assert met == {"random", "material", "untrained#1"}
+    for player in ("seed#1", "gradient-1ply#1", "expert#1", "expert-1ply-novalue#1", "pair#1"):
+        for opponent in met:
+            row = rows[player, opponent]
+            assert row["games"] == str(selfplay["games_per_pairing"])
+            assert float(row["true_low"]) <= float(row["true_score"]) <= float(row["true_high"])
+            assert row["end_other"] == "0.0000"  # nobody resigns, nothing is adjudicated
+    assert ("untrained#1", "untrained#1") not in rows
+
+
+@pytest.mark.parametrize(
+    ("edited", "rules"),
+    [
+        ("src/nnuelab/policy/expert.py", SELFPLAY),
+        ("src/nnuelab/policy/mover.py", MATCH),
+        ("src/nnuelab/tournament/baselines.py", MATCH),
+        ("src/nnuelab/tournament/true_scores.py", {"policy_selfplay_score"}),
+    ],
+)
+def test_an_edit_reruns_the_self_play_that_used_it(folder, edited, rules):
+    path = folder.path / edited
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n# edited\n")
+    try:
+        target = "policy_selfplay"
+        assert set(folder.would_run(target, PYTHONPATH=str(folder.path / "src"))) == rules
+    finally:
+        path.write_bytes(before)
+
+
+@pytest.mark.parametrize("overlays", [[], ["--configfile", "config/paper.yaml"]])
+def test_the_ladder_is_joined_by_what_the_same_run_makes(folder, overlays):
+    results = "results-paper" if overlays else "results"
+    told = folder.run("snakemake", "-n", "-p", f"{results}/ladder.csv", *overlays)
+    (command,) = re.findall(r"Shell command: (nnuelab tournament .*ladder/games.*)", told)
+    also = [word for word in shlex.split(command) if "={" in word]
+    players = {name: json.loads(text) for name, _, text in (w.partition("=") for w in also)}
+    assert players["tuned"]["hce"] == f"{results}/texel/gauss_newton/tuned.yaml"
+    assert players["expert-1ply"]["policy"] == f"{results}/policy/selfplay/expert/1/net.policy"
+    assert players["expert-1ply"]["plies"] == 1
+    assert players["policy"]["policy"] == f"{results}/policy/nets/masked/1/net.policy"
 
 
 def test_dvc_shows_the_numbers_of_the_table(folder):

@@ -24,7 +24,7 @@ from nnuelab import data
 from nnuelab.data import pgn
 from tests.data.test_download import Handler
 from tests.naive.data import samples
-from tests.workflow.test_chain import NOTHING, ROOT, Folder, change, project, ran
+from tests.workflow.project import NOTHING, ROOT, Folder, change, project, ran
 
 MONTH = "2013-01"
 DATA = {"download", "sample", "label"}

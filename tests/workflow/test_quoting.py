@@ -18,7 +18,7 @@ from nnuelab import params
 from nnuelab.errors import UserError
 from nnuelab.params import Params, merge
 from nnuelab.params.files import MADE
-from tests.workflow.test_chain import ROOT, Folder, project
+from tests.workflow.project import ROOT, Folder, project
 
 HOSTILE = "a  $(touch pwned)`touch pwned`;touch pwned&'\"|*$HOME\\ -x"
 # Settings matter only with some others; the first feature set or checkpoint of these may change.
@@ -41,6 +41,8 @@ BASES: list[dict[str, Any]] = [
 REFUSED = {"data.months.0", "data.sha256.*", "experiments.*.anchor"}
 REFUSED |= {"experiments.*.feature_sets.0", "selfplay.feature_set", "report.0"}
 REFUSED |= {"texel.simplify.0", "policy.variants.*.feature_set"}
+REFUSED |= {f"policy.selfplay.{name}" for name in ("runs.*.features", "policies.0", "opponents.0")}
+REFUSED |= {f"ladder.also.*.{stage}" for stage in ("texel", "policy", "selfplay")}
 REFUSED |= {"blocks.0"}  # goes to the jobs by their environment
 
 
@@ -48,7 +50,7 @@ def places(node: dict[str, Any], path: str = "") -> Iterator[str]:
     """Dotted paths of the settings that are text, by the schema; of lists and mappings one item."""
     if "$ref" in node:
         node = SCHEMA["$defs"][node["$ref"].rpartition("/")[2]]
-    for kind in node.get("anyOf", []):
+    for kind in (*node.get("anyOf", []), *node.get("oneOf", [])):
         yield from places(kind, path)
     if "string" in node.get("type", "") and not {"enum", "const"} & node.keys():
         yield path[1:]
@@ -112,6 +114,7 @@ def test_a_setting_is_one_argument(folder, monkeypatch):
             "texel",
             f"results-{HOSTILE}/ladder.csv",
             f"results-{HOSTILE}/policy_table.csv",
+            f"results-{HOSTILE}/policy/vs_random.csv",
             f"results/books/{HOSTILE}",
         ]
         overlay = ["--configfile", f"{HOSTILE}.yaml", "--replace-workflow-config"]

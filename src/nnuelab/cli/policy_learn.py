@@ -108,7 +108,7 @@ def _learn(
     rows = learn(output, history, settings, terms, workers)
     games, plies = (sum(row[name] for row in rows) for name in ("games", "plies"))
     typer.echo(f"{output}: {games:,} games, {plies:,} half-moves", err=True)
-    for name, value in rows[-1].items():
+    for name, value in (rows[-1] if rows else {}).items():
         if name.startswith(("greedy_", "value_", "walk_")):
             mover, opponent = name.split("_", 1)
             if opponent in ("random", "points"):

@@ -85,8 +85,14 @@ def gif(
 
 @policy_app.command()
 def score(
-    games: Games,
+    games: Annotated[
+        list[Path], typer.Argument(metavar="GAMES...", help="Games, .pgn; also .zst, .gz, .bz2.")
+    ],
     csv: Annotated[Path, typer.Option("--csv", help="A row for each player, .csv.")],
+    against: Annotated[
+        list[str] | None,
+        typer.Option(help="Only games against this player; repeat for a row for each."),
+    ] = None,
 ) -> None:
     """Score games by mates alone, and by material where none ended them.
 
@@ -95,12 +101,19 @@ def score(
     from nnuelab.tournament import true_scores
 
     artifacts.check_ending(csv, "a table", ".csv")
-    artifacts.check_apart([games], [csv])
-    tallies = true_scores.tally(games)
+    artifacts.check_apart(games, [csv])
+    tallies = true_scores.tally(games, against or ())
     true_scores.write(csv, tallies)
-    for name, own in tallies.items():
+    artifacts.provenance(
+        csv,
+        inputs=artifacts.by_name(games),
+        parameters={"against": against or []},
+        module="tournament.true_scores",
+    )
+    for (name, opponent), own in tallies.items():
+        met = f" against {opponent}" if opponent else ""
         typer.echo(
-            f"{name}: {own.games} games, true score {own.true / own.games:.3f}, "
+            f"{name}{met}: {own.games} games, true score {own.true / own.games:.3f}, "
             f"adjudicated {own.adjudicated / own.games:.3f}",
             err=True,
         )

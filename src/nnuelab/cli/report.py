@@ -185,6 +185,7 @@ def list_targets(
         policy_minutes,
         read,
         results_folder,
+        selfplay_minutes,
         texel_minutes,
     )
 
@@ -202,6 +203,9 @@ def list_targets(
     about = f"{policy_minutes(found, cores()):.0f}"
     runs = shorten(" ".join(found.policy.variants), 30, placeholder=" ...")
     shown.add_row(f"{folder}/policy_table.csv", about, f"policies: {runs}")
+    about = f"{selfplay_minutes(found, cores()):.0f}"
+    runs = shorten(" ".join(found.policy.selfplay.runs), 30, placeholder=" ...")
+    shown.add_row(f"{folder}/policy/vs_random.csv", about, f"self-taught policies: {runs}")
     default = default_experiment(found)
     for target, what in (
         ("all", f"the table of {default}, as without a target"),
@@ -209,7 +213,7 @@ def list_targets(
         ("report", f"the page of {', '.join(found.report or [default])}"),
         ("generations", "nets that learn from self-play"),
         ("texel", "the match of tuned evaluations, their tables, what their terms are worth"),
-        (f"{folder}/ladder.csv", "this engine among installed ones"),
+        (f"{folder}/ladder.csv", "this engine, what it has tuned and taught, among installed ones"),
         ("data, nets, tournaments, statistics", f"the stages of {default}"),
     ):
         shown.add_row(target, "", what)

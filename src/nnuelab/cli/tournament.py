@@ -30,7 +30,8 @@ def tournament(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Nets (`default`: the shipped one) and UCI engines, or names from --players.",
+            help="Nets (`default`: the shipped one) and UCI engines, and names from --players; "
+            "without such a name, all of its players.",
             metavar="NAME=NET|NAME=ENGINE|NAME...",
             show_default="all of --players",
         ),

@@ -31,6 +31,7 @@ OPTIONS = {
     "TopP": "top_p",
     "Walk": "walk",
     "Underpromotions": "underpromotions",
+    "ValueHead": "value_head",
     "Plies": "plies",
     "Seed": "seed",
 }
@@ -60,6 +61,7 @@ class PolicyUci(Conversation):
             "option name Walk type check default false",
             "option name Underpromotions type check default false",
             "option name Plies type spin default 0 min 0 max 1",
+            "option name ValueHead type check default true",
             f"option name Seed type spin default 1 min 0 max {SEED_MAX}",
             "option name UCI_ShowWDL type check default true",
             "option name PolicyFile type string default <empty>",
@@ -155,7 +157,7 @@ def _told(move: int) -> str:
 
 def read_setting(setting: str, text: str) -> Any:
     """A setting of a style from text; ValueError when it isn't one of its kind."""
-    if setting in ("walk", "underpromotions"):
+    if setting in ("walk", "underpromotions", "value_head"):
         return _checked(text, setting)
     if setting in ("plies", "seed"):
         return integer(text, setting)

@@ -2,7 +2,8 @@
 
 Settings of stages are those of their commands (`nnuelab.settings`): a key of a section is the name
 of an option (``min_ply`` is ``--min-ply``), so that `options` can render one from the other. Every
-key has to be in ``params.yaml``, which so shows all that can be set.
+key has to be in ``params.yaml``, which so shows all that can be set; a run or a variant names what
+it changes.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from nnuelab.params.minutes import (
     minutes,
     policy_minutes,
     policy_seconds,
+    selfplay_minutes,
+    selfplay_seconds,
     texel_minutes,
     texel_seconds,
 )
-from nnuelab.params.models import Params, Section
+from nnuelab.params.models import Params
 from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
+from nnuelab.params.sections import Section
 
 __all__ = [
     "FILE",
@@ -45,6 +49,8 @@ __all__ = [
     "read",
     "results_folder",
     "schema",
+    "selfplay_minutes",
+    "selfplay_seconds",
     "texel_minutes",
     "texel_seconds",
     "validate",

@@ -41,6 +41,8 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     games[ladder] = "ladder.games_per_pairing"
     texel = ("texel", params.texel.games_per_pairing, params.tournament.book)
     games[texel] = "texel.games_per_pairing"
+    selfplay = ("policy.selfplay", params.policy.selfplay.games_per_pairing)
+    games[(*selfplay, params.tournament.book)] = "policy.selfplay.games_per_pairing"
     named = [
         *((path, book) for book, path in books.items()),
         ("puzzles.file", params.puzzles.file),

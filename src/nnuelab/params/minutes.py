@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 from statistics import mean
+from typing import Any
 
+from nnuelab.params import made
 from nnuelab.params.experiments import Plan
-from nnuelab.params.models import Params, Policies
+from nnuelab.params.models import Params
+from nnuelab.params.policies import Policies, PolicySelfplay
 
 # On one core of a shared server, with the games that come with the project.
 GAMES_TIMES_NODES = 10_000  # per second: 25 games of 400 nodes a move
@@ -22,6 +25,10 @@ AN_OUTPUT = 8e-9  # ... for each of the outputs, ...
 A_WEIGHT = 80e-12  # ... and for each weight behind the first layer
 LEGAL = 64  # outputs that cost as much as the legal pairs alone
 MEASURED = 8.0  # of a policy, with its start
+AN_EPISODE = 0.2  # a game by the walk, and a fit
+A_LOCKSTEP_GAME = 0.012  # of policy gradient, and training on it
+A_SIMULATION = 0.003  # of the search of all positions of a game, and training on them
+A_SLOW_GAME = 0.3  # of policies in the tournament, and its score
 
 
 def core_seconds(plan: Plan) -> dict[str, float]:
@@ -87,3 +94,33 @@ def policy_minutes(params: Params, cores: int) -> float:
     job, policy = policy_seconds(params), params.policy
     nets = len(policy.variants) * len(policy.seeds)
     return (DATA / 4 + nets * (job["policy_train"] + MEASURED)) / cores / 60
+
+
+def selfplay_seconds(params: Params) -> dict[str, float]:
+    """Core seconds of one job of the rules of policy.selfplay, by the name of the rule."""
+    selfplay = params.policy.selfplay
+    players = len(made.of_selfplay(params, ""))
+    return {
+        "policy_selfplay_learn": mean(_of_run(selfplay, name) for name in selfplay.runs),
+        "policy_selfplay_games": START + players * selfplay.games_per_pairing * A_SLOW_GAME,
+    }
+
+
+def _of_run(selfplay: PolicySelfplay, name: str) -> float:
+    """Core seconds of a run of self-play."""
+    chosen: Any = selfplay.settings_of(name)
+    game = {
+        "seed": AN_EPISODE,
+        "gradient": A_LOCKSTEP_GAME,
+        "expert": A_SIMULATION * getattr(chosen, "simulations", 0),
+    }[selfplay.runs[name].method]
+    return START + float(chosen.iterations * chosen.games * game)
+
+
+def selfplay_minutes(params: Params, cores: int) -> float:
+    """Minutes from nothing to the scores of policies that learnt from their own games."""
+    job, selfplay = selfplay_seconds(params), params.policy.selfplay
+    runs = len(selfplay.runs) * len(selfplay.seeds) * job["policy_selfplay_learn"]
+    others = len(selfplay.policies) * policy_seconds(params)["policy_train"]
+    games = len(selfplay.opponents) * job["policy_selfplay_games"]
+    return (DATA / 4 + runs + others + games) / cores / 60

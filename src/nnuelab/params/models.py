@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from itertools import product
-from typing import Annotated, Any, Literal, Self, get_type_hints
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    ValidationError,
     WithJsonSchema,
-    create_model,
     model_validator,
 )
 
 from nnuelab import artifacts
 from nnuelab.names import variant_of
+from nnuelab.params.policies import Policies
+from nnuelab.params.sections import (
+    Count,
+    Name,
+    Positive,
+    Section,
+    Seeds,
+    each_once,
+    given,
+    overrides,
+    section,
+)
 from nnuelab.settings import games
 from nnuelab.settings.label import Labelling
-from nnuelab.settings.policy import PolicyTraining
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
 from nnuelab.settings.texel import Positions
@@ -31,44 +37,9 @@ from nnuelab.settings.train import Training
 from nnuelab.settings.tuning import Tuning
 from nnuelab.tournament.words import Runner
 
-Count = Annotated[int, Field(ge=1)]
-CountOrZero = Annotated[int, Field(ge=0)]
-Positive = Annotated[float, Field(gt=0)]
 _MONTH = r"\d{4}-(0[1-9]|1[0-2])"
-Seeds = Annotated[list[CountOrZero], Field(min_length=1)]
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+PlayerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 UNTUNED = "untuned"  # a player of the match of texel
-
-
-class Section(BaseModel):
-    """Some settings that belong together."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-def _section(*declared: type, **kinds: Any) -> type[Section]:
-    """A section with the settings of classes of settings; ``kinds`` are types that say more."""
-
-    class Checked(Section):
-        @model_validator(mode="after")
-        def _makes_sense(self) -> Self:
-            for kind in declared:
-                kind(**{field.name: getattr(self, field.name) for field in fields(kind)})
-            return self
-
-    found: dict[str, Any] = {}
-    for kind in declared:
-        hints = get_type_hints(kind)
-        for field in fields(kind):
-            told = Field(description=field.metadata["meaning"], **field.metadata["bounds"])
-            found[field.name] = (Annotated[kinds.get(field.name, hints[field.name]), told], ...)
-    return create_model("Checked", __base__=Checked, **found)
-
-
-def _each_once(values: list[Any]) -> list[Any]:
-    if twice := repeated(values):
-        raise ValueError(f"{twice[0]} is listed twice")
-    return values
 
 
 def _as_uci(value: Any) -> Any:
@@ -86,7 +57,7 @@ OptionValue = Annotated[
     Field(pattern=r"^[^\r\n]*$"),
     WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
-Terminations = Annotated[list[str], Field(max_length=16), AfterValidator(_each_once)]
+Terminations = Annotated[list[str], Field(max_length=16), AfterValidator(each_once)]
 
 
 def _each_file_once(files: list[str]) -> list[str]:
@@ -132,7 +103,7 @@ class Data(Section):
     months: Annotated[
         list[Annotated[str, Field(pattern=rf"^{_MONTH}(\.\.{_MONTH})?$")]],
         AfterValidator(months),
-        AfterValidator(_each_once),
+        AfterValidator(each_once),
     ]
     """Months of the Lichess database (2024-01) and ranges (2024-01..2024-06), for lichess."""
     mirror: Annotated[str, Field(pattern=r"^https?://\S+$")] | None
@@ -163,15 +134,15 @@ class Data(Section):
         return [f"results/games/{part}.pgn.zst" for part in parts]
 
 
-class Sample(_section(Sampling, terminations=Terminations)):  # type: ignore[misc]
+class Sample(section(Sampling, terminations=Terminations)):  # type: ignore[misc]
     __doc__ = Sampling.__doc__
 
 
-class Label(_section(Labelling, options=dict[OptionName, OptionValue])):  # type: ignore[misc]
+class Label(section(Labelling, options=dict[OptionName, OptionValue])):  # type: ignore[misc]
     __doc__ = Labelling.__doc__
 
 
-class Train(_section(Training)):  # type: ignore[misc]
+class Train(section(Training)):  # type: ignore[misc]
     __doc__ = Training.__doc__
 
     from_: Annotated[str | None, Field(alias="from")]
@@ -180,15 +151,15 @@ class Train(_section(Training)):  # type: ignore[misc]
     """Cores for one net; fewer than the machine has let several nets train in parallel."""
 
 
-class Quantize(_section(Quantization, scheme=Literal["fine", "study"])):  # type: ignore[misc]
+class Quantize(section(Quantization, scheme=Literal["fine", "study"])):  # type: ignore[misc]
     __doc__ = Quantization.__doc__
 
 
-class Verify(_section(Verification)):  # type: ignore[misc]
+class Verify(section(Verification)):  # type: ignore[misc]
     __doc__ = Verification.__doc__
 
 
-class Tournament(_section(games.Games, games.Rules, nodes=int)):  # type: ignore[misc]
+class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[misc]
     """Round robins of all nets of an experiment, at fixed nodes and at fixed time per move."""
 
     book: str
@@ -199,11 +170,34 @@ class Tournament(_section(games.Games, games.Rules, nodes=int)):  # type: ignore
     """Number of those games, which take longer."""
 
 
-class Puzzles(_section(games.Puzzling, nodes=int)):  # type: ignore[misc]
+class Puzzles(section(games.Puzzling, nodes=int)):  # type: ignore[misc]
     __doc__ = games.Puzzling.__doc__
 
     file: str
     """In the CSV of the Lichess puzzle database, plain or compressed."""
+
+
+class MadePlayer(Section):
+    """A tuned evaluation or a policy that this workflow makes: one of the first three."""
+
+    texel: Name | None = None
+    """A run of texel.tuners."""
+    policy: Name | None = None
+    """A policy of policy.variants, with the first of policy.seeds."""
+    selfplay: Name | None = None
+    """A run of policy.selfplay, with the first of its seeds."""
+    plies: Annotated[int, Field(ge=0, le=1)] = 0
+    """Of a policy; 1: it looks one ply ahead, with its value head."""
+    value_head: bool = True
+    """Of a policy; false: one ply ahead it knows mates and draws alone."""
+
+    @model_validator(mode="after")
+    def _is_one_player(self) -> Self:
+        if sum(name is not None for name in (self.texel, self.policy, self.selfplay)) != 1:
+            raise ValueError("give one of texel, policy, selfplay")
+        if self.texel and (self.plies or not self.value_head):
+            raise ValueError("plies and value_head are for policies")
+        return self
 
 
 class Ladder(Section):
@@ -211,6 +205,8 @@ class Ladder(Section):
 
     players: str
     """Nets and engines, with their options and limits: YAML or TOML."""
+    also: dict[PlayerName, MadePlayer]
+    """Tuned evaluations and policies of this workflow that play, too, by name."""
     games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
     """Even: each opening is played twice, with colours swapped."""
     movetime: Positive
@@ -221,7 +217,7 @@ class Ladder(Section):
     """Tournament manager: own, or one that is installed."""
 
 
-class Selfplay(_section(games.Generating, nodes=int)):  # type: ignore[misc]
+class Selfplay(section(games.Generating, nodes=int)):  # type: ignore[misc]
     """Generations of nets, each trained on self-play games of the one before."""
 
     generations: Count
@@ -232,41 +228,30 @@ class Selfplay(_section(games.Generating, nodes=int)):  # type: ignore[misc]
     """The net that plays first; null: the one that comes with the package."""
 
 
-def _overrides(name: str, *sections: type[Section], lists: bool = False) -> type[Section]:
-    """A section with every setting of others, all of them optional; or lists of each."""
-    fields: dict[str, Any] = {}
-    for key, info in (item for section in sections for item in section.model_fields.items()):
-        kind: Any = Annotated[info.annotation, *info.metadata, Field()]
-        if lists:
-            kind = Annotated[list[kind], Field(min_length=1), AfterValidator(_each_once)]
-        fields[key] = (kind, Field(None, alias=info.alias, description=info.description))
-    return create_model(name, __base__=Section, __doc__=sections[0].__doc__, **fields)
-
-
-class Variant(_overrides("Overrides", Train, Quantize)):  # type: ignore[misc]
+class Variant(overrides("Overrides", Train, Quantize)):  # type: ignore[misc]
     """Changes to train and quantize; its from may name another variant."""
 
 
-class Grid(_overrides("Lists", Train, Quantize, lists=True)):  # type: ignore[misc]
+class Grid(overrides("Lists", Train, Quantize, lists=True)):  # type: ignore[misc]
     """Values for settings of train and quantize: each combination is a variant."""
 
 
-class Games(_overrides("GamesOverrides", Tournament)):  # type: ignore[misc]
+class Games(overrides("GamesOverrides", Tournament)):  # type: ignore[misc]
     """Changes to tournament."""
 
 
-class TexelTuning(_section(Tuning)):  # type: ignore[misc]
+class TexelTuning(section(Tuning)):  # type: ignore[misc]
     __doc__ = Tuning.__doc__
 
 
-class Tuner(_overrides("TunerOverrides", TexelTuning)):  # type: ignore[misc]
+class Tuner(overrides("TunerOverrides", TexelTuning)):  # type: ignore[misc]
     """What a run changes of texel.tuning."""
 
     evaluation: str | None = None
     """Other terms than those of texel.evaluation: YAML. The positions are the same."""
 
 
-class Texel(_section(Positions)):  # type: ignore[misc]
+class Texel(section(Positions)):  # type: ignore[misc]
     """Hand-crafted evaluations, tuned on results of games, and a match between them."""
 
     evaluation: str | None
@@ -279,7 +264,7 @@ class Texel(_section(Positions)):  # type: ignore[misc]
     """For every run of the optimizers."""
     tuners: Annotated[dict[Name, Tuner], Field(min_length=1)]
     """Runs by name, each with what it changes of tuning: results/texel/NAME/tuned.yaml."""
-    simplify: Annotated[list[Name], AfterValidator(_each_once)]
+    simplify: Annotated[list[Name], AfterValidator(each_once)]
     """Runs whose terms are left out one by one: results/texel/NAME/simplify.csv."""
     players: dict[Name, str]
     """Who else plays the match besides the start, `untuned`, and every run: NAME: FILE."""
@@ -307,50 +292,6 @@ class Texel(_section(Positions)):  # type: ignore[misc]
         return TexelTuning.model_validate(self.tuning.model_dump() | changes)
 
 
-class PolicyTrain(_section(PolicyTraining)):  # type: ignore[misc]
-    __doc__ = PolicyTraining.__doc__
-
-
-class PolicyVariant(_overrides("PolicyOverrides", PolicyTrain)):  # type: ignore[misc]
-    """A policy: its features, and what it changes of policy.train."""
-
-    feature_set: str
-    """Its input, seen by the side to move."""
-
-
-class Policies(Section):
-    """Policies that learn the moves of games: results/policy_table.csv."""
-
-    min_ply: CountOrZero
-    """Half-moves played before a position, at least. The rest is as in sample, with any move."""
-    max_positions: CountOrZero
-    """Of the games, from the first one on; 0: all."""
-    count: CountOrZero
-    """Held-out positions that each policy is measured on; 0: all."""
-    train: PolicyTrain
-    """For every variant."""
-    variants: Annotated[dict[Name, PolicyVariant], Field(min_length=1)]
-    """Policies by name, each with what it changes of train: results/policy/nets/NAME."""
-    seeds: Seeds
-    """Of training; two or more show the spread between trainings."""
-
-    @model_validator(mode="after")
-    def _has_variants_that_make_sense(self) -> Self:
-        for name in self.variants:
-            try:
-                self.settings_of(name)
-            except ValidationError as error:
-                told = error.errors()[0]["msg"].removeprefix("Value error, ")
-                raise ValueError(f"variants.{name}: {told}") from None
-        return self
-
-    def settings_of(self, name: str) -> PolicyTrain:
-        """What a variant is trained with."""
-        changes = given(self.variants[name])
-        del changes["feature_set"]
-        return PolicyTrain.model_validate(self.train.model_dump() | changes)
-
-
 class Experiment(Section):
     """Nets that are compared with each other: each feature set, as each variant, with each seed."""
 
@@ -360,7 +301,7 @@ class Experiment(Section):
     """Seeds of training; two or more show the spread between trainings."""
     anchor: str
     """Whose Elo is 0: a feature set or, where there are variants, SET,VARIANT."""
-    variants: dict[Name, Variant] = {}
+    variants: dict[Name, Variant] = Field({})
     """Other trainings by name; none: the settings of train and quantize."""
     grid: Grid = Grid()
     """Every combination of some settings as a variant: {l1: [64, 128]} makes l1-64 and l1-128."""
@@ -385,11 +326,6 @@ class Experiment(Section):
         return {variant_of(changes): changes for changes in combinations}
 
 
-def given(section: Section) -> dict[str, Any]:
-    """The settings that were really given, by their names in the file."""
-    return section.model_dump(by_alias=True, exclude_unset=True)
-
-
 class Params(Section):
     """All settings of a run."""
 
@@ -407,12 +343,7 @@ class Params(Section):
     policy: Policies
     experiments: Annotated[dict[Name, Experiment], Field(min_length=1)]
     """Experiments by name: each makes results/NAME_table.csv."""
-    report: Annotated[list[Name], AfterValidator(_each_once)]
+    report: Annotated[list[Name], AfterValidator(each_once)]
     """Experiments on the page that ./run report makes; none: the one that ./run makes."""
     blocks: list[str]
     """Python files with feature blocks of your own."""
-
-
-def repeated(values: list[Any]) -> list[Any]:
-    """The values that are listed again."""
-    return [value for i, value in enumerate(values) if value in values[:i]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ from pydantic import ValidationError
 from nnuelab import yaml_text
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
-from nnuelab.params import experiments
-from nnuelab.params.models import Params, Section, repeated
+from nnuelab.params import experiments, made
+from nnuelab.params.models import Params
+from nnuelab.params.sections import Section, repeated
+from nnuelab.settings.policy_selfplay import METHODS
 
 FILE = Path("params.yaml")
 
@@ -95,6 +97,7 @@ def validate(settings: Mapping[str, Any], source: str = str(FILE)) -> Params:
     try:
         params = Params.model_validate({**settings, **named})
         experiments.plans(params, mistakes)
+        mistakes += made.mistakes(params)
     except ValidationError as error:
         mistakes = [_line(dict(mistake)) for mistake in error.errors()]
     if mistakes + unknown:
@@ -139,12 +142,12 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         name = name_of(selfplay["feature_set"], "selfplay.feature_set")
         sections["selfplay"] = {**selfplay, "feature_set": name}
     policy = settings.get("policy")
-    if isinstance(policy, Mapping) and isinstance(policy.get("variants"), Mapping):
-        sections["policy"] = {**policy, "variants": {**policy["variants"]}}
-        for key, variant in policy["variants"].items():
-            if isinstance(variant, Mapping) and "feature_set" in variant:
-                name = name_of(variant["feature_set"], f"policy.variants.{key}.feature_set")
-                sections["policy"]["variants"][key] = {**variant, "feature_set": name}
+    if isinstance(policy, Mapping):
+        policy = _with_names(policy, "variants", "feature_set", "policy", name_of)
+        if isinstance(learning := policy.get("selfplay"), Mapping):
+            learning = _with_names(learning, "runs", "features", "policy.selfplay", name_of)
+            policy = {**policy, "selfplay": learning}
+        sections["policy"] = policy
     raw = settings.get("experiments")
     if not isinstance(raw, Mapping):
         return sections, mistakes
@@ -171,15 +174,37 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return sections, mistakes
 
 
+def _with_names(
+    section: Mapping[str, Any],
+    entries: str,
+    key: str,
+    path: str,
+    name_of: Callable[[Any, str], Any],
+) -> Mapping[str, Any]:
+    """A section whose ``entries``, by name, have a feature set at ``key``: in canonical form."""
+    found = section.get(entries)
+    if not isinstance(found, Mapping):
+        return section
+    named = {
+        name: {**entry, key: name_of(entry[key], f"{path}.{entries}.{name}.{key}")}
+        if isinstance(entry, Mapping) and key in entry
+        else entry
+        for name, entry in found.items()
+    }
+    return {**section, entries: named}
+
+
 def _line(mistake: dict[str, Any]) -> str:
     """One mistake found by pydantic, with its dotted path and what to do."""
-    place = tuple(mistake["loc"])
+    place, known = _followed(mistake["loc"])
     path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
     if mistake["type"] == "extra_forbidden":
-        names = [name.rstrip("_") for name in _fields_at(place[:-1])]  # from_ is from
+        names = [name.rstrip("_") for name in known]  # from_ is from
         near = difflib.get_close_matches(str(place[-1]), names, 1)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
         return f"{path}: unknown; {hint}"
+    if mistake["type"].startswith("union_tag"):
+        return f"{path}: method must be one of {', '.join(METHODS)}"
     if mistake["type"] == "missing":
         return f"{path}: missing"
     text = mistake["msg"].removeprefix("Value error, ")
@@ -189,12 +214,31 @@ def _line(mistake: dict[str, Any]) -> str:
     return f"{path}: {text}{shown}"
 
 
-def _fields_at(place: tuple[int | str, ...]) -> Iterable[str]:
-    """Names of the fields of the section at a path."""
+def _followed(place: Iterable[int | str]) -> tuple[list[int | str], Iterable[str]]:
+    """A path without what pydantic adds for unions, and the fields of the section that it ends in.
+
+    The word that tells the members of a union apart, such as ``method``, is a step of its own.
+    """
+    steps: list[int | str] = []
     kind: Any = Params
+    last: Iterable[str] = ()
     for step in place:
+        if typing.get_origin(kind) is typing.Annotated:
+            members = typing.get_args(typing.get_args(kind)[0])
+            kind = next((m for m in members if step in _words_of(m)), None)
+            continue
+        steps.append(step)
+        last = ()
         if isinstance(kind, type) and issubclass(kind, Section):
-            kind = kind.model_fields[str(step)].annotation
-        elif typing.get_origin(kind) is dict:
-            kind = typing.get_args(kind)[1]
-    return kind.model_fields if isinstance(kind, type) and issubclass(kind, Section) else ()
+            last = kind.model_fields
+            field = kind.model_fields.get(str(step))
+            kind = field.annotation if field else None
+        else:
+            kind = typing.get_args(kind)[1] if typing.get_origin(kind) is dict else None
+    return steps, last
+
+
+def _words_of(section: Any) -> tuple[Any, ...]:
+    """What the settings of a section that are one of some words may be."""
+    fields = getattr(section, "model_fields", {}).values()
+    return tuple(word for field in fields for word in typing.get_args(field.annotation))

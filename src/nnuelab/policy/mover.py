@@ -45,6 +45,9 @@ class Style:
     plies : int
         0: by its probabilities. 1: by its value head after each move, where mates count as wins,
         and as draws all draws by rule and each position that was there before.
+    value_head : bool
+        False: as if it had none; one ply then knows mates and draws alone, and every other value
+        is 0.
     seed : int
         Of what is drawn.
     """
@@ -54,6 +57,7 @@ class Style:
     walk: bool = False
     underpromotions: bool = False
     plies: int = 0
+    value_head: bool = True
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -65,7 +69,7 @@ class Style:
             raise UserError(f"temperature {self.temperature!r} is not a number of at least 0")
         if not 0 < self.top_p <= 1:
             raise UserError(f"top_p {self.top_p!r} is not above 0 and at most 1")
-        for name in ("walk", "underpromotions"):
+        for name in ("walk", "underpromotions", "value_head"):
             if not isinstance(getattr(self, name), bool):
                 raise UserError(f"{name} {getattr(self, name)!r} is neither true nor false")
         for name, most in (("plies", 1), ("seed", _SEEDS - 1)):
@@ -178,6 +182,8 @@ class Mover:
         When the style needs a value head, and the policy has none.
     """
 
+    _has_value: bool
+
     def __init__(self, policy: Policy, style: Style | None = None) -> None:
         self.policy = policy
         self._inference = Inference(policy)
@@ -190,9 +196,11 @@ class Mover:
 
     @style.setter
     def style(self, style: Style) -> None:
-        if style.plies and not self.policy.has_value:
+        if style.plies and style.value_head and not self.policy.has_value:
             raise UserError("plies: the policy has no value head to look ahead with")
         self._style = style
+        self._has_value = self.policy.has_value and style.value_head
+        self._inference.record["has_value"] = self._has_value
 
     def activations(self, position: np.void) -> np.ndarray:
         """What is walked, as the player to move sees it.
@@ -276,9 +284,9 @@ class Mover:
             Candidate(
                 int(moves[i]),
                 float(probabilities[i]),
-                float(values[i]) if ends[i] != UNKNOWN or self.policy.has_value else None,
+                float(values[i]) if ends[i] != UNKNOWN or self._has_value else None,
                 bool(ends[i] == WINS),
-                1 + (evaluated if style.plies or self.policy.has_value else 0),
+                1 + (evaluated if style.plies or self._has_value else 0),
             )
             for i in range(min(count, n))
         ]

@@ -99,9 +99,12 @@ def learn(
         finally:
             torch.set_num_threads(threads)
         write_policy(output, policy)
-        artifacts.provenance(output, parameters=told, seed=settings.seed, module="policy.selfplay")
         if history is not None:
             _write_history(history, rows)
+        for path in filter(None, (output, history)):
+            artifacts.provenance(
+                path, parameters=told, seed=settings.seed, module="policy.selfplay"
+            )
         partial.unlink(missing_ok=True)
         lock.unlink(missing_ok=True)
     return rows
@@ -213,7 +216,7 @@ def _shown(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _write_history(path: Path, rows: list[dict[str, Any]]) -> None:
-    names = [*dict.fromkeys(name for row in rows for name in row)]
+    names = [*dict.fromkeys(["iteration", *(name for row in rows for name in row)])]
     with artifacts.atomic(path) as temporary, temporary.open("w", newline="") as file:
         table = csv.DictWriter(file, names, lineterminator="\n")
         table.writeheader()

@@ -22,7 +22,7 @@ class Learning:
     head: Head = setting("pair", "The numbers that moves are chosen by.")
     rank: int = setting(0, "Of the head product.", ge=0)
     activation: Activation = setting("relu", "Of hidden layers.")
-    iterations: int = setting(60, "Games, then training on them.", ge=1)
+    iterations: int = setting(60, "Games, then training on them; 0: untrained.", ge=0)
     games: int = setting(320, "Of an iteration.", ge=1)
     max_plies: int = setting(200, "A game ends after this many half-moves.", ge=1, le=10_000)
     learning_rate: float = setting(1e-3, "Of Adam.", gt=0)
@@ -49,7 +49,7 @@ class Episodes(Learning):
     layers: list[int] = setting([50], "Width of a hidden layer; repeat for more.")
     head: Head = setting("fromto", "The numbers that moves are chosen by.")
     activation: Activation = setting("sigmoid", "Of hidden layers.")
-    iterations: int = setting(500, "Episodes: games, each followed by a fit.", ge=1)
+    iterations: int = setting(500, "Episodes: games, each followed by a fit; 0: untrained.", ge=0)
     games: int = setting(1, "Of an episode; they differ only by --temperature.", ge=1)
     max_plies: int = setting(
         100, "A game ends after this many: 50 moves of White.", ge=1, le=10_000
@@ -68,7 +68,7 @@ class Gradient(Learning):
     """Policy gradient with a mask of legal moves."""
 
     layers: list[int] = setting([256], "Width of a hidden layer; repeat for more.")
-    iterations: int = setting(100, "Games, then training on them.", ge=1)
+    iterations: int = setting(100, "Games, then training on them; 0: untrained.", ge=0)
     games: int = setting(256, "Of an iteration, all in lockstep.", ge=1)
     guard: Guard = setting("none", GUARD)
     temperature: float = setting(1.0, "Of the moves drawn.", gt=0)
@@ -90,7 +90,9 @@ class Gradient(Learning):
 class Expert(Learning):
     """Expert iteration: a search that the policy guides teaches it, and results its value."""
 
-    iterations: int = setting(60, "Games, then training on those of the last iterations.", ge=1)
+    iterations: int = setting(
+        60, "Games, then training on those of the last iterations; 0: untrained.", ge=0
+    )
     games: int = setting(320, "Of an iteration.", ge=1)
     window: int = setting(10, "Iterations whose games are trained on.", ge=1)
     reuse: float = setting(3.0, "How often a position is trained on, on average.", gt=0)
@@ -161,3 +163,11 @@ class GradientRewards(Rewards):
     credit: Literal["fixed", "linear", "gradual"] = setting(
         "gradual", "How much of it early moves get: all of it; by their place; less by a factor."
     )
+
+
+METHODS: dict[str, tuple[type, ...]] = {
+    "seed": (Episodes, Rewards),
+    "gradient": (Gradient, GradientRewards),
+    "expert": (Expert,),
+}
+"""What is set of each way to learn, by the name of its command."""

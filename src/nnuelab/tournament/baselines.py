@@ -22,9 +22,9 @@ from nnuelab.jit import at, jit, popcount
 from nnuelab.tournament.game import Answer, Line
 from nnuelab.tournament.limits import Limit, Turn
 from nnuelab.tournament.players import Defaults
+from nnuelab.tournament.words import BASELINES
 
 SETTINGS = ("seed",)
-NAMES = ("random", "material")
 SEEDS = 1 << 64
 VALUES = np.array([1, 3, 3, 5, 9])  # pawns, by role
 _MATE = 1000  # more than all material
@@ -72,7 +72,7 @@ def _drawn(state, n):
 
 
 class BaselinePlayer:
-    """One of NAMES in this process."""
+    """One of BASELINES in this process."""
 
     def __init__(self, name: str, seed: int) -> None:
         self._looks_ahead, self._seed = name == "material", seed
@@ -122,12 +122,11 @@ class BaselineEntrant:
 
 
 def entrant(settings: Mapping[str, Any], limit: Limit, defaults: Defaults) -> BaselineEntrant:
-    """One of NAMES; UserError for others."""
+    """One of BASELINES; UserError for others."""
     name = str(settings["baseline"])
-    if name not in NAMES:
-        raise UserError(
-            f"there is no baseline {name}{nearest(name, NAMES)}; there are {' and '.join(NAMES)}"
-        )
+    if name not in BASELINES:
+        known = " and ".join(BASELINES)
+        raise UserError(f"there is no baseline {name}{nearest(name, BASELINES)}; there are {known}")
     seed = settings.get("seed")
     seed = 1 if seed is None else seed
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < SEEDS:

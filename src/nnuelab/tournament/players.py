@@ -124,8 +124,8 @@ def read_players(
     file : path or None
         YAML or TOML, as in the docstring of this module.
     words : list of str
-        ``NAME=FILE`` and so on, as there, or a ``NAME`` of the file; without any, all players of
-        the file.
+        ``NAME=FILE`` and so on, as there, or a ``NAME`` of the file; without any of these, all
+        players of the file come after the others.
     defaults : Defaults
 
     Raises
@@ -145,8 +145,12 @@ def read_players(
             where = f"in {file}{nearest(name, known)}" if file else "without --players FILE"
             raise UserError(f"there is no player {name} {where}; or give it as NAME=NET")
         chosen[name] = what if mark else known[name]
+    if all("=" in word for word in words):
+        if twice := [name for name in known if name in chosen]:
+            raise UserError(f'two players are called "{twice[0]}"; give each a name of its own')
+        chosen |= known
     players = {}
-    for name, settings in (chosen or known).items():
+    for name, settings in chosen.items():
         try:
             players[name] = _entrant(settings, defaults)
         except UserError as error:

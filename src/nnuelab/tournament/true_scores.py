@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,23 +17,28 @@ import chess
 import chess.pgn
 import numpy as np
 
-from nnuelab import artifacts
+from nnuelab import artifacts, intervals
 from nnuelab.chess.position import EMPTY
 from nnuelab.data import pgn
 from nnuelab.errors import UserError
+from nnuelab.tournament.headers import POINTS, opening_pair
 
 ENDS = ("mate", "stalemate", "threefold", "fifty", "material", "ply limit", "other")
 VALUES = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9}
-_POINTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
+BOTH = ("White", "Black")
 
 
 @dataclass
 class Tally:
-    """Sums of a player's games; scores are points, material is pawns ahead at the end."""
+    """Sums of a player's games; scores are points, material is pawns ahead at the end.
+
+    ``pairs`` are games and true points by opening pair.
+    """
 
     results: Counter[float] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     true: float = 0.0
+    pairs: dict[tuple[object, ...], tuple[int, float]] = field(default_factory=dict)
     adjudicated: float = 0.0
     material: int = 0
 
@@ -41,6 +46,12 @@ class Tally:
     def games(self) -> int:
         """How many."""
         return self.results.total()
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the true score: 95 %, the games of an opening pair being one observation."""
+        games, points = zip(*self.pairs.values(), strict=True)
+        return intervals.clustered(np.array(games), np.array(points))
 
 
 class _Reader(chess.pgn.GameBuilder[chess.pgn.Game]):
@@ -98,42 +109,72 @@ def balance(board: chess.Board) -> int:
     )
 
 
-def tally(path: Path | str) -> dict[str, Tally]:
-    """Each player's games, by name, in the order of their first ones."""
-    found: dict[str, Tally] = {}
-    for number, (game, boards) in enumerate(replayed(path), 1):
-        board = boards[-1]
-        result = _POINTS.get(game.headers.get("Result", "*"))
-        if result is None:
-            raise UserError(f"{path}: game {number} has no result")
-        end, ahead = end_of(game, board), balance(board)
-        true = result if end == "mate" else 0.5
-        adjudicated = true if end == "mate" else (np.sign(ahead) + 1) / 2
-        for name, sign in (("White", 1), ("Black", -1)):
-            own = found.setdefault(game.headers.get(name, "?"), Tally())
-            own.results[result if sign > 0 else 1 - result] += 1
-            own.ends[end] += 1
-            own.true += true if sign > 0 else 1 - true
-            own.adjudicated += float(adjudicated if sign > 0 else 1 - adjudicated)
-            own.material += sign * ahead
+def tally(
+    paths: Collection[Path | str], against: Collection[str] = ()
+) -> dict[tuple[str, str], Tally]:
+    """Each player's games, by name, in the order of their first ones.
+
+    Parameters
+    ----------
+    paths : collection of path
+        PGN files.
+    against : collection of str
+        Only games against these players count, and each of them has a tally of its own.
+
+    Returns
+    -------
+    dict
+        Tallies by player and opponent; the opponent is empty where all count.
+    """
+    found: dict[tuple[str, str], Tally] = {}
+    for path in paths:
+        for number, (game, boards) in enumerate(replayed(path), 1):
+            board, tags = boards[-1], game.headers
+            result = POINTS.get(tags.get("Result", "*"))
+            if result is None:
+                raise UserError(f"{path}: game {number} has no result")
+            for tag in BOTH:
+                if tag not in tags:
+                    raise UserError(f"{path}: game {number} has no {tag} tag")
+            end, ahead = end_of(game, board), balance(board)
+            true = result if end == "mate" else 0.5
+            adjudicated = true if end == "mate" else (np.sign(ahead) + 1) / 2
+            pair = opening_pair(tags, path, number)
+            for name, other, sign in ((*BOTH, 1), (*BOTH[::-1], -1)):
+                if against and tags[other] not in against:
+                    continue
+                own = found.setdefault((tags[name], tags[other] if against else ""), Tally())
+                points = true if sign > 0 else 1 - true
+                games, sum_of = own.pairs.get(pair, (0, 0.0))
+                own.pairs[pair] = games + 1, sum_of + points
+                own.results[result if sign > 0 else 1 - result] += 1
+                own.ends[end] += 1
+                own.true += points
+                own.adjudicated += float(adjudicated if sign > 0 else 1 - adjudicated)
+                own.material += sign * ahead
+    met = {opponent for _, opponent in found}
+    for name in against:
+        if name not in met:
+            raise UserError(f"nobody plays against {name} in {', '.join(map(str, paths))}")
     return found
 
 
-def write(path: Path, tallies: dict[str, Tally]) -> None:
-    """A row for each player: scores and shares are between 0 and 1, material is a mean."""
+def write(path: Path, tallies: dict[tuple[str, str], Tally]) -> None:
+    """A row for each tally: scores and shares are between 0 and 1, material is a mean."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
         [
-            *("player", "games", "wins", "draws", "losses", "true_score", "adjudicated_score"),
+            *("player", "opponent", "games", "wins", "draws", "losses"),
+            *("true_score", "true_low", "true_high", "adjudicated_score"),
             *("material", *(f"end_{end.replace(' ', '_')}" for end in ENDS)),
         ]
     )
-    for name, own in tallies.items():
+    for (name, opponent), own in tallies.items():
         n = own.games
         results = [own.results[points] for points in (1.0, 0.5, 0.0)]
-        scores = [own.true / n, own.adjudicated / n, own.material / n]
+        scores = [own.true / n, *own.interval, own.adjudicated / n, own.material / n]
         shares = [own.ends[end] / n for end in ENDS]
-        writer.writerow([name, n, *results, *(f"{x:.4f}" for x in scores + shares)])
+        writer.writerow([name, opponent, n, *results, *(f"{x:.4f}" for x in scores + shares)])
     with artifacts.atomic(path) as temporary:
         temporary.write_text(text.getvalue())

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+BASELINES = ("random", "material")
+"""Players to measure others by."""
+
 
 class Format(StrEnum):
     """Who meets whom: each the others, the first the others, or two players each other."""

@@ -1,0 +1,77 @@
+"""What sections of ``params.yaml`` are made of: settings of stages, and changes to them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Any, Self, get_type_hints
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
+
+Count = Annotated[int, Field(ge=1)]
+CountOrZero = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+Seeds = Annotated[list[CountOrZero], Field(min_length=1)]
+
+
+class Section(BaseModel):
+    """Some settings that belong together."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+def section(*declared: type, **kinds: Any) -> type[Section]:
+    """A section with the settings of classes of settings; ``kinds`` are types that say more."""
+
+    class Checked(Section):
+        @model_validator(mode="after")
+        def _makes_sense(self) -> Self:
+            for kind in declared:
+                kind(**{field.name: getattr(self, field.name) for field in fields(kind)})
+            return self
+
+    found: dict[str, Any] = {}
+    for kind in declared:
+        hints = get_type_hints(kind)
+        for field in fields(kind):
+            told = Field(description=field.metadata["meaning"], **field.metadata["bounds"])
+            found[field.name] = (Annotated[kinds.get(field.name, hints[field.name]), told], ...)
+    return create_model("Checked", __base__=Checked, **found)
+
+
+def each_once(values: list[Any]) -> list[Any]:
+    if twice := repeated(values):
+        raise ValueError(f"{twice[0]} is listed twice")
+    return values
+
+
+def overrides(
+    name: str, *sections: type[Section], lists: bool = False, without: str = ""
+) -> type[Section]:
+    """A section with every setting of others but one, all of them optional; or lists of each."""
+    fields: dict[str, Any] = {}
+    for key, info in (item for section in sections for item in section.model_fields.items()):
+        if key == without:
+            continue
+        kind: Any = Annotated[info.annotation, *info.metadata, Field()]
+        if lists:
+            kind = Annotated[list[kind], Field(min_length=1), AfterValidator(each_once)]
+        fields[key] = (kind, Field(None, alias=info.alias, description=info.description))
+    return create_model(name, __base__=Section, __doc__=sections[0].__doc__, **fields)
+
+
+def given(section: Section) -> dict[str, Any]:
+    """The settings that were really given, by their names in the file."""
+    return section.model_dump(by_alias=True, exclude_unset=True)
+
+
+def repeated(values: list[Any]) -> list[Any]:
+    """The values that are listed again."""
+    return [value for i, value in enumerate(values) if value in values[:i]]

@@ -1,0 +1,49 @@
+"""Estimates of how long the tables take."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from nnuelab import params
+from nnuelab.cli.__main__ import application
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_minutes_of_texel_follow_runs_and_games(settings):
+    found = params.validate(settings)
+    assert 3 < params.texel_minutes(found, cores=2) < 20
+    settings["texel"]["games_per_pairing"] *= 10
+    assert params.texel_minutes(params.validate(settings), 2) > 3 * params.texel_minutes(found, 2)
+
+
+def test_minutes_follow_nets_and_games(settings):
+    found = params.validate(settings)
+    plan = params.plans(found)["axis"]
+    assert 15 < params.minutes(plan, cores=2) < 30
+    games = plan.tournament.model_copy(update={"games_per_pairing": 16_000})
+    more = dataclasses.replace(plan, tournament=games)
+    assert params.minutes(more, cores=2) > 10 * params.minutes(plan, cores=2)
+    assert params.minutes(plan, cores=4) == params.minutes(plan, cores=2) / 2
+
+
+def test_minutes_of_self_play_follow_games_and_simulations(settings):
+    found = params.validate(settings)
+    assert 20 < params.selfplay_minutes(found, cores=2) < 90
+    settings["policy"]["selfplay"]["runs"]["expert"]["simulations"] = 480
+    more = params.validate(settings)
+    assert params.selfplay_minutes(more, 2) > 3 * params.selfplay_minutes(found, 2)
+
+
+def test_list_has_every_experiment_with_minutes(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    command = ["params", "list", "--overlay", "config/tiny.yaml"]
+    shown = CliRunner().invoke(application(), command)
+    assert shown.exit_code == 0, shown.output
+    tables = [f"{name}_table.csv" for name in params.read(ROOT / "params.yaml").experiments]
+    for table in (*tables, "texel/match_table.txt", "policy_table.csv", "policy/vs_random.csv"):
+        assert re.search(rf"^results-tiny/{table} +\d+ ", shown.output, re.MULTILINE)
