@@ -45,6 +45,7 @@ TUNED = {
 TEXEL = {"texel_positions", "texel_trace", "texel_tune", *TUNED}
 TAUGHT = {f"policy_{rule}" for rule in ("train", "evaluate", "table")}
 POLICY = {"policy_sample", "policy_label", *TAUGHT}
+PAGE = {"policy_agreement", "report"}
 CHAIN = {"download", "sample", "label", "count", *NETS, *GAMES}
 NOTHING = "Nothing to be done"
 
@@ -329,7 +330,7 @@ def test_a_published_table_is_no_result_of_the_clone(folder, tmp_path):
 
 def test_dvc_and_snakemake_do_no_job_twice(folder):
     change(folder, "train", "learning_rate", 0.00123)
-    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, *POLICY, "report"}
+    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, *POLICY, *PAGE}
     assert NOTHING in folder.run("snakemake")
     assert NOTHING in folder.run("snakemake", "texel", "policy", "report")
     assert "up to date" in folder.run("dvc", "repro")
@@ -455,7 +456,7 @@ def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
 
     # Nothing is trained again, and the report has what is new.
     change(folder, None, "report", ["axis", "pqr"])
-    assert ran(folder.run("dvc", "repro")) == {"pqr", "report"}
+    assert ran(folder.run("dvc", "repro")) == {"pqr", *PAGE}
     folder.run("dvc", "remote", "add", "--default", "store", str(tmp_path / "store"))
     folder.commit()
     folder.run("dvc", "push")
