@@ -237,6 +237,26 @@ def of_generation(generation):
     return settings.selfplay.net or []
 
 
+FIRST_POLICIES = {
+    name: f"{RESULTS}/policy/nets/{name}/{settings.policy.seeds[0]}/net.policy"
+    for name in settings.policy.variants
+}
+
+
+def policies_there():
+    """What the page shows of policies: as much as has been made.
+
+    Nothing is made for it, but what they say of the games that are reported.
+    """
+    folder = Path(RESULTS) / "policy"
+    patterns = ["*.pgn", "*.csv", "nets/*/*/history.csv", "selfplay/*/*/history.csv"]
+    found = sorted(str(path) for pattern in patterns for path in folder.glob(pattern))
+    table, agreement = (f"{RESULTS}/policy_{name}.csv" for name in ("table", "agreement"))
+    found += [table] if Path(table).exists() else []
+    asked = all(Path(path).exists() for path in FIRST_POLICIES.values())
+    return found + [agreement] if asked else found
+
+
 def inform_logger():
     """Tells what may be asked for, by what it may be called, and how long jobs usually take."""
     tables = {name: f"{RESULTS}/{name}_table.csv" for name in settings.experiments}

@@ -1,7 +1,8 @@
 """From everything that was made to one page to look at.
 
 Needs the tables, nets and games of the experiments that params.yaml has under `report`, of the default
-one where it has none; makes results/report.html.
+one where it has none; makes results/report.html. Where there are policies, makes
+results/policy_agreement.csv, too: which moves of these games they would have chosen.
 """
 
 REPORTED = settings.report or [DEFAULT]
@@ -16,6 +17,31 @@ rule statistics:
     input:
         statistics_of(REPORTED),
         expand("<results>/statistics/pqr/{experiment}.json", experiment=JUDGED),
+
+
+rule policy_agreement:
+    input:
+        policies=FIRST_POLICIES.values(),
+        games=expand("<results>/tournament/{experiment}.pgn", experiment=REPORTED),
+    output:
+        csv="<results>/policy_agreement.csv",
+    log:
+        "<logs>/policy/agreement.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code(
+            "report.agreement", sets=[each.feature_set for each in POLICIES.values()]
+        ),
+        policies=lambda w, input: [
+            f"{name}={path}"
+            for name, path in zip(FIRST_POLICIES, input.policies, strict=True)
+        ],
+        games=lambda w, input: [f"--games={path}" for path in input.games],
+    message:
+        "Which moves of the games policies would have chosen"
+    shell:
+        "nnuelab policy agreement {params.policies:q} {params.games:q} --csv {output.csv:q} 2> {log:q}"
 
 
 rule report:
@@ -35,6 +61,7 @@ rule report:
         positions="<results>/data/validation.npy",
         sample="<results>/data/sample_report.json",
         tuned=lambda w: tuned_there(),
+        policies=lambda w: policies_there(),
     output:
         page=report(
             "<results>/report.html",

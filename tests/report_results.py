@@ -4,24 +4,46 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import chess
 import chess.pgn
 import numpy as np
+from typer.testing import CliRunner
 
 from nnuelab import artifacts, data, features
+from nnuelab.cli.__main__ import application
 from nnuelab.data.description import describe
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.hce import evaluation, trace, tuning
 from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, write_net
 from nnuelab.nnue.pqr import judge
-from nnuelab.report import feature_statistics, pqr, table, texel_errors, texel_residuals
+from nnuelab.policy import metrics, selfplay
+from nnuelab.policy import table as policy_table
+from nnuelab.policy.policyfile import read_policy, write_policy
+from nnuelab.report import (
+    agreement,
+    feature_statistics,
+    pqr,
+    table,
+    texel_errors,
+    texel_residuals,
+)
+from nnuelab.settings.policy_selfplay import (
+    Episodes,
+    Expert,
+    Gradient,
+    GradientRewards,
+    Learning,
+    Rewards,
+)
 from nnuelab.settings.tuning import Tuning
 from nnuelab.tournament import puzzle_scores, ratings
 from nnuelab.tournament.puzzles import Answers, Puzzle
 from tests.nnue_data import material, pack_move
+from tests.policy.policies import random_policy
 
 SETS = ("ALL", "H+PH+MC")
 SEEDS = (1, 2)
@@ -134,6 +156,59 @@ def make_tuned(results: Path) -> Path:
     csv = folder / "match_table.csv"
     csv.write_text(ratings.to_csv(ratings.table(results, fitted, "untuned")))
     artifacts.provenance(csv, module="tournament.bayeselo")
+    return folder
+
+
+POLICIES = {"pair": ("pair", "softmax"), "seed": ("fromto", "mse")}
+SELFPLAY: dict[str, tuple[Learning, Rewards | None]] = {
+    "seed": (Episodes(iterations=3, max_plies=20, evaluate_every=1, evaluation_games=2), Rewards()),
+    "gradient": (
+        Gradient(iterations=2, layers=[8], games=4, max_plies=20, gate_games=2, evaluation_games=2),
+        GradientRewards(),
+    ),
+    "expert": (
+        Expert(iterations=2, layers=[8], games=2, max_plies=20, simulations=2, evaluation_games=2),
+        None,
+    ),
+}
+
+
+def make_policies(results: Path) -> Path:
+    """Fills ``results/policy`` with policies, runs of self-play and games; `make` comes before."""
+    folder = results / "policy"
+    records = metrics.positions_of(results / "data" / "validation.npy", 0)
+    folders = []
+    for name, (head, loss) in POLICIES.items():
+        for seed in SEEDS:
+            place = folder / "nets" / name / str(seed)
+            place.mkdir(parents=True)
+            write_policy(place / "net.policy", random_policy(head, seed=seed, loss=loss))
+            policy_table.write(place / policy_table.EVALUATION, [
+                metrics.row_of(place / "net.policy", records)
+            ])  # fmt: skip
+            (place / policy_table.HISTORY).write_text(
+                "epoch,train_loss,validation_loss,accuracy,seconds\n"
+                + "".join(f"{e},{3 / e},{(3 + seed) / e},{0.1 * e / seed},2.5\n" for e in (1, 2, 3))
+            )
+            folders.append(place)
+    policy_table.write(results / "policy_table.csv", policy_table.rows_of(folders))
+    read = [place / name for place in folders for name in ("evaluation.csv", "history.csv")]
+    _record(results / "policy_table.csv", results.parent, read, {})
+    for name, (settings, terms) in SELFPLAY.items():
+        for seed in SEEDS:
+            place = folder / "selfplay" / name / str(seed)
+            place.mkdir(parents=True)
+            run = place / "net.policy", place / "history.csv", replace(settings, seed=seed)
+            selfplay.learn(*run, terms, workers=1)
+    _games(folder / "vs_random.pgn", ["pair", "expert", "random"], random.Random(3), 60)
+    words = ["policy", "score", folder / "vs_random.pgn", "--csv", folder / "vs_random.csv"]
+    done = CliRunner().invoke(application(), list(map(str, words)), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    policies = {name: read_policy(folder / "nets" / name / "1/net.policy") for name in POLICIES}
+    drawn = agreement.drawn([results / "tournament" / "axis.pgn"], 40, 1)
+    (results / "policy_agreement.csv").write_text(
+        agreement.to_csv(agreement.measure(policies, drawn))
+    )
     return folder
 
 

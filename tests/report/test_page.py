@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import re
 import threading
 from pathlib import Path
 
+import chess
 import pytest
 from typer.testing import CliRunner
 
@@ -24,6 +26,7 @@ from tests import report_results
 def folder(tmp_path_factory):
     found = report_results.make(tmp_path_factory.mktemp("project"))
     report_results.make_tuned(found)
+    report_results.make_policies(found)
     return found
 
 
@@ -53,7 +56,7 @@ def page(request, browser, report):
     for figure in opened.locator("figure.plot").all():
         figure.scroll_into_view_if_needed()
         opened.wait_for_function("f => f.dataset.drawn", arg=figure.element_handle())
-    for place in (".viewer", "#weights", "#explorer"):
+    for place in (".viewer", "#policy-games", "#weights", "#explorer"):
         opened.locator(place).scroll_into_view_if_needed()
     opened.locator("#explore-features li").first.wait_for()
     opened.locator("#weight-pictures svg").first.wait_for()
@@ -67,7 +70,7 @@ def page(request, browser, report):
 
 def test_every_plot_draws_its_marks(page):
     figures = page.locator("figure.plot")
-    assert figures.count() == 23
+    assert figures.count() == 34
     for figure in figures.all():
         marks = figure.locator(".mark-symbol path, .mark-line path, .mark-rect path")
         assert marks.count() > 0
@@ -338,6 +341,96 @@ def test_positions_show_features_and_evaluations(page):
     text = page.locator("#explore-features").inner_text()
     assert "rook on file" in text
     assert "can move to" in text
+
+
+def test_positions_show_the_moves_of_the_best_policy(page):
+    table = page.locator("#explore-moves table")
+    page.locator("#explore-position").select_option(index=2)
+    assert table.count() == 1
+    shares = [float(text) for text in table.locator("td").all_inner_texts()]
+    assert len(shares) == 5
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) <= 100.3
+
+
+def test_many_games_play_at_once_and_hold_their_last_position(page):
+    panel = page.locator("#policy-games")
+    panel.scroll_into_view_if_needed()
+    assert panel.locator("figure").count() == 50
+    button, state = panel.locator("[data-go=play]"), panel.locator(".state")
+    told = lambda: int(re.search(r"half-move (\d+) of", state.inner_text())[1])  # noqa: E731
+    boards = panel.locator("svg")
+    pieces = lambda: boards.evaluate_all("l => l.map((b) => b.querySelectorAll('use').length)")  # noqa: E731
+    panel.locator("[data-go=end]").click()
+    last, held = told(), pieces()
+    assert button.inner_text() == "play"
+    assert all(panel.locator("figcaption span").all_inner_texts())
+    panel.locator("[data-go=back]").click()
+    assert told() == last - 1
+    panel.locator("[data-go=restart]").click()
+    assert told() == 0
+    assert set(panel.locator("figcaption span").all_inner_texts()) == {""}
+    before = boards.first.inner_html()
+    panel.locator("[data-go=step]").click()
+    assert told() == 1
+    assert boards.first.inner_html() != before
+    button.click()
+    page.wait_for_function(
+        """n => {
+          const told = document.querySelector("#policy-games .state").textContent;
+          return Number(/\\d+/.exec(told)) === n;
+        }""",
+        arg=last,
+    )
+    assert button.inner_text() == "play"
+    assert pieces() == held
+
+
+def test_games_of_the_panel_are_played_by_the_rules(page):
+    """Castling, en passant and promotions, too: as python-chess does."""
+    rng, games, kinds = random.Random(4), [], set()
+    while len(kinds) < 4 or len(games) < 30:
+        board, moves, expected = chess.Board(), [], []
+        for _ in range(160):
+            expected.append(_letters(board))
+            legal = list(board.legal_moves)
+            if not legal:
+                break
+            rare = [
+                m for m in legal if m.promotion or board.is_castling(m) or board.is_en_passant(m)
+            ]
+            move = rng.choice(rare or legal)
+            kinds |= {"e.p."} if board.is_en_passant(move) else set()
+            kinds |= {"castles"} if board.is_castling(move) else set()
+            kinds |= {f"to {move.promotion == chess.QUEEN}"} if move.promotion else set()
+            moves.append(move.uci())
+            board.push(move)
+        else:
+            expected.append(_letters(board))
+        games.append(({"fen": chess.STARTING_FEN, "moves": " ".join(moves)}, expected))
+    shown = page.evaluate("games => games.map(played)", [game for game, _ in games])
+    assert shown == [expected for _, expected in games]
+
+
+def _letters(board):
+    """The squares from a8 to h1, a blank for an empty one."""
+    return "".join(str(board.piece_at(square ^ 56) or " ") for square in range(64))
+
+
+def test_nothing_moves_for_who_wants_no_motion(browser, report):
+    context = browser.new_context(reduced_motion="reduce", offline=True)
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(report.as_uri())
+    panel = page.locator("#policy-games")
+    panel.scroll_into_view_if_needed()
+    panel.locator("svg").first.wait_for()
+    first, last = re.findall(r"\d+", panel.locator(".state").inner_text())
+    assert first == last
+    assert panel.locator("[data-go=play]").inner_text() == "play"
+    panel.locator("[data-go=play]").click()
+    assert panel.locator("[data-go=play]").inner_text() == "pause"
+    context.close()
 
 
 def test_what_is_missing_is_said_in_its_place(page):

@@ -31,6 +31,7 @@ TAUGHT = {f"policy_{rule}" for rule in ("train", "evaluate", "table")}
 POLICY = {"policy_sample", "policy_label", *TAUGHT}
 MATCH = {f"policy_selfplay_{rule}" for rule in ("games", "score")}
 SELFPLAY = {"policy_selfplay_learn", *MATCH}
+PAGE = {"policy_agreement", "report"}
 CHAIN = {"download", "sample", "label", "count", *NETS, *GAMES}
 
 # A feature block of a user's own, outside the package.
@@ -244,7 +245,7 @@ def test_a_published_table_is_no_result_of_the_clone(folder, tmp_path):
 
 def test_dvc_and_snakemake_do_no_job_twice(folder):
     change(folder, "train", "learning_rate", 0.00123)
-    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, *POLICY, *SELFPLAY, "report"}
+    assert ran(folder.run("dvc", "repro")) == {*NETS, *GAMES, *TEXEL, *POLICY, *SELFPLAY, *PAGE}
     assert NOTHING in folder.run("snakemake")
     assert NOTHING in folder.run("snakemake", "texel", "policy", "policy_selfplay", "report")
     assert "up to date" in folder.run("dvc", "repro")
@@ -422,7 +423,7 @@ def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
 
     # Nothing is trained again, and the report has what is new.
     change(folder, None, "report", ["axis", "pqr"])
-    assert ran(folder.run("dvc", "repro")) == {"pqr", "report"}
+    assert ran(folder.run("dvc", "repro")) == {"pqr", *PAGE}
     folder.run("dvc", "remote", "add", "--default", "store", str(tmp_path / "store"))
     folder.commit()
     folder.run("dvc", "push")

@@ -115,6 +115,7 @@ def test_a_setting_is_one_argument(folder, monkeypatch):
             f"results-{HOSTILE}/ladder.csv",
             f"results-{HOSTILE}/policy_table.csv",
             f"results-{HOSTILE}/policy/vs_random.csv",
+            f"results-{HOSTILE}/policy_agreement.csv",
             f"results/books/{HOSTILE}",
         ]
         overlay = ["--configfile", f"{HOSTILE}.yaml", "--replace-workflow-config"]

@@ -19,6 +19,7 @@ from nnuelab.report import inspect as summaries
 from nnuelab.report import neurons, reading, table
 from nnuelab.report.explorer import KNOWN
 from nnuelab.report.inspect import Summary, Table
+from nnuelab.report.results import tables_in
 from nnuelab.report.words import number
 
 MOST_ROWS = 10  # of a list of what differs most
@@ -60,7 +61,7 @@ def pairs(a: Path, b: Path) -> list[tuple[Path, Path]]:
             raise UserError(f"there is no file {path}; check its name")
     if not (a.is_dir() and b.is_dir()):
         return [(a, b)]
-    found = [(one, b / one.name) for one in sorted(a.glob("*_table.csv"))]
+    found = [(one, b / one.name) for one in tables_in(a)]
     if not (common := [pair for pair in found if pair[1].is_file()]):
         raise UserError(f"{a} and {b} have no table of the same experiment; name two files")
     return common

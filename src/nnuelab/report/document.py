@@ -48,8 +48,9 @@ def _pieces() -> str:
 
 
 def _is_number(text: str) -> bool:
+    """Whether it is empty or a number, with an interval or an error in brackets or without."""
     try:
-        float(text)
+        float(text.partition(" [")[0])
     except ValueError:
         return not text
     return True

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from nnuelab import features
+from nnuelab.chess import notation
+from nnuelab.chess.san import replay, sans
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.features.tables import compiled
 from nnuelab.nnue.inference import Inference
+from nnuelab.policy.mover import Mover
 from nnuelab.report.results import NetFiles
 
+MOVES = 5  # of a position, with their probabilities
 KNOWN = {
     "the initial position": "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "an open game": "r1bqk2r/pppp1ppp/2n2n2/2b1p3/2B1P3/2N2N2/PPPP1PPP/R1BQK2R w KQkq - 6 5",
@@ -23,9 +27,19 @@ KNOWN = {
 
 
 class Explorer:
-    """Nets that evaluate positions, one thread at a time."""
+    """Nets that evaluate positions, and policies that choose moves there, one thread at a time.
 
-    def __init__(self, nets: Sequence[NetFiles]) -> None:
+    Parameters
+    ----------
+    nets : sequence of NetFiles
+    policies : mapping of str to Mover
+        By name.
+    """
+
+    def __init__(
+        self, nets: Sequence[NetFiles], policies: Mapping[str, Mover] | None = None
+    ) -> None:
+        self._policies = policies or {}
         self.sets = {net.net.feature_set: net.net.features for net in nets}
         self._evaluators = {net.player: Inference(net.net) for net in nets}
 
@@ -54,7 +68,21 @@ class Explorer:
             "sets": {n: [term.name for term in found.terms] for n, found in self.sets.items()},
             "terms": terms,
             "evaluations": {n: e.evaluate_fens(fens) for n, e in self._evaluators.items()},
+            "moves": {n: [likeliest(m, fen) for fen in fens] for n, m in self._policies.items()},
         }
+
+
+def likeliest(mover: Mover, fen: str) -> list[tuple[str, float]]:
+    """Up to `MOVES` legal moves in SAN with their probabilities, the likeliest first."""
+    position = notation.from_fen(fen)
+    found = mover.ranked(position, [], MOVES)
+    return [
+        (
+            sans(replay(position, [candidate.move]), [candidate.move])[0],
+            round(candidate.probability, 4),
+        )
+        for candidate in found
+    ]
 
 
 def active(

@@ -75,10 +75,16 @@ def samples(path: Path, hero: str, others: Sequence[str]) -> list[dict[str, Any]
     return [found[other] for other in others if other in found]
 
 
-def _game(text: bytes) -> dict[str, Any] | None:
-    """Tags, moves and positions of a game; None when it has no move."""
+def read(text: bytes) -> chess.pgn.Game | None:
+    """A game as python-chess has it; None where it can't be read or has no move."""
     game = chess.pgn.read_game(io.StringIO(text.decode(errors="replace")))
-    if game is None or game.errors or not game.variations:
+    return None if game is None or game.errors or not game.variations else game
+
+
+def _game(text: bytes) -> dict[str, Any] | None:
+    """Tags, moves and positions of a game; None as `read` has it."""
+    game = read(text)
+    if game is None:
         return None
     board = game.board()
     moves = list(_moves(game, board))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from nnuelab.report import (
     grids,
     inspect,
     plots,
+    policies,
     puzzles,
     reading,
     results,
@@ -41,74 +41,15 @@ from nnuelab.report.grid_plots import grid_plots
 from nnuelab.report.grids import Grid
 from nnuelab.report.neurons import POSITIONS, Activity, activity
 from nnuelab.report.results import Experiment, NetFiles, Results
+from nnuelab.report.section import Section, readable, told
 from nnuelab.report.words import Row
 from nnuelab.tournament.headers import read_results
 
 SCRIPTS = (
     *("base.js", "tables.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js"),
-    "texel.js",
+    *("policies.js", "texel.js"),
 )
 EXPLORED = 6  # positions of the validation set
-
-
-@dataclass
-class Section:
-    """A section of the page, of an experiment for example.
-
-    Attributes
-    ----------
-    said : list of str
-        The summary in words.
-    figures, grids : list
-    puzzles : Grid or None
-    problems : list of str
-        What is missing, and the remedy.
-    games : bool
-        Whether there are games to look at.
-    note : str
-        What one must know to read the table.
-    """
-
-    name: str
-    said: list[str] = field(default_factory=list)
-    figures: list[Figure] = field(default_factory=list)
-    grids: list[Grid] = field(default_factory=list)
-    puzzles: Grid | None = None
-    problems: list[str] = field(default_factory=list)
-    games: bool = False
-    note: str = ""
-
-    @property
-    def tables(self) -> list[Grid]:
-        """All its tables."""
-        return [*self.grids, *([self.puzzles] if self.puzzles else [])]
-
-
-@contextmanager
-def _told(problems: list[str], what: str = "this part") -> Iterator[None]:
-    """A missing or damaged file costs only its own part of the page, which names the problem.
-
-    Files that can be read may hold anything: then ``what`` can't be shown.
-    """
-    try:
-        yield
-    except UserError as error:
-        problems.append(str(error))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        problems.append(
-            f"{what} can't be shown: a file holds something unexpected "
-            f"({type(error).__name__}: {str(error)[:200]}); make its files again"
-        )
-
-
-def _readable(nets: Sequence[NetFiles], needed: str, problems: list[str]) -> list[NetFiles]:
-    """The nets whose ``needed`` file can be read; ``problems`` gets a line for each other one."""
-    found = []
-    for net in nets:
-        with _told(problems):
-            getattr(net, needed)
-            found.append(net)
-    return found
 
 
 @dataclass(frozen=True)
@@ -129,19 +70,24 @@ class _Builder:
         self.found = found
         self.blobs: dict[str, Any] = {"games": {}}
         self.problems = list(found.problems)
+        self.policies: policies.Found | None = None
 
     def page(self) -> Page:
         """The page; parts that others need come first."""
         sections = [self._section(experiment) for experiment in self.found.experiments]
         statistics = self._statistics()
+        self.policies = policies.find(self.found.folder, self.found.label)
         nets, positions, tuning = self._nets(), self._data(), self._texel()
+        chosen = self.policies.section if self.policies else None
+        if self.policies and self.policies.games:
+            self.blobs["policies"] = self.policies.games
         provenance = {
             "records": self.found.records,
             "outdated": results.outdated(self.found),
         }
         self.blobs["provenance"] = provenance
         files = grids.files(self.found)
-        every = [*sections, *([tuning] if tuning else []), positions, statistics, nets]
+        every = [*sections, *(s for s in (tuning, chosen) if s), positions, statistics, nets]
         figures = {
             f"{section.name}-{figure.name}": figure
             for section in every
@@ -153,6 +99,7 @@ class _Builder:
             scripts=[f"page/{name}" for name in SCRIPTS],
             sections=sections,
             tuning=tuning,
+            policies=chosen,
             positions=positions,
             statistics=statistics,
             nets=nets,
@@ -173,17 +120,17 @@ class _Builder:
         rows, anchor = experiment.rows, experiment.anchor
         if not rows:
             return section
-        with _told(section.problems, "the table"):
+        with told(section.problems, "the table"):
             section.said = words.summary(rows, anchor)
             section.grids.append(grids.results(self.found, experiment))
             section.note = table.notes(rows)
-        with _told(section.problems, "the plots"):
+        with told(section.problems, "the plots"):
             self._plots(experiment, section)
-        with _told(section.problems, "the answers to puzzles"):
+        with told(section.problems, "the answers to puzzles"):
             self._puzzles(experiment, section)
-        with _told(section.problems, "the tournament"):
+        with told(section.problems, "the tournament"):
             self._tournament(experiment, section)
-        with _told(section.problems, "the triplets"):
+        with told(section.problems, "the triplets"):
             self._triplets(experiment, section)
         return section
 
@@ -192,9 +139,9 @@ class _Builder:
         anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
-        trained = _readable(nets, "history", section.problems)
-        drawn += plots.losses(_readable(trained, "objective", section.problems), sets)
-        drawn.append(plots.errors(_readable(nets, "verification", section.problems), sets))
+        trained = readable(nets, "history", section.problems)
+        drawn += plots.losses(readable(trained, "objective", section.problems), sets)
+        drawn.append(plots.errors(readable(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
         if not any(row["nps_ratio"] for row in rows):
             section.problems.append(
@@ -228,10 +175,10 @@ class _Builder:
             return
         folder = self.found.folder / "tournament"
         ratings: list[dict[str, str]] = []
-        with _told(section.problems):
+        with told(section.problems):
             ratings = self._rated(folder, experiment.name, "fixed nodes", section)
         if (folder / "time" / f"{experiment.name}.pgn").is_file():
-            with _told(section.problems):
+            with told(section.problems):
                 self._rated(folder / "time", experiment.name, "fixed time", section)
         order = sorted(experiment.rows, key=lambda row: -float(row["elo"] or "-inf"))
         scores = games.cross_table(
@@ -277,7 +224,7 @@ class _Builder:
                 "The feature sets were not counted yet; count them: snakemake statistics"
             )
             return section
-        with _told(section.problems, "the numbers of features"):
+        with told(section.problems, "the numbers of features"):
             self._counted(section)
         return section
 
@@ -294,11 +241,11 @@ class _Builder:
     def _data(self) -> Section:
         """The positions, as the sample's report describes them."""
         section = Section("data")
-        with _told(section.problems, "the sample"):
+        with told(section.problems, "the sample"):
             path = self.found.folder / "data" / "sample_report.json"
-            told = reading.read_json(path, *sample.DRAWN)
-            section.figures = sample.figures(told)
-            section.said = [sample.words(told)]
+            described = reading.read_json(path, *sample.DRAWN)
+            section.figures = sample.figures(described)
+            section.said = [sample.words(described)]
         return section
 
     def _texel(self) -> Section | None:
@@ -307,20 +254,20 @@ class _Builder:
         if not any(folder.glob("*/tuned.yaml")):
             return None
         section = Section("texel")
-        with _told(section.problems, "the runs"):
+        with told(section.problems, "the runs"):
             runs = texel.runs(folder)
             section.said = texel.words(runs)
             section.grids.append(texel.summary_grid(runs, label))
             self._tuned(runs, section)
         match, errors = folder / "match_table.csv", folder / "errors.csv"
         if match.is_file():
-            with _told(section.problems, "the match"):
+            with told(section.problems, "the match"):
                 section.grids.insert(1, texel.match_grid(match, label))
         if errors.is_file():
-            with _told(section.problems, "the held-out errors"):
+            with told(section.problems, "the held-out errors"):
                 section.grids.insert(1, texel.errors_grid(errors, label))
         if match.is_file() and errors.is_file():
-            with _told([]):  # what is wrong with either has been told
+            with told([]):  # what is wrong with either has been told
                 rated = reading.read_ratings(match)
                 figure = texel_plots.error_and_elo(texel.read_errors(errors), rated)
                 section.figures[:0] = [figure] if figure else []
@@ -329,7 +276,7 @@ class _Builder:
     def _tuned(self, runs: Sequence[texel.Run], section: Section) -> None:
         histories = {run.name: run.history for run in runs}
         section.figures = [texel_plots.error(histories), texel_plots.error(histories, "log")]
-        with _told(section.problems, "the bits"):
+        with told(section.problems, "the bits"):
             with_bits = [run for run in runs if texel.has_bits(run.history)]
             if with_bits:
                 section.figures.append(
@@ -337,12 +284,12 @@ class _Builder:
                 )
                 counts = texel.read_bits(with_bits[0].folder / "history.csv")
                 section.figures.append(texel_plots.bits(counts))
-        with _told(section.problems, "the residuals"):
+        with told(section.problems, "the residuals"):
             content = runs[0].residuals
             section.figures.append(texel_plots.k_curve(content))
             section.figures += [texel_plots.residuals(content, by) for by in texel_plots.VALUES]
             self.blobs["texel"] = texel.boards(runs)
-        with _told(section.problems, "the terms"):
+        with told(section.problems, "the terms"):
             grid = texel.terms_grid(runs, self.found.label)
             section.grids += [grid] if grid else []
 
@@ -357,7 +304,7 @@ class _Builder:
         except UserError as error:
             section.problems.append(str(error))
             return section
-        with _told(section.problems, "the neurons"):
+        with told(section.problems, "the neurons"):
             self._neurons(section, records)
         return section
 
@@ -369,7 +316,8 @@ class _Builder:
         figure = plots.neurons(shares, sets)
         section.figures = [figure] if figure else []
         self.blobs["weights"] = _weights(measured)
-        self.blobs["explorer"] = explorer.Explorer(self.found.nets).look(self._positions(records))
+        looking = explorer.Explorer(self.found.nets, self.policies.best if self.policies else {})
+        self.blobs["explorer"] = looking.look(self._positions(records))
 
     def _positions(self, records: np.ndarray) -> dict[str, str]:
         from nnuelab.data.records import from_fen, to_fen
@@ -381,7 +329,7 @@ class _Builder:
                 record
             )
         for net in self.found.nets[:1]:
-            with _told([]):
+            with told([]):
                 for worst in net.verification.get("worst", [])[:1]:
                     from_fen(worst["fen"])  # raises when it is broken
                     found[f"the largest error of the integers of {net.player}"] = worst["fen"]

@@ -17,6 +17,8 @@ from nnuelab.report.reading import read_csv, read_json, read_record, read_statis
 
 NET = "net.nnue"
 PUBLISHED = "published"  # tables that were made elsewhere, of other files of the same names
+POLICIES = "policy_table.csv"  # called as tables of experiments are, but of other columns
+AGREEMENT = "policy_agreement.csv"
 
 
 @dataclass(frozen=True)
@@ -157,8 +159,19 @@ class Results:
                 found |= {ratings} if ratings.is_file() else set()
             triplets = self.triplets(experiment)
             found |= {triplets} if triplets.is_file() else set()
-        data = (self.folder / "data" / name for name in ("validation.npy", "sample_report.json"))
-        return sorted(found.union(path for path in data if path.is_file()))
+        others = [f"data/{name}" for name in ("validation.npy", "sample_report.json")]
+        others += [POLICIES, AGREEMENT]
+        found |= {path for name in others if (path := self.folder / name).is_file()}
+        policies = self.folder / "policy"
+        histories = (f"{place}/*/*/history.csv" for place in ("nets", "selfplay"))
+        for pattern in ("*.pgn", "*.csv", "nets/*/*/net.policy", *histories):
+            found |= set(policies.glob(pattern))
+        return sorted(found)
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """The tables of experiments in a folder of results."""
+    return [path for path in sorted(folder.glob("*_table.csv")) if path.name != POLICIES]
 
 
 def gather(folder: Path, names: Sequence[str]) -> Results:
@@ -173,7 +186,7 @@ def gather(folder: Path, names: Sequence[str]) -> Results:
     """
     found = Results(folder)
     if not names:
-        names = sorted(p.name.removesuffix("_table.csv") for p in folder.glob("*_table.csv"))
+        names = [path.name.removesuffix("_table.csv") for path in tables_in(folder)]
     for path in sorted(folder.rglob("*.json")):
         made = path.with_suffix("")
         if PUBLISHED in path.relative_to(folder).parts:

@@ -1,11 +1,21 @@
 const ROLES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
 const SIZE = 45; // of a square; the pieces are drawn for it
 
+/** A piece by its letter in a FEN. */
+function drawPiece(letter, place) {
+  const color = letter === letter.toUpperCase() ? "white" : "black";
+  return draw("use", { href: `#${color}-${ROLES[letter.toLowerCase()]}`, ...place });
+}
+/** The first field of a FEN as rows of eight letters from rank 8 down; a blank is an empty square. */
+function rowsOf(placement) {
+  return placement.split("/").map((row) => row.replace(/\d/g, (n) => " ".repeat(Number(n))));
+}
+
 /** A board of the first field of a FEN; `move` (e2e4) is marked. `under` draws below the piece of a square. */
 function board(placement, { flipped = false, move = "", label = "", under = () => [] } = {}) {
   const picture = draw("svg", { viewBox: `-10 0 ${8 * SIZE + 10} ${8 * SIZE + 10}`, role: "img", "aria-label": label });
   const marked = [move.slice(0, 2), move.slice(2, 4)];
-  const rows = placement.split("/").map((row) => row.replace(/\d/g, (n) => " ".repeat(Number(n))));
+  const rows = rowsOf(placement);
   for (let rank = 0; rank < 8; rank++) {
     for (let file = 0; file < 8; file++) {
       const x = SIZE * (flipped ? 7 - file : file);
@@ -16,10 +26,7 @@ function board(placement, { flipped = false, move = "", label = "", under = () =
       if (marked.includes(square)) picture.append(draw("rect", { x, y, width: SIZE, height: SIZE, class: "last-move" }));
       picture.append(...under(square, x, y));
       const piece = rows[rank][file];
-      if (piece !== " ") {
-        const color = piece === piece.toUpperCase() ? "white" : "black";
-        picture.append(draw("use", { href: `#${color}-${ROLES[piece.toLowerCase()]}`, x, y, "data-square": square }));
-      }
+      if (piece !== " ") picture.append(drawPiece(piece, { x, y, "data-square": square }));
     }
   }
   for (let i = 0; i < 8; i++) {

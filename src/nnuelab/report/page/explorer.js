@@ -1,4 +1,4 @@
-function explore({ positions, sets, terms, evaluations }) {
+function explore({ positions, sets, terms, evaluations, moves }) {
   const place = byId("explore-position");
   const set = byId("explore-set");
   options(place, positions.map((position, i) => [i, position.name]));
@@ -14,6 +14,13 @@ function explore({ positions, sets, terms, evaluations }) {
       make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "net"), make("th", { scope: "col" }, "cp"))),
       make("tbody", {}, ...rows.map(([net, value]) => make("tr", {},
         make("th", { scope: "row" }, net), make("td", { class: "number" }, String(value)))))));
+    const percent = (p) => (100 * p).toFixed(1);
+    byId("explore-moves").replaceChildren(...Object.entries(moves).filter(([, found]) => found[place.value]?.length).map(([policy, found]) =>
+      make("table", {},
+        make("caption", {}, `What the policy ${policy} would play`),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "move"), make("th", { scope: "col" }, "%"))),
+        make("tbody", {}, ...found[place.value].map(([move, p]) => make("tr", {},
+          make("th", { scope: "row" }, move), make("td", { class: "number" }, percent(p))))))));
     const lists = sets[set.value].flatMap((term) => {
       const [own, other] = terms[term][place.value];
       return [
@@ -37,6 +44,7 @@ function explore({ positions, sets, terms, evaluations }) {
       if (!response.ok) throw new Error(found.error);
       for (const [net, [value]] of Object.entries(found.evaluations)) evaluations[net]?.push(value);
       for (const [term, [sides]] of Object.entries(found.terms)) terms[term]?.push(sides);
+      for (const [name, lists] of Object.entries(moves)) lists.push(found.moves[name]?.[0]);
       positions.push(found.positions[0]);
       options(place, positions.map((position, i) => [i, position.name]));
       place.value = positions.length - 1;
