@@ -251,7 +251,9 @@ def policies_there():
     folder = Path(RESULTS) / "policy"
     patterns = ["*.pgn", "*.csv", "nets/*/*/history.csv", "selfplay/*/*/history.csv"]
     found = sorted(str(path) for pattern in patterns for path in folder.glob(pattern))
-    table, agreement = (f"{RESULTS}/policy_{name}.csv" for name in ("table", "agreement"))
+    table, agreement = (
+        f"{RESULTS}/policy_{name}.csv" for name in ("table", "agreement")
+    )
     found += [table] if Path(table).exists() else []
     asked = all(Path(path).exists() for path in FIRST_POLICIES.values())
     return found + [agreement] if asked else found
