@@ -35,6 +35,17 @@ class Games:
 
 
 @dataclass(frozen=True)
+class Pricing:
+    """What a node costs with each net, measured by the engine's searches."""
+
+    precision: float = setting(
+        0.01, "Half of the 95 % interval of a cost at which it ends, as a share.", gt=0, lt=1
+    )
+    rounds: int = setting(150, "At most, where it isn't reached.", ge=1)
+    seed: int = setting(1, "Draws the positions.", ge=0)
+
+
+@dataclass(frozen=True)
 class Puzzling:
     """Puzzles for every net, at fixed nodes per move."""
 
