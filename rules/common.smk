@@ -239,10 +239,8 @@ def adjudication(tournament):
     return options(tournament, without=["book", *LIMITS])
 
 
-def options_of(played):
-    """Options of the games of an experiment at one yardstick."""
-    experiment, yardstick = PLAYED[played]
-    chosen = plan_of[experiment].tournament
+def options_at(yardstick, chosen):
+    """Options of games at a yardstick, by the section tournament or an experiment's own."""
     nodes = chosen.nodes_at(yardstick)
     limit = (
         ["--movetime", f"{chosen.movetime:g}"] if nodes is None else ["--nodes", nodes]
