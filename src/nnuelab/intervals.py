@@ -67,8 +67,6 @@ def median(values: np.ndarray) -> tuple[float, float, float]:
 
     ordered, middle = np.sort(values), float(np.median(values))
     k = int(binom.ppf(0.025, len(values), 0.5))
-    if binom.cdf(k - 1, len(values), 0.5) > 0.025:
-        k -= 1
     if k < 1:
         return middle, -np.inf, np.inf
     return middle, float(ordered[k - 1]), float(ordered[-k])
