@@ -205,7 +205,7 @@ def priced(experiment):
 def costs_of(experiment):
     """The file of what nodes cost in an experiment, nothing where that doesn't matter."""
     plan = plan_of[experiment]
-    measured = f"<results>/cost/{experiment}.csv" if plan.is_priced else []
+    measured = f"<results>/tournament/cost/{experiment}.csv" if plan.is_priced else []
     return plan.tournament.costs or measured
 
 
@@ -222,6 +222,14 @@ def games_of(experiment):
     """Names of an experiment's games, those at fixed nodes first."""
     chosen = plan_of[experiment].tournament.yardsticks
     return [yardstick.played(experiment) for yardstick in chosen]
+
+
+def others(experiment, input):
+    """Options with what else there is than games at fixed nodes."""
+    chosen = plan_of[experiment].tournament.yardsticks[1:]
+    games = zip(chosen, input.others, strict=True)
+    found = [f"--{yardstick.folder}-pgn={pgn}" for yardstick, pgn in games]
+    return [*found, *([f"--cost={input.costs}"] if input.costs else [])]
 
 
 LIMITS = ["nodes", "nodes_deep", "check_time", "movetime", "costs"]

@@ -6,14 +6,6 @@ many features of a set are active, what a move changes, and what that costs.
 """
 
 
-def others(experiment, input):
-    """Options with what else there is than games at fixed nodes."""
-    chosen = plan_of[experiment].tournament.yardsticks[1:]
-    games = zip(chosen, input.others, strict=True)
-    found = [f"--{yardstick.folder}-pgn={pgn}" for yardstick, pgn in games]
-    return [*found, *([f"--cost={input.costs}"] if input.costs else [])]
-
-
 rule count:
     input:
         positions="<results>/data/validation.npy",

@@ -1,7 +1,7 @@
 """From nets to ratings: every net of an experiment plays all others, by several yardsticks.
 
 Needs the nets with the proof that they are within their bound, positions to search, and a book of
-openings; makes results/cost/{experiment}.csv, what a node costs, and results/tournament/{played}.pgn:
+openings; makes results/tournament/cost/{experiment}.csv, what a node costs, and results/tournament/{played}.pgn:
 {experiment} at fixed nodes per move, cost/{experiment} at equal cost and, where params.yaml says so,
 deep/ and deep-cost/ with more nodes, and time/ at a fixed time per move; each with _ratings.csv and
 _details.json beside it.
@@ -29,7 +29,7 @@ rule cost:
         nets=lambda w: list(priced(w.experiment).values()),
         positions="<results>/data/validation.npy",
     output:
-        costs="<results>/cost/{experiment}.csv",
+        costs="<results>/tournament/cost/{experiment}.csv",
     log:
         "<logs>/cost/{experiment}.log",
     benchmark:

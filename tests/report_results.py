@@ -49,7 +49,7 @@ def make(root: Path) -> Path:
         _record(rated, root, [games], {})
         nodes = 5000 if games.parent.name.startswith("deep") else 400
         _record(games, root, [], {"players": {name: {"nodes": nodes} for name in players}})
-    costs = folder / "cost" / "axis.csv"
+    costs = folder / "tournament" / "cost" / "axis.csv"
     cost.write(costs, [cost.Cost(name, 1 + i / 4, 0.01, 9e5, 30) for i, name in enumerate(SETS)])
     _record(costs, root, nets, {"anchor": "ALL"})
     positions = feature_statistics.load(folder / "data" / "validation.npy", 20)

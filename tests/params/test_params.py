@@ -222,7 +222,7 @@ def test_variants_change_what_they_name_and_share_the_rest(settings):
         (l1, l2) for l1 in (64, 128, 256) for l2 in (8, 16, 32)
     ]
     assert grid.players["ALL,l1-64,l2-8#2"] == "ALL,l1-64,l2-8/2"
-    assert grid.tournament.timed_games_per_pairing == 8
+    assert grid.tournament.cost_games_per_pairing == 100
     assert grid.tournament.nodes == checked.tournament.nodes
     assert plans["axis"].tournament == checked.tournament
 
@@ -267,7 +267,9 @@ def unfit(settings, tmp_path, monkeypatch):
     def check(**changes):
         settings["data"] |= {"source": "files", "files": ["openings.epd"]}
         few = {"games_per_pairing": 6}
-        settings["tournament"] |= {"book": "openings.epd", "timed_games_per_pairing": 6, **few}
+        others = dict.fromkeys(("cost", "deep", "timed"), 6)
+        others = {f"{kind}_games_per_pairing": games for kind, games in others.items()}
+        settings["tournament"] |= {"book": "openings.epd", **others, **few}
         settings["puzzles"]["file"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
         settings["texel"] |= {"tuners": {"adam": {}}, "players": {}, "simplify": [], **few}
@@ -371,7 +373,7 @@ def commands():
 
 
 @pytest.mark.parametrize(
-    "section", ["sample", "label", "train", "quantize", "verify", "tournament"]
+    "section", ["sample", "label", "train", "quantize", "verify", "tournament", "cost"]
 )
 def test_keys_of_a_section_are_options_of_its_command(section):
     found = getattr(params.read(ROOT / "params.yaml"), section)
@@ -380,8 +382,10 @@ def test_keys_of_a_section_are_options_of_its_command(section):
         for option in commands()[section].params
         for name in (*option.opts, *option.secondary_opts)
     }
-    # Of the games at fixed time: the rule gives them in place of those at fixed nodes.
-    words = params.options(found, without=["movetime", "timed_games_per_pairing"])
+    # Of the games at other yardsticks: the rule gives them in place of those at fixed nodes.
+    others = {"cost_games_per_pairing", "costs", "nodes_deep", "deep_games_per_pairing"}
+    others |= {"check_time", "movetime", "timed_games_per_pairing"}
+    words = params.options(found, without=others & type(found).model_fields.keys())
     assert {word for word in words if word.startswith("--")} <= known
 
 
@@ -521,8 +525,33 @@ def test_minutes_of_texel_follow_runs_and_games(settings):
 def test_minutes_follow_nets_and_games():
     found = params.read(ROOT / "params.yaml")
     plan = params.plans(found)["axis"]
-    assert 15 < params.minutes(plan, cores=2) < 30
+    assert 10 < params.minutes(plan, cores=2) < 20
     games = plan.tournament.model_copy(update={"games_per_pairing": 16_000})
     more = dataclasses.replace(plan, tournament=games)
     assert params.minutes(more, cores=2) > 10 * params.minutes(plan, cores=2)
-    assert params.minutes(plan, cores=4) == params.minutes(plan, cores=2) / 2
+    # What a node costs is measured on one core, while the others wait.
+    measured = params.core_seconds(plan)["cost"] / 60
+    four, two = params.minutes(plan, cores=4), params.minutes(plan, cores=2)
+    assert four - measured == pytest.approx((two - measured) / 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "columns"),
+    [
+        ({}, ["elo", "elo_cost"]),
+        ({"check_time": True}, ["elo", "elo_cost", "elo_time"]),
+        ({"nodes_deep": 900}, ["elo", "elo_cost", "elo_deep", "elo_deep_cost"]),
+        ({"nodes_deep": 900, "cost_games_per_pairing": 0}, ["elo", "elo_deep"]),
+    ],
+)
+def test_an_experiment_plays_at_the_yardsticks_that_are_on(settings, changes, columns):
+    settings["experiments"]["axis"]["tournament"] = changes
+    plan = params.plans(params.validate(settings))["axis"]
+    assert [yardstick.column for yardstick in plan.tournament.yardsticks] == columns
+    assert plan.is_priced == ("elo_cost" in columns)
+    for yardstick in plan.tournament.yardsticks:
+        nodes = plan.tournament.nodes_at(yardstick)
+        assert nodes == {"deep": 900, "time": None}.get(yardstick.folder.partition("-")[0], 400)
+        assert plan.tournament.games_at(yardstick) > 0
+    measured = plan.tournament.model_copy(update={"costs": "cost.csv"})
+    assert not dataclasses.replace(plan, tournament=measured).is_priced

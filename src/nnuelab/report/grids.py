@@ -97,7 +97,7 @@ def _sources(found: Results, experiment: Experiment, row: Row) -> dict[str, list
     nets = [net.path for net in experiment.nets if net.entry == table.entry(row)]
     made = found.label(found.folder / f"{experiment.name}_table.csv")
     pgn = [found.label(experiment.pgn)] if experiment.pgn else []
-    priced = f"{found.folder.name}/cost/{experiment.name}.csv"
+    priced = found.label(found.games(experiment, COST).with_suffix(".csv"))
     clocked = TIME if row["elo_time"] else None
     counted = [found.counted[row["feature_set"]]] if row["feature_set"] in found.counted else []
 

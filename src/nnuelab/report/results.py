@@ -171,12 +171,14 @@ class Results:
                 names = ("history.csv", "verify.json", "puzzles.csv")
                 beside = (net.path.with_name(name) for name in names)
                 found |= {net.path, *(path for path in beside if path.is_file())}
-        found |= {*self.folder.glob("statistics/*.csv"), *self.folder.glob("cost/*.csv")}
+        found |= set(self.folder.glob("statistics/*.csv"))
         for experiment in self.experiments:
             for yardstick in yardsticks.ALL:
                 games = self.games(experiment, yardstick)
                 ratings = games.with_name(f"{experiment.name}_ratings.csv")
                 found |= {ratings} if ratings.is_file() else set()
+            costs = self.games(experiment, yardsticks.COST).with_suffix(".csv")
+            found |= {costs} if costs.is_file() else set()
             triplets = self.triplets(experiment)
             found |= {triplets} if triplets.is_file() else set()
         data = (self.folder / "data" / name for name in ("validation.npy", "sample_report.json"))

@@ -24,7 +24,8 @@ PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_NOTE = (
     "Published: the study's own, of nets 512/32 that played at a fixed time per move, where the "
     "speed of a set counts, too: to be compared with ours at equal cost or at fixed time, not with "
-    "that at fixed nodes. Its data were others. So neither its Elo nor its losses are the same quantity as ours. "
+    "that at fixed nodes. Its data were others. So neither its Elo nor its losses are the same "
+    "quantity as ours. "
     "(Its baseline stands beside our nets of the same size; Elo 0 is the mean of its nets there.)"
 )
 
