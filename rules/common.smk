@@ -27,6 +27,7 @@ from nnuelab.params import default_experiment, made, options, plans
 from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
+from nnuelab.tournament import yardsticks
 from nnuelab.tournament.players import KINDS, kinds_and_files, players_of
 from snakemake_logger_plugin_nnuelab import targets
 from snakemake_logger_plugin_nnuelab.eta import USUAL
@@ -188,19 +189,54 @@ def statistics_of(experiments):
     ]
 
 
-def players(wildcards, input):
+def players(experiment, nets):
     """NAME=NET of each net, as the tournament and the table take them."""
-    names = plan_of[wildcards.experiment].players
-    return [f"{name}={net}" for name, net in zip(names, input.nets, strict=True)]
+    names = plan_of[experiment].players
+    return [f"{name}={net}" for name, net in zip(names, nets, strict=True)]
 
 
-def yardsticks(experiment):
-    """Names of an experiment's games: at fixed nodes and, unless it is off, at fixed time."""
-    timed = plan_of[experiment].tournament.movetime
-    return [experiment] + ([f"time/{experiment}"] if timed else [])
+def priced(experiment):
+    """Net of each row of an experiment that the cost of a node is measured with: the first seed."""
+    plan = plan_of[experiment]
+    return {
+        str(entry.name): f"<results>/nets/{entry.folder}/{plan.seeds[0]}/net.nnue"
+        for entry in plan.entries
+    }
 
 
-BOTH_LIMITS = ["nodes", "movetime", "games_per_pairing", "timed_games_per_pairing"]
+def costs_of(experiment):
+    """The file of what nodes cost in an experiment, nothing where that doesn't matter."""
+    plan = plan_of[experiment]
+    measured = f"<results>/tournament/cost/{experiment}.csv" if plan.is_priced else []
+    return plan.tournament.costs or measured
+
+
+# Experiment and yardstick by the name of games, as far as there are any.
+PLAYED = {
+    yardstick.played(name): (name, yardstick)
+    for name, plan in plan_of.items()
+    for yardstick in yardsticks.ALL
+    if plan.tournament.nodes_at(yardstick) != 0 and plan.tournament.games_at(yardstick)
+}
+
+
+def games_of(experiment):
+    """Names of an experiment's games, those at fixed nodes first."""
+    chosen = plan_of[experiment].tournament.yardsticks
+    return [yardstick.played(experiment) for yardstick in chosen]
+
+
+def others(experiment, input):
+    """Options with what else there is than games at fixed nodes."""
+    chosen = plan_of[experiment].tournament.yardsticks[1:]
+    games = zip(chosen, input.others, strict=True)
+    found = [f"--{yardstick.folder}-pgn={pgn}" for yardstick, pgn in games]
+    return [*found, *([f"--cost={input.costs}"] if input.costs else [])]
+
+
+LIMITS = ["nodes", "nodes_deep", "check_time", "movetime", "costs"]
+LIMITS += ["games_per_pairing", "cost_games_per_pairing"]
+LIMITS += ["deep_games_per_pairing", "timed_games_per_pairing"]
 
 
 def of_ladder():
@@ -210,20 +246,24 @@ def of_ladder():
 
 def adjudication(tournament):
     """Options of games at any limit."""
-    return options(tournament, without=["book", *BOTH_LIMITS])
+    return options(tournament, without=["book", *LIMITS])
 
 
-def at_nodes(tournament):
-    limit = options(tournament, only=["games_per_pairing", "nodes"])
-    return [*limit, *adjudication(tournament)]
+def options_at(yardstick, chosen):
+    """Options of games at a yardstick, by the section tournament or an experiment's own."""
+    nodes = chosen.nodes_at(yardstick)
+    limit = (
+        ["--movetime", f"{chosen.movetime:g}"] if nodes is None else ["--nodes", nodes]
+    )
+    games = ["--games-per-pairing", chosen.games_at(yardstick)]
+    return [*games, *limit, *adjudication(chosen)]
 
 
-def at_time(tournament):
-    return [
-        *("--games-per-pairing", tournament.timed_games_per_pairing),
-        *("--movetime", f"{tournament.movetime:g}"),
-        *adjudication(tournament),
-    ]
+def at_cost(played):
+    """The costs of nodes, where the games of an experiment are at equal cost."""
+    experiment, yardstick = PLAYED[played]
+    equal = yardstick in (yardsticks.COST, yardsticks.DEEP_COST)
+    return costs_of(experiment) if equal else []
 
 
 GENERATIONS = range(1, settings.selfplay.generations + 1)

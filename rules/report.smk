@@ -50,7 +50,7 @@ rule report:
         ratings=[
             f"<results>/tournament/{played}_ratings.csv"
             for experiment in REPORTED
-            for played in yardsticks(experiment)
+            for played in games_of(experiment)
         ],
         games=expand("<results>/tournament/{experiment}.pgn", experiment=REPORTED),
         nets=[of_nets(experiment, "net.nnue") for experiment in REPORTED],

@@ -153,7 +153,7 @@ use rule tournament as generation_tournament with:
                 input.nets if settings.selfplay.net else ["default", *input.nets]
             )
         ],
-        options=at_nodes(settings.tournament),
+        options=options_at(yardsticks.NODES, settings.tournament),
     message:
         "Games between the generations; progress in {log}"
 

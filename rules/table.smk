@@ -38,13 +38,14 @@ rule table:
         errors=lambda w: of_nets(w.experiment, "verify.json"),
         puzzles=lambda w: of_nets(w.experiment, "puzzles.json"),
         games="<results>/tournament/{experiment}.pgn",
-        timed=lambda w: [
+        others=lambda w: [
             f"<results>/tournament/{played}.pgn"
-            for played in yardsticks(w.experiment)[1:]
+            for played in games_of(w.experiment)[1:]
         ],
+        costs=lambda w: costs_of(w.experiment),
         ratings=lambda w: [
             f"<results>/tournament/{played}_{what}"
-            for played in yardsticks(w.experiment)
+            for played in games_of(w.experiment)
             for what in ("ratings.csv", "details.json")
         ],
         statistics=lambda w: statistics_of([w.experiment]),
@@ -66,13 +67,13 @@ rule table:
             sets=settings.experiments[w.experiment].feature_sets,
             files=[PACKAGE / "report/published.csv"],
         ),
-        nets=players,
+        nets=lambda w, input: players(w.experiment, input.nets),
         anchor=lambda w: settings.experiments[w.experiment].anchor,
-        timed=lambda w, input: ["--time-pgn", input.timed] if input.timed else [],
+        others=lambda w, input: others(w.experiment, input),
         statistics=lambda w, input: [f"--statistics={f}" for f in input.statistics],
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
         "nnuelab table {params.nets:q} --experiment {wildcards.experiment:q}"
-        " --anchor {params.anchor:q} --pgn {input.games:q} {params.timed:q} {params.statistics:q} --csv {output.table:q}"
+        " --anchor {params.anchor:q} --pgn {input.games:q} {params.others:q} {params.statistics:q} --csv {output.table:q}"
         " --markdown {output.markdown:q} 2> {log:q}"

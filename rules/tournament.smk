@@ -1,9 +1,10 @@
-"""From nets to ratings: every net of an experiment plays all others, by two yardsticks.
+"""From nets to ratings: every net of an experiment plays all others, by several yardsticks.
 
-Needs the nets with the proof that they are within their bound, and a book of openings; makes
-results/tournament/{experiment}.pgn at fixed nodes per move and, where params.yaml has a movetime,
-results/tournament/time/{experiment}.pgn at fixed time, each with {experiment}_ratings.csv and
-{experiment}_details.json beside it.
+Needs the nets with the proof that they are within their bound, positions to search, and a book of
+openings; makes results/tournament/cost/{experiment}.csv, what a node costs, and results/tournament/{played}.pgn:
+{experiment} at fixed nodes per move, cost/{experiment} at equal cost and, where params.yaml says so,
+deep/ and deep-cost/ with more nodes, and time/ at a fixed time per move; each with _ratings.csv and
+_details.json beside it.
 
 `snakemake results/ladder.csv` lets the players of ladder.players, this engine and those of Debian
 as it comes, play each other, together with what the stages of texel and policy made (ladder.also).
@@ -16,76 +17,86 @@ ALSO_KINDS, ALSO_FILES = kinds_and_files(ALSO.values())
 
 
 wildcard_constraints:
-    played=f"(time/)?({'|'.join(settings.experiments)})",
+    played="|".join(map(re.escape, PLAYED)),
 
 
 rule tournaments:
     input:
         [
             f"<results>/tournament/{played}_{what}"
-            for played in yardsticks(DEFAULT)
+            for played in games_of(DEFAULT)
             for what in ("ratings.csv", "details.json")
         ],
 
 
+rule cost:
+    input:
+        nets=lambda w: list(priced(w.experiment).values()),
+        positions="<results>/data/validation.npy",
+    output:
+        costs="<results>/tournament/cost/{experiment}.csv",
+    log:
+        "<logs>/cost/{experiment}.log",
+    benchmark:
+        "<benchmarks>/cost/{experiment}.tsv"
+    conda:
+        "environment.yaml"
+    # One core works; what else ran meanwhile would take memory and cache from it.
+    threads: ALL_CORES
+    params:
+        code=lambda w: code(
+            "tournament.cost",
+            sets=settings.experiments[w.experiment].feature_sets,
+        ),
+        nets=lambda w, input: [
+            f"{name}={net}"
+            for name, net in zip(priced(w.experiment), input.nets, strict=True)
+        ],
+        anchor=lambda w: settings.experiments[w.experiment].anchor,
+        options=options(settings.cost),
+    message:
+        "What a node costs in experiment {wildcards.experiment}"
+    shell:
+        "nnuelab cost {params.nets:q} --positions {input.positions:q} --anchor {params.anchor:q}"
+        " {params.options:q} --output {output.costs:q} > {log:q} 2>&1"
+
+
 rule tournament:
     input:
-        nets=lambda w: of_nets(w.experiment, "net.nnue"),
+        nets=lambda w: of_nets(PLAYED[w.played][0], "net.nnue"),
         # A proof must be there; a new one of the same net is no reason to play again.
-        verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
-        book=lambda w: plan_of[w.experiment].tournament.book,
+        verified=lambda w: list(
+            map(ancient, of_nets(PLAYED[w.played][0], "verify.json"))
+        ),
+        book=lambda w: plan_of[PLAYED[w.played][0]].tournament.book,
+        costs=lambda w: at_cost(w.played),
     output:
-        games="<results>/tournament/{experiment}.pgn",
+        games="<results>/tournament/{played}.pgn",
     log:
-        "<logs>/tournament/{experiment}.log",
+        "<logs>/tournament/{played}.log",
     benchmark:
-        "<benchmarks>/tournament/{experiment}.tsv"
+        "<benchmarks>/tournament/{played}.tsv"
     conda:
         "environment.yaml"
+    # All cores: at a fixed time, what else ran meanwhile would take time from the players.
     threads: ALL_CORES
     params:
         code=lambda w: code(
             "tournament.runner",
-            sets=settings.experiments[w.experiment].feature_sets,
+            sets=settings.experiments[PLAYED[w.played][0]].feature_sets,
             kinds=["net"],
         ),
-        players=players,
-        options=lambda w: at_nodes(plan_of[w.experiment].tournament),
-    message:
-        "Games of experiment {wildcards.experiment} at fixed nodes; progress in {log}"
-    shell:
-        "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
-        " {params.options:q} --workers {threads} > {log:q} 2>&1"
-
-
-rule tournament_time:
-    input:
-        nets=lambda w: of_nets(w.experiment, "net.nnue"),
-        verified=lambda w: list(map(ancient, of_nets(w.experiment, "verify.json"))),
-        book=lambda w: plan_of[w.experiment].tournament.book,
-    output:
-        games="<results>/tournament/time/{experiment}.pgn",
-    log:
-        "<logs>/tournament/time/{experiment}.log",
-    benchmark:
-        "<benchmarks>/tournament/time/{experiment}.tsv"
-    conda:
-        "environment.yaml"
-    # All cores: what else ran meanwhile would take time from the players.
-    threads: ALL_CORES
-    params:
-        code=lambda w: code(
-            "tournament.runner",
-            sets=settings.experiments[w.experiment].feature_sets,
-            kinds=["net"],
+        players=lambda w, input: players(PLAYED[w.played][0], input.nets),
+        costs=lambda w, input: ["--cost", input.costs] if input.costs else [],
+        options=lambda w: options_at(
+            PLAYED[w.played][1], plan_of[PLAYED[w.played][0]].tournament
         ),
-        players=players,
-        options=lambda w: at_time(plan_of[w.experiment].tournament),
+        at=lambda w: PLAYED[w.played][1].title,
     message:
-        "Games of experiment {wildcards.experiment} at fixed time; progress in {log}"
+        "Games of {wildcards.played}, at {params.at}; progress in {log}"
     shell:
         "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
-        " {params.options:q} --workers {threads} > {log:q} 2>&1"
+        " {params.costs:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule rate:
@@ -105,7 +116,7 @@ rule rate:
         "environment.yaml"
     params:
         code=code("tournament.details"),
-        anchor=lambda w: settings.experiments[w.played.removeprefix("time/")].anchor,
+        anchor=lambda w: settings.experiments[PLAYED[w.played][0]].anchor,
     message:
         "Ratings of {wildcards.played}"
     shell:

@@ -40,7 +40,7 @@ from nnuelab.settings.policy_selfplay import (
     Rewards,
 )
 from nnuelab.settings.tuning import Tuning
-from nnuelab.tournament import puzzle_scores, ratings
+from nnuelab.tournament import cost, puzzle_scores, ratings, yardsticks
 from nnuelab.tournament.puzzles import Answers, Puzzle
 from tests.nnue_data import material, pack_move
 from tests.policy.policies import random_policy
@@ -60,11 +60,20 @@ def make(root: Path) -> Path:
             nets.append(_net(folder / "nets" / NetName(name, seed=seed).folder, name, seed, rng))
     pgn = folder / "tournament" / "axis.pgn"
     players = [f"{name}#{seed}" for name in SETS for seed in SEEDS]
-    for seed, games in enumerate((pgn, folder / "tournament" / "time" / "axis.pgn")):
+    others = {
+        yardstick: folder / "tournament" / f"{yardstick.played('axis')}.pgn"
+        for yardstick in yardsticks.ALL[1:]
+    }
+    for seed, games in enumerate((pgn, *others.values())):
         _games(games, players, random.Random(9 + seed))
         rated = games.with_name("axis_ratings.csv")
         rated.write_text(ratings.to_csv(ratings.rate(games)))
         _record(rated, root, [games], {})
+        nodes = 5000 if games.parent.name.startswith("deep") else 400
+        _record(games, root, [], {"players": {name: {"nodes": nodes} for name in players}})
+    costs = folder / "tournament" / "cost" / "axis.csv"
+    cost.write(costs, [cost.Cost(name, 1 + i / 4, 0.01, 9e5, 30) for i, name in enumerate(SETS)])
+    _record(costs, root, nets, {"anchor": "ALL"})
     positions = feature_statistics.load(folder / "data" / "validation.npy", 20)
     counted = []
     for name in SETS:
@@ -74,9 +83,10 @@ def make(root: Path) -> Path:
         _record(path, root, [folder / "data" / "validation.npy"], {"feature_set": name})
         counted.append(path)
     csv = folder / "axis_table.csv"
-    timed = folder / "tournament" / "time" / "axis.pgn"
-    csv.write_text(table.to_csv(table.build("axis", nets, pgn, "ALL", timed, counted)))
-    _record(csv, root, [pgn, timed, *nets, *counted], {"experiment": "axis", "anchor": "ALL"})
+    rows = table.build("axis", nets, pgn, "ALL", others, counted, cost.read(costs))
+    csv.write_text(table.to_csv(rows))
+    made_of = [pgn, *others.values(), costs, *nets, *counted]
+    _record(csv, root, made_of, {"experiment": "axis", "anchor": "ALL"})
     _triplets(folder / "statistics" / "pqr" / "axis.json", players, rng)
     return folder
 

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from nnuelab import params
@@ -24,11 +25,14 @@ def test_minutes_of_texel_follow_runs_and_games(settings):
 def test_minutes_follow_nets_and_games(settings):
     found = params.validate(settings)
     plan = params.plans(found)["axis"]
-    assert 15 < params.minutes(plan, cores=2) < 30
+    assert 10 < params.minutes(plan, cores=2) < 20
     games = plan.tournament.model_copy(update={"games_per_pairing": 16_000})
     more = dataclasses.replace(plan, tournament=games)
     assert params.minutes(more, cores=2) > 10 * params.minutes(plan, cores=2)
-    assert params.minutes(plan, cores=4) == params.minutes(plan, cores=2) / 2
+    # What a node costs is measured on one core, while the others wait.
+    measured = params.core_seconds(plan)["cost"] / 60
+    four, two = params.minutes(plan, cores=4), params.minutes(plan, cores=2)
+    assert four - measured == pytest.approx((two - measured) / 2)
 
 
 def test_minutes_of_self_play_follow_games_and_simulations(settings):

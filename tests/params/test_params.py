@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 import typing
 from pathlib import Path
@@ -212,7 +213,7 @@ def test_variants_change_what_they_name_and_share_the_rest(settings):
         (l1, l2) for l1 in (64, 128, 256) for l2 in (8, 16, 32)
     ]
     assert grid.players["ALL,l1-64,l2-8#2"] == "ALL,l1-64,l2-8/2"
-    assert grid.tournament.timed_games_per_pairing == 8
+    assert grid.tournament.cost_games_per_pairing == 100
     assert grid.tournament.nodes == checked.tournament.nodes
     assert plans["axis"].tournament == checked.tournament
 
@@ -257,7 +258,9 @@ def unfit(settings, tmp_path, monkeypatch):
     def check(**changes):
         settings["data"] |= {"source": "files", "files": ["openings.epd"]}
         few = {"games_per_pairing": 6}
-        settings["tournament"] |= {"book": "openings.epd", "timed_games_per_pairing": 6, **few}
+        others = dict.fromkeys(("cost", "deep", "timed"), 6)
+        others = {f"{kind}_games_per_pairing": games for kind, games in others.items()}
+        settings["tournament"] |= {"book": "openings.epd", **others, **few}
         settings["puzzles"]["file"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
         settings["texel"] |= {"tuners": {"adam": {}}, "players": {}, "simplify": [], **few}
@@ -363,7 +366,7 @@ def commands():
 
 
 @pytest.mark.parametrize(
-    "section", ["sample", "label", "train", "quantize", "verify", "tournament"]
+    "section", ["sample", "label", "train", "quantize", "verify", "tournament", "cost"]
 )
 def test_keys_of_a_section_are_options_of_its_command(section):
     found = getattr(params.read(ROOT / "params.yaml"), section)
@@ -372,8 +375,10 @@ def test_keys_of_a_section_are_options_of_its_command(section):
         for option in commands()[section].params
         for name in (*option.opts, *option.secondary_opts)
     }
-    # Of the games at fixed time: the rule gives them in place of those at fixed nodes.
-    words = params.options(found, without=["movetime", "timed_games_per_pairing"])
+    # Of the games at other yardsticks: the rule gives them in place of those at fixed nodes.
+    others = {"cost_games_per_pairing", "costs", "nodes_deep", "deep_games_per_pairing"}
+    others |= {"check_time", "movetime", "timed_games_per_pairing"}
+    words = params.options(found, without=others & type(found).model_fields.keys())
     assert {word for word in words if word.startswith("--")} <= known
 
 
@@ -492,3 +497,25 @@ def test_uci_options_are_rendered_as_the_command_takes_them(settings):
 def test_a_report_of_an_unknown_experiment_is_told(settings):
     settings["report"] = ["axis", "pairwse"]
     assert mistakes(settings) == ["report: there is no experiment pairwse; did you mean pairwise?"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "columns"),
+    [
+        ({}, ["elo", "elo_cost"]),
+        ({"check_time": True}, ["elo", "elo_cost", "elo_time"]),
+        ({"nodes_deep": 900}, ["elo", "elo_cost", "elo_deep", "elo_deep_cost"]),
+        ({"nodes_deep": 900, "cost_games_per_pairing": 0}, ["elo", "elo_deep"]),
+    ],
+)
+def test_an_experiment_plays_at_the_yardsticks_that_are_on(settings, changes, columns):
+    settings["experiments"]["axis"]["tournament"] = changes
+    plan = params.plans(params.validate(settings))["axis"]
+    assert [yardstick.column for yardstick in plan.tournament.yardsticks] == columns
+    assert plan.is_priced == ("elo_cost" in columns)
+    for yardstick in plan.tournament.yardsticks:
+        nodes = plan.tournament.nodes_at(yardstick)
+        assert nodes == {"deep": 900, "time": None}.get(yardstick.folder.partition("-")[0], 400)
+        assert plan.tournament.games_at(yardstick) > 0
+    measured = plan.tournament.model_copy(update={"costs": "cost.csv"})
+    assert not dataclasses.replace(plan, tournament=measured).is_priced

@@ -19,6 +19,7 @@ from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, write_net
 from nnuelab.report import diff, table
 from nnuelab.report import inspect as summaries
+from nnuelab.tournament import ratings
 from nnuelab.tournament.game import Game
 from nnuelab.tournament.pgn import to_pgn
 
@@ -26,7 +27,9 @@ CONTRACT = (
     "feature_set,n_features,l1,l2,seeds,val_loss_mean,val_loss_sd,elo,elo_error_games,"
     "elo_error_seeds,elo_time,elo_time_error_games,elo_time_error_seeds,nps_ratio,puzzle_accuracy,"
     "quant_mean_cp,quant_rms_cp,quant_max_cp,active,added,removed,train_seconds,"
-    "published_val_loss,published_elo"
+    "published_val_loss,published_elo,cost_ratio,elo_cost,elo_cost_error,elo_cost_error_games,"
+    "elo_cost_error_seeds,elo_deep,elo_deep_error,elo_deep_error_games,elo_deep_error_seeds,"
+    "elo_deep_cost,elo_deep_cost_error,elo_deep_cost_error_games,elo_deep_cost_error_seeds"
 )
 SIZES = {"ALL": 768, "H+V": 192}
 RESULTS = ("1-0", "0-1", "1/2-1/2")
@@ -141,6 +144,44 @@ def test_both_yardsticks_and_puzzles_stand_in_the_table(results, nets):
     assert "at fixed time" in markdown.read_text()
     record = json.loads(out.with_name("t.csv.json").read_text())
     assert str(timed) in record["inputs"]
+
+
+def test_equal_cost_and_depth_stand_in_the_table(results, nets):
+    """Each Elo is that of its own games; without games on the clock the cost tells the speed."""
+    costs = results / "cost.csv"
+    costs.write_text("name,cost\nH+V,0.5\nALL,0.8\n")
+    pgns = {}
+    for kind, won in (("cost", "1-0"), ("deep", "0-1"), ("deep-cost", "1/2-1/2")):
+        pgns[kind] = results / f"{kind}.pgn"
+        text = (results / "axis.pgn").read_text()
+        pgns[kind].write_text(text.replace("1/2-1/2", won))
+    out, markdown = results / "t.csv", results / "t.md"
+    done = call("table", *nets, "--experiment", "axis", "--pgn", results / "axis.pgn",
+                *(f"--{kind}-pgn={path}" for kind, path in pgns.items()), "--cost", costs,
+                "--csv", out, "--markdown", markdown)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    first, second = csv.DictReader(out.open())
+    assert (first["cost_ratio"], second["cost_ratio"]) == ("1.000", "0.625")
+    assert (first["nps_ratio"], second["nps_ratio"]) == ("1.000", "1.600")
+    for kind, column in (
+        ("cost", "elo_cost"),
+        ("deep", "elo_deep"),
+        ("deep-cost", "elo_deep_cost"),
+    ):
+        rating = ratings.feature_sets(pgns[kind], "ALL")["H+V"]
+        assert second[column] == f"{rating.elo:.1f}"
+        assert second[f"{column}_error"] == f"{rating.elo_error:.1f}"
+        assert second[f"{column}_error_games"] == f"{rating.elo_error_games:.1f}"
+        assert second[f"{column}_error_seeds"] == f"{rating.elo_error_seeds:.1f}"
+        assert f"{second[column]} \u00b1 {second[f'{column}_error']}" in markdown.read_text()
+    assert second["elo_time"] == ""
+    inputs = json.loads(out.with_name("t.csv.json").read_text())["inputs"]
+    assert {str(costs), *map(str, pgns.values())} <= inputs.keys()
+
+
+def test_a_set_without_a_cost_is_told(results, nets):
+    with pytest.raises(UserError, match=r"a node of H\+V costs was not measured"):
+        table.build("axis", nets, results / "axis.pgn", "ALL", costs={"ALL": 1.0})
 
 
 def test_puzzles_that_one_net_has_not_solved_are_no_accuracy(results, nets):

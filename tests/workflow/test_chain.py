@@ -20,7 +20,7 @@ from nnuelab.params import merge
 from tests.workflow.project import NOTHING, ROOT, Folder, change, project, ran
 
 NETS = ("train", "quantize", "verify")
-GAMES = ("puzzles", "tournament", "tournament_time", "rate", "table")
+GAMES = ("puzzles", "tournament", "rate", "table")
 # What a tuned evaluation is made into, and all before that.
 TUNED = {
     f"texel_{rule}"
@@ -32,7 +32,7 @@ POLICY = {"policy_sample", "policy_label", *TAUGHT}
 MATCH = {f"policy_selfplay_{rule}" for rule in ("games", "score")}
 SELFPLAY = {"policy_selfplay_learn", *MATCH}
 PAGE = {"policy_agreement", "report"}
-CHAIN = {"download", "sample", "label", "count", *NETS, *GAMES}
+CHAIN = {"download", "sample", "label", "count", "cost", *NETS, *GAMES}
 
 # A feature block of a user's own, outside the package.
 BLOCK = '''
@@ -410,7 +410,8 @@ def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
         rows = list(csv.DictReader(file))
     assert [row["variant"] for row in rows] == ["scores", "tuned"]
     assert rows[1]["val_loss_mean"] == ""
-    assert all(row["elo"] and row["elo_time"] for row in rows)
+    # A node of theirs costs the same, so there are no games at equal cost.
+    assert all(row["elo"] and row["elo_time"] and not row["elo_cost"] for row in rows)
     record = folder.path / "results/nets/ALL,tuned/1/checkpoint.pt.json"
     inputs = json.loads(record.read_text())["inputs"]
     assert inputs["from"]["path"] == "results/nets/ALL/1/checkpoint.pt"
@@ -449,17 +450,39 @@ def test_the_report_shows_what_nets_know_of_the_moves_played(folder):
     assert "axis-pqr" not in page
 
 
-def test_one_yardstick_is_enough(folder):
-    """Without games at fixed time their columns are empty, and nothing else is done anew."""
-    jobs = folder.would_run("--config", "tournament={'movetime': 0}")
+@pytest.mark.parametrize(
+    "off", ["'check_time': False", "'nodes_deep': 0", "'cost_games_per_pairing': 0"]
+)
+def test_one_yardstick_is_enough(folder, off):
+    """Without games at another its columns are empty, and nothing else is done anew."""
+    jobs = folder.would_run("--config", f"tournament={{{off}}}")
     assert jobs in ({}, {"table": 1})
+
+
+def test_games_are_those_of_the_costs_that_are_given(folder):
+    """Measured elsewhere: nothing is measured here, and the games at equal cost are played."""
+    costs = folder.path / "elsewhere.csv"
+    costs.write_text("name,cost\nALL,1\nH*WING,1.25\n")
+    told = folder.run(
+        "snakemake", "-n", "-p", "--config", f"tournament={{'costs': '{costs.name}'}}"
+    )
+    assert re.findall(r"--output (\S+) --cost elsewhere.csv", told) == [
+        "results/tournament/cost/axis.pgn",
+        "results/tournament/deep-cost/axis.pgn",
+    ]
+    assert "nnuelab cost" not in told
+    wrong = {"'costs': 'nowhere.csv'": "tournament.costs: there is no file nowhere.csv"}
+    wrong |= {"'cost_games_per_pairing': 3": "tournament.cost_games_per_pairing"}
+    for setting, said in wrong.items():
+        told = folder.run("snakemake", "-n", "--config", f"tournament={{{setting}}}", status=1)
+        assert said in told
 
 
 def test_a_net_beyond_its_bound_plays_no_game(folder):
     change(folder, "verify", "max_abs_mean", 1e-9)
     told = folder.run("snakemake", "--keep-going", "report", status=1)
     assert "quantization error beyond the bounds" in told
-    assert not ran(told) & {"tournament", "tournament_time", "table", "report"}
+    assert not ran(told) & {"tournament", "table", "report"}
 
 
 def test_the_page_says_what_failed(folder):

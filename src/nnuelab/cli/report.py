@@ -34,8 +34,20 @@ def table(
     csv: Annotated[Path, typer.Option(help="The table.")],
     markdown: Annotated[Path, typer.Option(help="The same as Markdown.")],
     anchor: Annotated[str, typer.Option(help="SET or SET,VARIANT whose Elo is 0.")] = "ALL",
+    cost_pgn: Annotated[
+        Path | None, typer.Option(help="Games of the same nets at equal cost.")
+    ] = None,
+    deep_pgn: Annotated[
+        Path | None, typer.Option(help="Games of the same nets with more nodes per move.")
+    ] = None,
+    deep_cost_pgn: Annotated[
+        Path | None, typer.Option(help="Those with more nodes at equal cost.")
+    ] = None,
     time_pgn: Annotated[
         Path | None, typer.Option(help="Games of the same nets at fixed time per move.")
+    ] = None,
+    cost: Annotated[
+        Path | None, typer.Option(help="What a node costs: CSV of `nnuelab cost`.")
     ] = None,
     statistics: Annotated[
         list[Path] | None,
@@ -50,15 +62,25 @@ def table(
     """
     from nnuelab import artifacts
     from nnuelab.report import table as tables
+    from nnuelab.tournament import yardsticks
+    from nnuelab.tournament.cost import read as read_costs
 
     paths = named_files(nets)
     have_names = all(name != str(path) for name, path in paths.items())
     names = ("history.csv", "verify.json", "puzzles.json")
     beside = [net.with_name(name) for net in paths.values() for name in names]
-    read = [path for path in (pgn, time_pgn, *(statistics or [])) if path is not None]
+    given = {
+        yardsticks.COST: cost_pgn,
+        yardsticks.DEEP: deep_pgn,
+        yardsticks.DEEP_COST: deep_cost_pgn,
+        yardsticks.TIME: time_pgn,
+    }
+    others = {yardstick: path for yardstick, path in given.items() if path is not None}
+    read = [pgn, *others.values(), *([cost] if cost is not None else []), *(statistics or [])]
     artifacts.check_apart([*paths.values(), *beside, *read, *(blocks or [])], [csv, markdown])
     players = paths if have_names else paths.values()
-    rows = tables.build(experiment, players, pgn, anchor, time_pgn, statistics or [])
+    costs = None if cost is None else read_costs(cost)
+    rows = tables.build(experiment, players, pgn, anchor, others, statistics or [], costs)
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, tables.to_markdown(experiment, rows, anchor)),

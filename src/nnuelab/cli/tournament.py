@@ -54,6 +54,10 @@ def tournament(
             help="A move may be this late without losing, ms.", show_default=f"{MARGIN:g}"
         ),
     ] = None,
+    cost: Annotated[
+        Path | None,
+        typer.Option(help="Costs of a node (`nnuelab cost`), which --nodes is divided by."),
+    ] = None,
     workers: Workers = 0,
     patience: Annotated[
         float, typer.Option(help="Seconds until an engine without a clock counts as hanging.")
@@ -72,13 +76,15 @@ def tournament(
     """Play a tournament between nets, evaluations and UCI engines, and write its PGN.
 
     Two games per opening with colours swapped, each opening once per pairing. Interrupted runs
-    resume. At fixed nodes or depth the PGN is the same for any number of workers. A player that
+    resume. At fixed nodes or depth the PGN is the same for any number of workers; with --cost, too,
+    which gives each player the nodes that cost as much as --nodes of the anchor. A player that
     crashes, hangs, is late or plays an illegal move loses that game. The summary is printed, and
     is in the JSON beside the PGN.
 
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
     """
+    from nnuelab.tournament.cost import read as read_costs
     from nnuelab.tournament.players import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
     from nnuelab.tournament.schedule import Settings
@@ -88,16 +94,20 @@ def tournament(
     if players is None and any("=" not in name for name in names or ["?"]):
         raise typer.BadParameter("give players as NAME=NET or NAME=ENGINE, or --players FILE")
     given = [Path(word.partition("=")[2]) for word in names or [] if "=" in word]
-    given += [book, *([players] if players is not None else []), *(blocks or [])]
+    given += [book, *(file for file in (players, cost) if file is not None), *(blocks or [])]
     artifacts.check_apart(given, [output])
     artifacts.check_ending(output, "a PGN file", ".pgn")
-    defaults = Defaults({**limit, "margin": margin}, games.hash, patience)
+    if cost is not None and "nodes" not in limit:
+        raise typer.BadParameter("--cost divides --nodes; leave the other limit out")
+    costs = None if cost is None else read_costs(cost)
+    defaults = Defaults({**limit, "margin": margin}, games.hash, patience, costs)
     entrants = read_players(players, names or [], defaults)
     files = [file for entrant in entrants.values() for file in entrant.files().values()]
     artifacts.check_apart(files, [output])
     test = None if sprt is None else read_test(sprt, sprt_model)
     settings = Settings(games.games_per_pairing, format, games.seed, rules, test)
-    print(play(entrants, book, output, settings, processes=workers, runner=runner), file=sys.stderr)
+    summary = play(entrants, book, output, settings, processes=workers, runner=runner, costs=cost)
+    print(summary, file=sys.stderr)
 
 
 @app.command()

@@ -64,6 +64,12 @@ class Plan:
     tournament: Tournament
 
     @property
+    def is_priced(self) -> bool:
+        """Whether what a node costs has to be measured."""
+        chosen = self.tournament
+        return bool(chosen.cost_games_per_pairing) and chosen.costs is None
+
+    @property
     def players(self) -> dict[str, str]:
         """Folder of the net of each player, ``NAME#SEED``, below results/nets."""
         return {

@@ -15,6 +15,7 @@ from nnuelab.params.reading import FILE, ParamsError
 from nnuelab.tournament.players import kinds_and_files
 
 EMBEDDED = ("resources/embedded/games.pgn.zst", "resources/embedded/games.pgn.zst.json")
+GAMES = [f"{kind}games_per_pairing" for kind in ("", "cost_", "deep_", "timed_")]
 MADE = "results/puzzles/lichess_db_puzzle.csv.zst"  # by a rule, on demand
 
 
@@ -32,11 +33,14 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     played = {"tournament": params.tournament}
     played |= {f"experiments.{n}.tournament": plan.tournament for n, plan in plans(params).items()}
     books: dict[str, str] = {}
+    costs: dict[str, str] = {}
     games: dict[tuple[str, int, str], str] = {}  # what experiments share is told once
     for path, section in played.items():
         books.setdefault(section.book, f"{path}.book")
-        for key in ("games_per_pairing", "timed_games_per_pairing"):
+        for key in GAMES:
             games.setdefault((key, getattr(section, key), section.book), f"{path}.{key}")
+        if section.costs is not None:
+            costs.setdefault(section.costs, f"{path}.costs")
     ladder = ("ladder", params.ladder.games_per_pairing, params.tournament.book)
     games[ladder] = "ladder.games_per_pairing"
     texel = ("texel", params.texel.games_per_pairing, params.tournament.book)
@@ -45,6 +49,7 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     games[(*selfplay, params.tournament.book)] = "policy.selfplay.games_per_pairing"
     named = [
         *((path, book) for book, path in books.items()),
+        *((path, file) for file, path in costs.items()),
         ("puzzles.file", params.puzzles.file),
         ("ladder.players", params.ladder.players),
         *_of_texel(params.texel),

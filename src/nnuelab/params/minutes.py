@@ -14,6 +14,7 @@ from nnuelab.params.policies import Policies, PolicySelfplay
 # On one core of a shared server, with the games that come with the project.
 GAMES_TIMES_NODES = 10_000  # per second: 25 games of 400 nodes a move
 MOVES = 100  # of a game at fixed time
+COST = 7.0  # of a node, of each set
 START = 4.0  # seconds until a job has loaded what it needs
 EPOCH = 5.0  # of a net with 256 neurons
 NET = 20.0  # its integers, proof, puzzles and statistics
@@ -35,13 +36,19 @@ def core_seconds(plan: Plan) -> dict[str, float]:
     """Of one job of each rule that takes longest, by the name of the rule."""
     chosen, players = plan.tournament, len(plan.players)
     pairings = players * (players - 1) / 2
-    nodes = chosen.games_per_pairing * chosen.nodes / GAMES_TIMES_NODES
-    timed = chosen.timed_games_per_pairing * chosen.movetime / 1000 * MOVES
+    games = [
+        START
+        + pairings
+        * chosen.games_at(yardstick)
+        * (nodes / GAMES_TIMES_NODES if nodes else chosen.movetime / 1000 * MOVES)
+        for yardstick in chosen.yardsticks
+        for nodes in [chosen.nodes_at(yardstick)]
+    ]
     trained = (entry.train for entry in plan.entries)
     return {
         "train": START + mean(EPOCH * t.epochs * t.games_share * t.l1 / 256 for t in trained),
-        "tournament": START + pairings * nodes,
-        "tournament_time": START + pairings * timed,
+        "tournament": mean(games),
+        "cost": START + COST * len(plan.entries) if plan.is_priced else 0.0,
     }
 
 
@@ -49,7 +56,9 @@ def minutes(plan: Plan, cores: int) -> float:
     """Minutes from nothing to the table of an experiment."""
     job = core_seconds(plan)
     nets = len(plan.players) * (job["train"] + NET)
-    return (DATA + nets + job["tournament"] + job["tournament_time"]) / cores / 60
+    games = len(plan.tournament.yardsticks) * job["tournament"]
+    # Others wait while costs are measured.
+    return ((DATA + nets + games) / cores + job["cost"]) / 60
 
 
 def texel_seconds(params: Params) -> dict[str, float]:

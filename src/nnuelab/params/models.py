@@ -19,6 +19,7 @@ from nnuelab.names import variant_of
 from nnuelab.params.policies import Policies
 from nnuelab.params.sections import (
     Count,
+    CountOrZero,
     Name,
     Positive,
     Section,
@@ -35,8 +36,12 @@ from nnuelab.settings.sample import Sampling
 from nnuelab.settings.texel import Positions
 from nnuelab.settings.train import Training
 from nnuelab.settings.tuning import Tuning
+from nnuelab.tournament import yardsticks
 from nnuelab.tournament.words import Runner
+from nnuelab.tournament.yardsticks import Yardstick
 
+Even = Annotated[int, Field(ge=2, multiple_of=2)]
+EvenOrZero = Annotated[int, Field(ge=0, multiple_of=2)]
 _MONTH = r"\d{4}-(0[1-9]|1[0-2])"
 PlayerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 UNTUNED = "untuned"  # a player of the match of texel
@@ -160,14 +165,55 @@ class Verify(section(Verification)):  # type: ignore[misc]
 
 
 class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[misc]
-    """Round robins of all nets of an experiment, at fixed nodes and at fixed time per move."""
+    """Round robins of all nets of an experiment: at fixed nodes, at equal cost, at fixed time."""
 
     book: str
     """Openings: EPD or PGN."""
-    movetime: Annotated[float, Field(ge=0)]
-    """ms per move of further games between the same nets, where speed counts, too; 0: none."""
-    timed_games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
-    """Number of those games, which take longer."""
+    cost_games_per_pairing: EvenOrZero
+    """Further games where each player has the nodes that cost as much as the anchor's; 0: none."""
+    costs: str | None
+    """Costs of a node (nnuelab cost), measured elsewhere; null: measured here."""
+    nodes_deep: CountOrZero
+    """Nodes per move of further games, at fixed nodes and at equal cost; 0: none."""
+    deep_games_per_pairing: Even
+    """Number of those games, of each kind."""
+    check_time: bool
+    """Plays at a fixed time per move, too, which equal cost stands for."""
+    movetime: Positive
+    """ms per move of these games."""
+    timed_games_per_pairing: Even
+    """Number of these games, which take longer."""
+
+    @property
+    def yardsticks(self) -> list[Yardstick]:
+        """What is played at, the first one always."""
+        found = [yardsticks.NODES]
+        found += [yardsticks.COST] * bool(self.cost_games_per_pairing)
+        if self.nodes_deep:
+            found += [yardsticks.DEEP]
+            found += [yardsticks.DEEP_COST] * bool(self.cost_games_per_pairing)
+        return found + [yardsticks.TIME] * self.check_time
+
+    def games_at(self, yardstick: Yardstick) -> int:
+        """Games of a pairing."""
+        return {
+            yardsticks.NODES: self.games_per_pairing,
+            yardsticks.COST: self.cost_games_per_pairing,
+            yardsticks.DEEP: self.deep_games_per_pairing,
+            yardsticks.DEEP_COST: self.deep_games_per_pairing,
+            yardsticks.TIME: self.timed_games_per_pairing,
+        }[yardstick]
+
+    def nodes_at(self, yardstick: Yardstick) -> int | None:
+        """Nodes per move, of the anchor's where others have fewer; None where time limits them."""
+        if yardstick is yardsticks.TIME:
+            return None
+        deep = yardstick in (yardsticks.DEEP, yardsticks.DEEP_COST)
+        return self.nodes_deep if deep else self.nodes
+
+
+class Cost(section(games.Pricing)):  # type: ignore[misc]
+    __doc__ = games.Pricing.__doc__
 
 
 class Puzzles(section(games.Puzzling, nodes=int)):  # type: ignore[misc]
@@ -207,7 +253,7 @@ class Ladder(Section):
     """Nets and engines, with their options and limits: YAML or TOML."""
     also: dict[PlayerName, MadePlayer]
     """Tuned evaluations and policies of this workflow that play, too, by name."""
-    games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
+    games_per_pairing: Even
     """Even: each opening is played twice, with colours swapped."""
     movetime: Positive
     """ms per move of the players that have no limit of their own."""
@@ -268,7 +314,7 @@ class Texel(section(Positions)):  # type: ignore[misc]
     """Runs whose terms are left out one by one: results/texel/NAME/simplify.csv."""
     players: dict[Name, str]
     """Who else plays the match besides the start, `untuned`, and every run: NAME: FILE."""
-    games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
+    games_per_pairing: Even
     """Even: each opening is played twice, with colours swapped."""
     nodes: Count
     """Per move. The rest is as in tournament."""
@@ -336,6 +382,7 @@ class Params(Section):
     quantize: Quantize
     verify: Verify
     tournament: Tournament
+    cost: Cost
     puzzles: Puzzles
     ladder: Ladder
     selfplay: Selfplay

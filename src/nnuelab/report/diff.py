@@ -21,6 +21,7 @@ from nnuelab.report.explorer import KNOWN
 from nnuelab.report.inspect import Summary, Table
 from nnuelab.report.results import tables_in
 from nnuelab.report.words import number
+from nnuelab.tournament import yardsticks
 
 MOST_ROWS = 10  # of a list of what differs most
 COMPARED = 2000  # positions that two nets evaluate
@@ -264,7 +265,7 @@ def _by_entry(path: Path) -> dict[str, dict[str, str]]:
 
 def _beyond(a: dict[str, str], b: dict[str, str], column: str) -> str | None:
     """Whether a difference of Elo is more than the errors of the games of both together."""
-    if column not in ("elo", "elo_time"):
+    if column not in [yardstick.column for yardstick in yardsticks.ALL]:
         return None
     change = [number(row, column) for row in (a, b)]
     errors = [number(row, f"{column}_error_games") for row in (a, b)]

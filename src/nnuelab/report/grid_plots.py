@@ -13,6 +13,7 @@ from nnuelab.report.words import Row, number
 
 MEASURED = {
     "elo": "Elo at fixed nodes",
+    "elo_cost": "Elo at equal cost",
     "elo_time": "Elo at fixed time",
     "val_loss_mean": "validation loss",
     "nps_ratio": "nodes/s relative to the anchor",

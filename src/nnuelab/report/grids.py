@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from nnuelab.report import table
@@ -11,18 +12,29 @@ from nnuelab.report.feature_statistics import PUBLISHED
 from nnuelab.report.games import CrossTable
 from nnuelab.report.neurons import Activity
 from nnuelab.report.results import Experiment, NetFiles, Results
+from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, TIME, Yardstick
 
 Row = Mapping[str, str]
 
+# Of an Elo, by what its column ends with.
+ERRORS = {
+    "": "",
+    "_error": "\u00b1",
+    "_error_games": "\u00b1 games",
+    "_error_seeds": "\u00b1 seeds",
+}
 TITLES = {
     "feature_set": "feature set",
     "variant": "variant",
     "elo": "Elo",
     "elo_error_games": "\u00b1 games",
     "elo_error_seeds": "\u00b1 seeds",
-    "elo_time": "Elo at fixed time",
-    "elo_time_error_games": "\u00b1 games, fixed time",
-    "elo_time_error_seeds": "\u00b1 seeds, fixed time",
+    "cost_ratio": "cost of a node",
+    **{
+        f"{kind.column}{error}": f"{title}, {kind.title}" if error else f"Elo at {kind.title}"
+        for kind in (COST, DEEP, DEEP_COST, TIME)
+        for error, title in ERRORS.items()
+    },
     "published_elo": "published Elo",
     "nps_ratio": "nodes/s ratio",
     "puzzle_accuracy": "puzzles: right moves",
@@ -85,19 +97,25 @@ def _sources(found: Results, experiment: Experiment, row: Row) -> dict[str, list
     nets = [net.path for net in experiment.nets if net.entry == table.entry(row)]
     made = found.label(found.folder / f"{experiment.name}_table.csv")
     pgn = [found.label(experiment.pgn)] if experiment.pgn else []
-    timed = f"{found.folder.name}/tournament/time/{experiment.name}.pgn"
+    priced = found.label(found.games(experiment, COST).with_suffix(".csv"))
+    clocked = TIME if row["elo_time"] else None
     counted = [found.counted[row["feature_set"]]] if row["feature_set"] in found.counted else []
 
     def beside(name: str) -> list[str]:
         return [made, *(found.label(path.with_name(name)) for path in nets)]
+
+    def played(yardstick: Yardstick) -> list[str]:
+        return [made, found.label(found.games(experiment, yardstick))]
 
     kinds: dict[str, Callable[[], list[str]]] = {
         "val_loss": lambda: beside("history.csv"),
         "train_seconds": lambda: beside("history.csv"),
         "quant": lambda: beside("verify.json"),
         "published": lambda: ["M. E. Lombardo, UBA 2024 (nnuelab/report/published.csv)"],
-        "elo_time": lambda: [made, timed],
-        "nps": lambda: [made, timed],
+        **{yardstick.column: partial(played, yardstick) for yardstick in (DEEP_COST, DEEP)},
+        **{yardstick.column: partial(played, yardstick) for yardstick in (COST, TIME)},
+        "nps": lambda: played(clocked) if clocked else [made, priced],
+        "cost_ratio": lambda: [made, priced],
         "elo": lambda: [made, *pgn],
         "puzzle": lambda: beside("puzzles.json"),
         **dict.fromkeys(table.COUNTED, lambda: [made, *counted]),

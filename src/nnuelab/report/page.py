@@ -8,7 +8,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,9 @@ from nnuelab.report.neurons import POSITIONS, Activity, activity
 from nnuelab.report.results import Experiment, NetFiles, Results
 from nnuelab.report.section import Section, readable, told
 from nnuelab.report.words import Row
+from nnuelab.tournament import yardsticks
 from nnuelab.tournament.headers import read_results
+from nnuelab.tournament.yardsticks import Yardstick
 
 SCRIPTS = (
     *("base.js", "tables.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js"),
@@ -138,6 +139,7 @@ class _Builder:
         rows, nets = experiment.rows, experiment.nets
         anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
+        drawn.append(plots.depth(rows, self.found.nodes(experiment)))
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
         trained = readable(nets, "history", section.problems)
         drawn += plots.losses(readable(trained, "objective", section.problems), sets)
@@ -168,18 +170,18 @@ class _Builder:
             }
             of_rows = ((table.entry(row), counted.get(row["feature_set"])) for row in rows)
             speeds = {name: speed for name, speed in of_rows if speed is not None}
-        return [plots.pareto(rows, speeds, axis, column) for column in ("elo", "elo_time")]
+        shown = (yardsticks.NODES, yardsticks.COST, yardsticks.TIME)
+        return [plots.pareto(rows, speeds, axis, yardstick) for yardstick in shown]
 
     def _tournament(self, experiment: Experiment, section: Section) -> None:
         if experiment.pgn is None:
             return
-        folder = self.found.folder / "tournament"
         ratings: list[dict[str, str]] = []
-        with told(section.problems):
-            ratings = self._rated(folder, experiment.name, "fixed nodes", section)
-        if (folder / "time" / f"{experiment.name}.pgn").is_file():
-            with told(section.problems):
-                self._rated(folder / "time", experiment.name, "fixed time", section)
+        for yardstick in yardsticks.ALL:
+            if self.found.games(experiment, yardstick).is_file():
+                with told(section.problems):
+                    rated = self._rated(experiment, yardstick, section)
+                    ratings = ratings or rated
         order = sorted(experiment.rows, key=lambda row: -float(row["elo"] or "-inf"))
         scores = games.cross_table(
             read_results([experiment.pgn]), [table.entry(row) for row in order], by_set=True
@@ -195,13 +197,13 @@ class _Builder:
             section.games = bool(chosen)
 
     def _rated(
-        self, folder: Path, experiment: str, limit: str, section: Section
+        self, experiment: Experiment, yardstick: Yardstick, section: Section
     ) -> list[dict[str, str]]:
-        """The ratings in a folder of tournaments, which become a table of the page."""
-        path = folder / f"{experiment}_ratings.csv"
+        """The ratings at a yardstick, which become a table of the page."""
+        path = self.found.games(experiment, yardstick).with_name(f"{experiment.name}_ratings.csv")
         found = reading.read_ratings(path)
-        name = f"{experiment}-ratings" + ("-time" if folder.name == "time" else "")
-        section.grids.append(grids.ratings(name, limit, self.found.label(path), found))
+        name = "-".join(filter(None, (experiment.name, "ratings", yardstick.folder)))
+        section.grids.append(grids.ratings(name, yardstick.title, self.found.label(path), found))
         return found
 
     def _triplets(self, experiment: Experiment, section: Section) -> None:

@@ -13,6 +13,8 @@ from nnuelab.names import NetName
 from nnuelab.report.results import NetFiles
 from nnuelab.report.table import entry
 from nnuelab.report.words import number
+from nnuelab.tournament import yardsticks
+from nnuelab.tournament.yardsticks import Yardstick
 
 Row = Mapping[str, str]
 ROW_HEIGHT = 34
@@ -32,8 +34,8 @@ def color(sets: Sequence[str], shown: Sequence[str] = ()) -> Any:
 
 
 def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
-    """Elo of each set with both errors, at fixed nodes and at fixed time."""
-    limits = {"elo": "fixed nodes", "elo_time": "fixed time"}
+    """Elo of each set with both errors, at each yardstick."""
+    limits = {yardstick.column: yardstick.title for yardstick in yardsticks.ALL}
     values: list[dict[str, Any]] = []
     for row in rows:
         for column, limit in limits.items():
@@ -229,7 +231,10 @@ def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
 
 
 def pareto(
-    rows: Sequence[Row], speeds: Mapping[str, float], axis: str, column: str = "elo"
+    rows: Sequence[Row],
+    speeds: Mapping[str, float],
+    axis: str,
+    yardstick: Yardstick = yardsticks.NODES,
 ) -> Figure | None:
     """Elo with both errors against speed; at fixed nodes with the sets that no other beats in both.
 
@@ -239,9 +244,10 @@ def pareto(
         By feature set; a larger one is better. Sets without one are left out.
     axis : str
         What they are.
-    column : str
-        ``elo`` or ``elo_time``.
+    yardstick : Yardstick
+        At which the Elo was measured.
     """
+    column = yardstick.column
     found = [
         {"set": name, "speed": speeds[name], "elo": elo, **_ends(row, column)}
         for row in rows
@@ -249,10 +255,10 @@ def pareto(
     ]
     if not found:
         return None
-    timed = column == "elo_time"
-    front = set() if timed else _front(found)
+    is_paid = yardstick is not yardsticks.NODES
+    front = set() if is_paid else _front(found)
     values = [{**each, "unbeaten": "yes" if each["set"] in front else "no"} for each in found]
-    title = f"Elo at fixed {'time' if timed else 'nodes'}"
+    title = f"Elo at {yardstick.title}"
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("speed:Q").title(axis).scale(zero=False, padding=10),
         color=color([entry(row) for row in rows]),
@@ -273,7 +279,7 @@ def pareto(
         ],
     )
     both = "Thick and thin: 95 % intervals of the games, and with new trainings, too. "
-    if timed:
+    if is_paid:
         caption = "Here what a set knows has paid for its speed already: the highest is the best. "
         layers = [seeds, games, dots.add_params(zoom())]
     else:
@@ -292,8 +298,53 @@ def pareto(
             .scale(domain=["yes", "no"], range=["diamond", "circle"])
         )
         layers = [line, seeds, games, marked.add_params(zoom())]
-    name = "pareto-time" if timed else "pareto"
+    name = f"pareto-{yardstick.folder}" if is_paid else "pareto"
     return figure(name, f"{title} against {axis}", caption + both, alt.layer(*layers))
+
+
+def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
+    """Elo of each set against the nodes of a move, at fixed nodes and at equal cost.
+
+    ``nodes`` are those of the two limits.
+    """
+    kinds = {
+        "fixed nodes": (yardsticks.NODES, yardsticks.DEEP),
+        "equal cost": (yardsticks.COST, yardsticks.DEEP_COST),
+    }
+    values = [
+        {"set": entry(row), "games": kind, "nodes": n, "elo": elo, **_ends(row, yardstick.column)}
+        for kind, played in kinds.items()
+        for n, yardstick in zip(nodes, played, strict=True)
+        for row in rows
+        if (elo := number(row, yardstick.column)) is not None
+    ]
+    if len({value["nodes"] for value in values}) < 2:
+        return None
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("nodes:Q").title("nodes of a move").scale(type="log", padding=20),
+        color=color([entry(row) for row in rows]),
+    )
+    lines = base.mark_line(point=True).encode(
+        y=alt.Y("elo:Q").title("Elo").scale(zero=False, padding=10),
+        strokeDash=alt.StrokeDash("games:N").title("games at").scale(domain=list(kinds)),
+        tooltip=[
+            alt.Tooltip("set:N", title="feature set"),
+            alt.Tooltip("games:N", title="games at"),
+            alt.Tooltip("nodes:Q", title="nodes"),
+            alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
+            *_ENDS,
+        ],
+    )
+    intervals = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
+        alt.Y("games_low:Q").title("Elo"), alt.Y2("games_high:Q")
+    )
+    return figure(
+        "depth",
+        "Elo against nodes",
+        "What is left of a set's advantage where the search goes deeper. Rules: 95 % intervals of "
+        "the games.",
+        alt.layer(intervals, lines.add_params(zoom())),
+    )
 
 
 def _front(found: Sequence[Mapping[str, Any]]) -> set[str]:

@@ -14,6 +14,8 @@ from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
 from nnuelab.report.reading import read_csv, read_json, read_record, read_statistics, read_table
+from nnuelab.tournament import yardsticks
+from nnuelab.tournament.yardsticks import Yardstick
 
 NET = "net.nnue"
 PUBLISHED = "published"  # tables that were made elsewhere, of other files of the same names
@@ -129,6 +131,25 @@ class Results:
         """How the workflow calls a file: ``results/axis_table.csv``."""
         return (Path(self.folder.name) / path.relative_to(self.folder)).as_posix()
 
+    def games(self, experiment: Experiment, yardstick: Yardstick) -> Path:
+        """Its games at a yardstick."""
+        return self.folder / "tournament" / f"{yardstick.played(experiment.name)}.pgn"
+
+    def nodes(self, experiment: Experiment) -> tuple[int, int]:
+        """Nodes of a move of the anchor's in its games, and in those with more; 0: unknown."""
+
+        def of(yardstick: Yardstick) -> int:
+            record = self.records.get(self.label(self.games(experiment, yardstick)), {})
+            players = record.get("parameters", {}).get("players", {})
+            of_anchor = (
+                player.get("nodes", 0)
+                for name, player in players.items()
+                if NetName.parse(name).entry == experiment.anchor
+            )
+            return int(next(of_anchor, 0))
+
+        return of(yardsticks.NODES), of(yardsticks.DEEP)
+
     def triplets(self, experiment: Experiment) -> Path:
         """What its nets say of held-out triplets, if `nnuelab pqr` was asked."""
         return self.folder / "statistics" / "pqr" / f"{experiment.name}.json"
@@ -154,9 +175,12 @@ class Results:
                 found |= {net.path, *(path for path in beside if path.is_file())}
         found |= set(self.folder.glob("statistics/*.csv"))
         for experiment in self.experiments:
-            for place in ("", "time/"):
-                ratings = self.folder / f"tournament/{place}{experiment.name}_ratings.csv"
+            for yardstick in yardsticks.ALL:
+                games = self.games(experiment, yardstick)
+                ratings = games.with_name(f"{experiment.name}_ratings.csv")
                 found |= {ratings} if ratings.is_file() else set()
+            costs = self.games(experiment, yardsticks.COST).with_suffix(".csv")
+            found |= {costs} if costs.is_file() else set()
             triplets = self.triplets(experiment)
             found |= {triplets} if triplets.is_file() else set()
         others = [f"data/{name}" for name in ("validation.npy", "sample_report.json")]

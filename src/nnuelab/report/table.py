@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import TYPE_CHECKING
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
+from nnuelab.report.trained import TrainedNet, read_trained
+from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
+
+if TYPE_CHECKING:
+    from nnuelab.tournament.ratings import SetRating
 
 PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_NOTE = (
     "Published: the study's own, of nets 512/32 that played at a fixed time per move, where the "
-    "speed of a set counts, too: to be compared with ours at fixed time, not with that at fixed "
-    "nodes. Its data were others. So neither its Elo nor its losses are the same quantity as ours. "
+    "speed of a set counts, too: to be compared with ours at equal cost or at fixed time, not with "
+    "that at fixed nodes. Its data were others. So neither its Elo nor its losses are the same "
+    "quantity as ours. "
     "(Its baseline stands beside our nets of the same size; Elo 0 is the mean of its nets there.)"
 )
 
@@ -52,7 +57,8 @@ class Row:
     elo_time, elo_time_error_games, elo_time_error_seeds : float
         The same at fixed time.
     nps_ratio : float
-        Nodes per second in the games at fixed time, relative to the anchor.
+        Nodes per second relative to the anchor: in the games at fixed time, and where there are
+        none, the inverse of ``cost_ratio``.
     puzzle_accuracy : float
         Share of the solver's moves that were right, at fixed nodes.
     quant_mean_cp, quant_rms_cp, quant_max_cp : float
@@ -63,6 +69,13 @@ class Row:
         Training of one net.
     published_val_loss, published_elo : float
         Of the study: nets 512/32, games at a fixed time per move.
+    cost_ratio : float
+        CPU time of a node relative to the anchor's, see ``tournament.cost``.
+    elo_cost, elo_cost_error, elo_cost_error_games, elo_cost_error_seeds : float
+        The same as ``elo`` at equal cost: where each player has the nodes of the anchor, divided by
+        its ``cost_ratio``. The first of the errors is that of both kinds together.
+    elo_deep, elo_deep_cost, and their errors : float
+        With more nodes: at fixed nodes, and at equal cost.
     """
 
     feature_set: str
@@ -90,6 +103,19 @@ class Row:
     train_seconds: float | None = None
     published_val_loss: float | None = None
     published_elo: float | None = None
+    cost_ratio: float | None = None
+    elo_cost: float | None = None
+    elo_cost_error: float | None = None
+    elo_cost_error_games: float | None = None
+    elo_cost_error_seeds: float | None = None
+    elo_deep: float | None = None
+    elo_deep_error: float | None = None
+    elo_deep_error_games: float | None = None
+    elo_deep_error_seeds: float | None = None
+    elo_deep_cost: float | None = None
+    elo_deep_cost_error: float | None = None
+    elo_deep_cost_error_games: float | None = None
+    elo_deep_cost_error_seeds: float | None = None
 
 
 WITH_VARIANT = tuple(field.name for field in fields(Row))
@@ -101,6 +127,7 @@ _DIGITS = {
     "val_loss_mean": 6,
     "val_loss_sd": 6,
     "nps_ratio": 3,
+    "cost_ratio": 3,
     "puzzle_accuracy": 4,
     "quant_mean_cp": 2,
     "quant_rms_cp": 2,
@@ -114,77 +141,14 @@ _DIGITS = {
 }
 
 
-@dataclass(frozen=True)
-class TrainedNet:
-    """What the stages left about one net; ``objective`` is what it minimised, as far as known."""
-
-    feature_set: str
-    n_features: int
-    l1: int
-    l2: int
-    val_loss: float
-    train_seconds: float
-    quant_mean_cp: float
-    quant_rms_cp: float
-    quant_max_cp: float
-    puzzle_accuracy: float | None
-    objective: dict[str, Any] | None
-
-
-def read_trained(net: Path) -> TrainedNet:
-    """Gathers a net with ``history.csv`` and ``verify.json`` from its folder.
-
-    And with ``puzzles.json``, where it has solved some.
-
-    Raises
-    ------
-    UserError
-        When one of the three is missing, or one of the four damaged.
-    """
-    from nnuelab.nnue.netfile import read_net
-
-    header = read_net(net)
-    history = net.with_name("history.csv")
-    verify = net.with_name("verify.json")
-    puzzles = net.with_name("puzzles.json")
-    try:
-        with open(history, newline="") as file:
-            epochs = list(csv.DictReader(file))
-        error = json.loads(verify.read_text())
-        solved = json.loads(puzzles.read_text())["accuracy"] if puzzles.is_file() else None
-        record = history.with_name(f"{history.name}.json")
-        made = json.loads(record.read_text())["parameters"] if record.is_file() else {}
-        return TrainedNet(
-            header.feature_set,
-            header.n_features,
-            header.l1,
-            header.l2,
-            float(epochs[-1]["validation_loss"]),
-            sum(float(epoch["seconds"]) for epoch in epochs),
-            float(error["mean_cp"]),
-            float(error["rms_cp"]),
-            float(error["max_cp"]),
-            None if solved is None else float(solved),
-            made.get("objective"),
-        )
-    except OSError as problem:
-        raise UserError(
-            f"{problem.filename}: {problem.strerror}; train and verify {net}"
-        ) from problem
-    except (ValueError, KeyError, IndexError) as problem:
-        raise UserError(
-            f"{history}, its record, {verify} or {puzzles} is damaged ({problem!r}); delete them "
-            "and run again"
-        ) from problem
-
-
 def build(
     experiment: str,
     nets: Mapping[str, Path] | Iterable[Path],
     pgn: Path,
     anchor: str,
-    time_pgn: Path | None = None,
+    others: Mapping[Yardstick, Path] | None = None,
     statistics: Iterable[Path] = (),
+    costs: Mapping[str, float] | None = None,
 ) -> list[Row]:
     """The rows of an experiment, in the order in which its players first occur in ``nets``.
 
@@ -199,10 +163,12 @@ def build(
         Games at fixed nodes between these players.
     anchor : str
         The feature set whose elo is 0, with its variant.
-    time_pgn : path, optional
-        Games of the same players at fixed time.
+    others : mapping of Yardstick to path, optional
+        Games of the same players at other yardsticks.
     statistics : iterable of paths
         What `nnuelab features stats` counted, for the columns active, added and removed.
+    costs : mapping of str to float, optional
+        What a node costs, by feature set, with its variant.
 
     Raises
     ------
@@ -231,20 +197,20 @@ def build(
                 f"the nets of {name} differ by more than their seeds; give them by the names that "
                 f"they play under: '{name}#1=NET' ..."
             )
-    ratings = feature_sets(pgn, anchor)
-    timed = {} if time_pgn is None else feature_sets(time_pgn, anchor)
-    for played, found in ((pgn, ratings), (time_pgn, timed)):
-        if played is not None and (absent := sorted(trained.keys() - found.keys())):
+    games = {NODES: pgn, **(others or {})}
+    ratings = {yardstick: feature_sets(played, anchor) for yardstick, played in games.items()}
+    for yardstick, played in games.items():
+        if absent := sorted(trained.keys() - ratings[yardstick].keys()):
             told = ", ".join(absent)
             raise UserError(f"{played}: no net of {told} played; play the tournament again")
-    speed = {} if time_pgn is None else _speeds(time_pgn)
+    price = _relative(costs or {}, trained, anchor)
+    speed = _speeds(games[TIME]) if TIME in games else {name: 1 / price[name] for name in price}
     minimised = trained[anchor][0].objective if anchor in trained else None
     rows = []
     for name, group in trained.items():
         first = group[0]
         comparable = all(net.objective == minimised for net in group)
         losses = [net.val_loss for net in group] if comparable else []
-        rating, at_time = ratings[name], timed.get(name)
         solved = [net.puzzle_accuracy for net in group if net.puzzle_accuracy is not None]
         called = NetName.parse(name)
         variant = called.variant if called.feature_set == first.feature_set else name
@@ -259,12 +225,6 @@ def build(
                 seeds=len(group),
                 val_loss_mean=fmean(losses) if losses else None,
                 val_loss_sd=stdev(losses) if len(losses) > 1 else None,
-                elo=rating.elo,
-                elo_error_games=rating.elo_error_games,
-                elo_error_seeds=rating.elo_error_seeds,
-                elo_time=at_time.elo if at_time else None,
-                elo_time_error_games=at_time.elo_error_games if at_time else None,
-                elo_time_error_seeds=at_time.elo_error_seeds if at_time else None,
                 nps_ratio=speed[name] / speed[anchor] if {name, anchor} <= speed.keys() else None,
                 puzzle_accuracy=fmean(solved) if len(solved) == len(group) else None,
                 quant_mean_cp=fmean(net.quant_mean_cp for net in group),
@@ -278,9 +238,35 @@ def build(
                 train_seconds=fmean(net.train_seconds for net in group),
                 published_val_loss=loss,
                 published_elo=elo,
+                cost_ratio=price.get(name),
+                **{
+                    column: value
+                    for yardstick in games
+                    for column, value in _rated(yardstick, ratings[yardstick][name]).items()
+                    if column in WITH_VARIANT
+                },
             )
         )
     return rows
+
+
+def _rated(yardstick: Yardstick, rating: SetRating) -> dict[str, float | None]:
+    """An Elo and its errors, by column."""
+    return {
+        yardstick.column: rating.elo,
+        f"{yardstick.column}_error": rating.elo_error,
+        f"{yardstick.column}_error_games": rating.elo_error_games,
+        f"{yardstick.column}_error_seeds": rating.elo_error_seeds,
+    }
+
+
+def _relative(costs: Mapping[str, float], names: Iterable[str], anchor: str) -> dict[str, float]:
+    """What a node costs relative to the anchor's; UserError where that wasn't measured."""
+    if not costs:
+        return {}
+    if absent := sorted({*names, anchor} - costs.keys()):
+        raise UserError(f"what a node of {', '.join(absent)} costs was not measured; measure again")
+    return {name: costs[name] / costs[anchor] for name in names}
 
 
 def entry(row: Mapping[str, str]) -> str:
@@ -369,8 +355,8 @@ def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
         "|---" + "|--:" * (len(head) - 1) + "|",
         *("| " + " | ".join(line).replace("*", "\\*") + " |" for line in body),
         "",
-        f"Elo: at fixed nodes per move{_and_time(text)}, relative to {anchor}, in Ordo's points (x "
-        f"0.9913 = logistic Elo). {ERRORS_NOTE} "
+        f"Elo: at fixed nodes per move{_and_others(text)}, relative to {anchor}, in Ordo's points "
+        f"(x 0.9913 = logistic Elo). {ERRORS_NOTE} "
         "Validation loss: mean \u00b1 standard deviation over the seeds"
         f"{_other_losses(text)}. Puzzles: share of right moves. Quantization: integer less float "
         "evaluation.",
@@ -384,9 +370,17 @@ def notes(table: Sequence[Mapping[str, str]]) -> str:
     return f"{ERRORS_NOTE} {PUBLISHED_NOTE}" if has_published(table) else ERRORS_NOTE
 
 
-def _and_time(table: Sequence[Mapping[str, str]]) -> str:
-    timed = any(row["elo_time"] for row in table)
-    return " (what a set knows) and at fixed time (what it knows per second)" if timed else ""
+def _and_others(table: Sequence[Mapping[str, str]]) -> str:
+    """The other yardsticks that rows of text have an Elo of, each with what it tells."""
+    meanings = {
+        COST: "at equal cost (what it knows per second: nodes divided by the cost of one)",
+        DEEP: "with more nodes (deep)",
+        TIME: "at fixed time (a check of equal cost, on the clock of this machine)",
+    }
+    told = [
+        meaning for kind, meaning in meanings.items() if any(row.get(kind.column) for row in table)
+    ]
+    return "; ".join([" (what a set knows)", *told]) if told else ""
 
 
 def _other_losses(table: Sequence[Mapping[str, str]]) -> str:
@@ -411,9 +405,13 @@ _READABLE = (
     ("validation loss", "val_loss_mean", "val_loss_sd", True),
     ("Elo \u00b1 games", "elo", "elo_error_games", True),
     ("\u00b1 seeds", "elo_error_seeds", None, True),
+    ("cost of a node", "cost_ratio", None, True),
+    ("Elo at equal cost \u00b1", COST.column, f"{COST.column}_error", True),
+    ("deep: Elo \u00b1", DEEP.column, f"{DEEP.column}_error", True),
+    ("at equal cost \u00b1", DEEP_COST.column, f"{DEEP_COST.column}_error", True),
     ("Elo at fixed time \u00b1 games", "elo_time", "elo_time_error_games", True),
     ("\u00b1 seeds", "elo_time_error_seeds", None, True),
-    ("nodes/s ratio", "nps_ratio", None, True),
+    ("nodes/s ratio", "nps_ratio", None, False),
     ("puzzles", "puzzle_accuracy", None, True),
     ("quantization mean cp", "quant_mean_cp", None, False),
     ("rms cp", "quant_rms_cp", None, True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nnuelab.report.table import entry
+from nnuelab.tournament.yardsticks import COST, TIME
 
 Row = Mapping[str, str]
 
@@ -43,7 +44,7 @@ def summary(rows: Sequence[Row], anchor: str) -> list[str]:
     losses = [row for row in rows if number(row, "val_loss_mean") is not None]
     if len(losses) > 1:
         said.append(_losses(losses, best))
-    said.append(_time(rated, anchor))
+    said.append(_paid(rated, anchor))
     return [sentence for sentence in said if sentence]
 
 
@@ -103,25 +104,26 @@ def _sure(row: Row, anchor: str, column: str = "elo") -> str:
     return f"That isn't enough to tell it from {anchor}."
 
 
-def _time(rated: Sequence[Row], anchor: str) -> str:
-    timed = sorted(
-        (row for row in rated if number(row, "elo_time") is not None),
-        key=lambda row: -float(row["elo_time"]),
-    )
-    if not timed:
-        return "Games at a fixed time per move, where speed counts, too, were not played."
-    best = timed[0]
-    if entry(best) == anchor:
-        if len(timed) == 1:
-            return f"At a fixed time per move only {anchor} has a rating."
-        second = timed[1]
+def _paid(rated: Sequence[Row], anchor: str) -> str:
+    """Who is the strongest where speed counts, too: at equal cost, or else at fixed time."""
+    for yardstick in (COST, TIME):
+        column, where = yardstick.column, f"At {yardstick.title}"
+        found = [row for row in rated if number(row, column) is not None]
+        if found:
+            break
+    else:
+        return "Games at equal cost, where speed counts, too, were not played."
+    found.sort(key=lambda row: -float(row[column]))
+    best = found[0]
+    if entry(best) != anchor:
         return (
-            f"At a fixed time per move {anchor} is the strongest; {entry(second)} comes next, "
-            f"{_elo(second, 'elo_time')}, {_errors(second, 'elo_time')}. "
-            f"{_sure(second, anchor, 'elo_time')}"
+            f"{where} {entry(best)} is the strongest: {_elo(best, column)}, "
+            f"{_errors(best, column)}. {_sure(best, anchor, column)}"
         )
+    if len(found) == 1:
+        return f"{where} only {anchor} has a rating."
+    second = found[1]
     return (
-        f"At a fixed time per move {entry(best)} is the strongest: "
-        f"{_elo(best, 'elo_time')}, {_errors(best, 'elo_time')}. "
-        f"{_sure(best, anchor, 'elo_time')}"
+        f"{where} {anchor} is the strongest; {entry(second)} comes next, {_elo(second, column)}, "
+        f"{_errors(second, column)}. {_sure(second, anchor, column)}"
     )

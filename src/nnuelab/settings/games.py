@@ -24,7 +24,7 @@ class Games:
     """Settings of a tournament."""
 
     games_per_pairing: int = setting(
-        160,
+        130,
         "Even: each opening is played twice, with colours swapped.",
         ge=2,
         multiple_of=2,
@@ -32,6 +32,17 @@ class Games:
     nodes: int | None = setting(400, "Nodes per move.", ge=1, implied=NO_LIMIT)
     seed: int = setting(1, "Draws the openings.", ge=0)
     hash: int = setting(4, "Hash table of each player, MB.", ge=1, le=65536)
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """What a node costs with each net, measured by the engine's searches."""
+
+    precision: float = setting(
+        0.01, "Half of the 95 % interval of a cost at which it ends, as a share.", gt=0, lt=1
+    )
+    rounds: int = setting(150, "At most, where it isn't reached.", ge=1)
+    seed: int = setting(1, "Draws the positions.", ge=0)
 
 
 @dataclass(frozen=True)

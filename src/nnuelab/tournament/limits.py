@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from nnuelab.errors import UserError
@@ -77,6 +77,15 @@ class Limit:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UserError(f"{kind} {value!r}: it must be a whole number of at least 1")
         return cls(**{kind: value})
+
+    def divided_by(self, cost: float) -> Self:
+        """As many nodes as cost together what these do, where each is ``cost`` times as dear.
+
+        >>> Limit(nodes=400).divided_by(1.61).nodes
+        248
+        """
+        assert self.nodes is not None
+        return replace(self, nodes=max(1, round(self.nodes / cost)))
 
     @property
     def is_time(self) -> bool:

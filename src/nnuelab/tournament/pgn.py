@@ -76,7 +76,7 @@ def to_pgn(
 ) -> str:
     """The text of a tournament's game, ending with an empty line.
 
-    ``limits`` are those of White and Black, written where one of them is a time.
+    ``limits`` are those of White and Black, where they are to be told.
     """
     tags = {
         "Event": EVENT,
@@ -91,7 +91,7 @@ def to_pgn(
         "PlyCount": str(len(game.moves)),
         "Termination": game.termination,
     }
-    if limits is not None and any(limit.is_time for limit in limits):
+    if limits is not None:
         if limits[0] == limits[1]:
             tags["TimeControl"] = str(limits[0])
         else:

@@ -25,12 +25,13 @@ import os
 import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nnuelab.errors import UserError, nearest, one_line
+from nnuelab.names import NetName
 from nnuelab.settings.games import Games
 from nnuelab.tournament.limits import KINDS as LIMITS
 from nnuelab.tournament.limits import Limit
@@ -99,11 +100,27 @@ class Defaults:
         Size of the transposition table.
     patience : float
         Seconds that an engine has for an answer under a limit of nodes or depth.
+    costs : mapping of str to float, optional
+        What a node costs, by feature set (`cost.read`): the nodes of each player are divided by it.
     """
 
     limit: Mapping[str, Any]
     hash_mb: int = Games.hash
     patience: float = PATIENCE
+    costs: Mapping[str, float] | None = None
+
+    def of(self, player: str) -> Defaults:
+        """Those of one player; UserError where the costs have none of its set."""
+        if self.costs is None:
+            return self
+        entry = NetName.parse(player).entry
+        if entry not in self.costs:
+            raise UserError(
+                f"what a node of {entry} costs was not measured, only of {', '.join(self.costs)}; "
+                "measure all players together: nnuelab cost"
+            )
+        limit = Limit.read(self.limit).divided_by(self.costs[entry])
+        return replace(self, limit=limit.told())
 
 
 def modules(entrants: Iterable[Entrant]) -> list[str]:
@@ -152,7 +169,7 @@ def read_players(
     players = {}
     for name, settings in chosen.items():
         try:
-            players[name] = _entrant(settings, defaults)
+            players[name] = _entrant(settings, defaults.of(name))
         except UserError as error:
             raise UserError(f"player {name}: {error}") from None
     return players

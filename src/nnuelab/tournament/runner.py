@@ -43,6 +43,7 @@ def tournament(
     *,
     processes: int = 0,
     runner: Runner = Runner.OWN,
+    costs: Path | None = None,
 ) -> Summary:
     """Plays a tournament and writes its PGN, with provenance and summary beside it.
 
@@ -63,6 +64,9 @@ def tournament(
     runner : Runner
         Another one keeps nothing of this module's guarantees but that finished pairs are kept (in
         batches), and the openings.
+    costs : path, optional
+        Where the players' limits come from (`cost.read`), for the provenance. The games depend on
+        the limits alone.
 
     Raises
     ------
@@ -119,7 +123,7 @@ def tournament(
                 summary.add(entry["outcome"])
         artifacts.provenance(
             output,
-            inputs=inputs,
+            inputs={**inputs, **({} if costs is None else {"costs": costs})},
             parameters={"players": told, **asdict(settings)},
             seed=settings.seed,
             module=code,
@@ -187,6 +191,8 @@ class Table:
 
     def __init__(self, players: Mapping[str, Entrant], settings: Settings) -> None:
         self._entrants, self._settings = players, settings
+        limits = {player.limit for player in players.values()}
+        self._tells_limits = len(limits) > 1 or any(limit.is_time for limit in limits)
         self._players: dict[str, Player] = {}
         self.thinking = 0.0
 
@@ -213,11 +219,12 @@ class Table:
             white, black = (seats[name] for name in sides)
             limits = white.limit, black.limit
             is_time = any(limit.is_time for limit in limits)
+            told = limits if self._tells_limits else None
             date = time.strftime("%Y.%m.%d") if is_time else "????.??.??"
             game = play(white, black, pair.fen, self._settings.rules)
             self.thinking += game.thinking or 0.0
             games.append(game)
-            texts.append(to_pgn(game, *sides, pair.fen, f"{pair.number + 1}.{i}", limits, date))
+            texts.append(to_pgn(game, *sides, pair.fen, f"{pair.number + 1}.{i}", told, date))
         return {
             "pair": pair.number,
             "games": texts,

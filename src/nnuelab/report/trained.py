@@ -1,0 +1,75 @@
+"""What the stages left about one net, gathered for the tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nnuelab.errors import UserError
+
+
+@dataclass(frozen=True)
+class TrainedNet:
+    """What the stages left about one net; ``objective`` is what it minimised, as far as known."""
+
+    feature_set: str
+    n_features: int
+    l1: int
+    l2: int
+    val_loss: float
+    train_seconds: float
+    quant_mean_cp: float
+    quant_rms_cp: float
+    quant_max_cp: float
+    puzzle_accuracy: float | None
+    objective: dict[str, Any] | None
+
+
+def read_trained(net: Path) -> TrainedNet:
+    """Gathers a net with ``history.csv`` and ``verify.json`` from its folder.
+
+    And with ``puzzles.json``, where it has solved some.
+
+    Raises
+    ------
+    UserError
+        When one of the three is missing, or one of the four damaged.
+    """
+    from nnuelab.nnue.netfile import read_net
+
+    header = read_net(net)
+    history = net.with_name("history.csv")
+    verify = net.with_name("verify.json")
+    puzzles = net.with_name("puzzles.json")
+    try:
+        with open(history, newline="") as file:
+            epochs = list(csv.DictReader(file))
+        error = json.loads(verify.read_text())
+        solved = json.loads(puzzles.read_text())["accuracy"] if puzzles.is_file() else None
+        record = history.with_name(f"{history.name}.json")
+        made = json.loads(record.read_text())["parameters"] if record.is_file() else {}
+        return TrainedNet(
+            header.feature_set,
+            header.n_features,
+            header.l1,
+            header.l2,
+            float(epochs[-1]["validation_loss"]),
+            sum(float(epoch["seconds"]) for epoch in epochs),
+            float(error["mean_cp"]),
+            float(error["rms_cp"]),
+            float(error["max_cp"]),
+            None if solved is None else float(solved),
+            made.get("objective"),
+        )
+    except OSError as problem:
+        raise UserError(
+            f"{problem.filename}: {problem.strerror}; train and verify {net}"
+        ) from problem
+    except (ValueError, KeyError, IndexError) as problem:
+        raise UserError(
+            f"{history}, its record, {verify} or {puzzles} is damaged ({problem!r}); delete them "
+            "and run again"
+        ) from problem

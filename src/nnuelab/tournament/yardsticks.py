@@ -1,0 +1,40 @@
+"""What the games of an experiment may be played at: each makes a PGN, ratings, and an Elo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Yardstick:
+    """A kind of limit under which all nets of an experiment play each other.
+
+    Attributes
+    ----------
+    folder : str
+        Of its games, below results/tournament; "" for that itself.
+    column : str
+        Of the table, with the Elo there; its errors are ``{column}_error_...``.
+    title : str
+        What the games are played at.
+    """
+
+    folder: str
+    column: str
+    title: str
+
+    def played(self, experiment: str) -> str:
+        """Name of the games of an experiment, without an ending.
+
+        >>> COST.played("axis"), NODES.played("axis")
+        ('cost/axis', 'axis')
+        """
+        return f"{self.folder}/{experiment}" if self.folder else experiment
+
+
+NODES = Yardstick("", "elo", "fixed nodes")
+COST = Yardstick("cost", "elo_cost", "equal cost")
+DEEP = Yardstick("deep", "elo_deep", "fixed nodes, deep")
+DEEP_COST = Yardstick("deep-cost", "elo_deep_cost", "equal cost, deep")
+TIME = Yardstick("time", "elo_time", "fixed time")
+ALL = (NODES, COST, DEEP, DEEP_COST, TIME)
