@@ -409,8 +409,20 @@ def test_a_run_of_texel_changes_what_it_names(settings):
     assert words[words.index("--width") + 1] == "material=9"
 
 
-def test_a_policy_changes_what_it_names(settings):
-    settings["policy"]["variants"] = {"a": {"feature_set": "HV", "layers": [8]}}
+@pytest.fixture
+def with_policies(settings):
+    """Settings with other policies, which nothing else names."""
+    settings["policy"]["selfplay"]["policies"], settings["ladder"]["also"] = [], {}
+
+    def given(variants):
+        settings["policy"]["variants"] = variants
+        return settings
+
+    return given
+
+
+def test_a_policy_changes_what_it_names(with_policies):
+    settings = with_policies({"a": {"feature_set": "HV", "layers": [8]}})
     found = params.validate(settings).policy
     assert found.variants["a"].feature_set == "ALL"
     assert found.settings_of("a") == found.train.model_copy(update={"layers": [8]})
@@ -434,9 +446,8 @@ def test_a_policy_changes_what_it_names(settings):
         ({}, "policy.variants.a.feature_set: missing"),
     ],
 )
-def test_policies_that_cannot_be_are_told(settings, variant, told):
-    settings["policy"]["variants"] = {"a": variant}
-    (line,) = mistakes(settings)
+def test_policies_that_cannot_be_are_told(with_policies, variant, told):
+    (line,) = mistakes(with_policies({"a": variant}))
     assert told in line
 
 
