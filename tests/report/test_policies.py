@@ -228,6 +228,15 @@ def test_thick_lines_are_means_of_thin_ones(made: page.Page, folder: Path) -> No
     assert len(drawn[-1].spec["layer"]) == 2, "of one seed a single line"
 
 
+def test_an_untrained_run_has_no_curve(tmp_path: Path) -> None:
+    folder = tmp_path / "untrained/1"
+    folder.mkdir(parents=True)
+    (folder / "history.csv").write_text("iteration\n")
+    assert policies.runs(tmp_path) == []
+    (folder / "history.csv").write_text("iteration,games\n")
+    assert [run.name for run in policies.runs(tmp_path)] == ["untrained"]
+
+
 def test_scores_of_self_play_are_those_of_its_history(made: page.Page, folder: Path) -> None:
     for name in RUNS:
         expected = Counter()

@@ -17,6 +17,7 @@ from nnuelab.report.grids import Grid
 from nnuelab.report.results import AGREEMENT, POLICIES
 from nnuelab.report.section import Section, readable, told
 
+UNTRAINED = b"iteration\n"  # the history of a run without iterations
 TEXTS = ("name", "feature_set", "inputs", "head", "loss", "layers", "activation")
 NEEDED = ("name", "feature_set", "head", "loss", "seeds", "train_seconds")
 # By column: what stands above it, and how it is written; %: a share in percent. The first five
@@ -152,13 +153,13 @@ def trained(folder: Path, row: Mapping[str, str]) -> list[Trained]:
 
 
 def runs(folder: Path) -> list[Run]:
-    """The runs below ``results/policy/selfplay``."""
+    """The runs below ``results/policy/selfplay``, but for untrained ones: these learnt nothing."""
     found = [path for path in sorted(folder.glob("*/")) if path.is_dir()]
     return [
         Run(path.name, seed)
         for path in found
         for seed in _seeds(path)
-        if (seed / HISTORY).is_file()
+        if (seed / HISTORY).is_file() and (seed / HISTORY).read_bytes() != UNTRAINED
     ]
 
 
