@@ -37,6 +37,7 @@ from nnuelab.engine.ordering import (
     drop_quiet,
     entry_of,
     history_of,
+    is_ordered,
     is_tactical,
     learn_cutoff,
     move_of,
@@ -295,7 +296,8 @@ def search(s, alpha, beta, depth, ply):
                     find_checks(position, checks)
                 if quiet_pruned:
                     n = only_checks(position, checks, moves, first, n)
-            n = listed = score_moves(s, ply, moves, first, n, hash_move, tried)
+            ordered = stage == _ALL and not quiet_pruned and is_ordered(s, depth, ply)
+            n = listed = score_moves(s, ply, moves, first, n, hash_move, tried, ordered)
         if i == n:
             break
         move, entry_score = move_of(entry_of_list), score_of(entry_of_list)

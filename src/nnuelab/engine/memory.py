@@ -21,7 +21,7 @@ class Memory:
     record : np.void of dtype SEARCH
         Valid as long as this object lives; one search at a time.
     evaluator : Bound
-    line, frames, moves, pv, keys, root_moves, history, captures, continuations : ndarray
+    line, frames, moves, scores, pv, keys, root_moves, history, captures, continuations : ndarray
         As in SEARCH.
     """
 
@@ -30,6 +30,7 @@ class Memory:
         self.line = aligned(PLIES, PLY)
         self.frames = np.zeros(PLIES, FRAME)
         self.moves = np.zeros((PLIES, LIST), np.int64)
+        self.scores = np.zeros(LIST, np.int64)
         self.pv = np.zeros((PLIES + 1, PLIES), np.int64)
         self.keys = np.zeros(HISTORY_KEYS + PLIES, np.uint64)
         self.history = np.zeros((2, 4096), np.int16)
@@ -38,7 +39,7 @@ class Memory:
         self.root_moves = np.zeros(MAX_MOVES, np.int64)
         self.record = record = np.zeros(1, SEARCH)[0]
         record["evaluator"], record["iterate"] = self.evaluator.record, compiled_iterate()
-        for name in ("line", "frames", "moves", "pv", "keys", "root_moves", *KEPT):
+        for name in ("line", "frames", "moves", "scores", "pv", "keys", "root_moves", *KEPT):
             record[name] = address(vars(self)[name])
 
     def forget(self) -> None:

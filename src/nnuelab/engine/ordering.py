@@ -24,8 +24,9 @@ from nnuelab.chess.moves import (
 from nnuelab.chess.position import EMPTY, KNIGHT, PAWN, QUEEN
 from nnuelab.engine import table, terms
 from nnuelab.engine.exchange import VALUES, see_ge, victim_value
-from nnuelab.engine.state import DESTINATIONS, frame_at, position_at
+from nnuelab.engine.state import DESTINATIONS, LIST, frame_at, position_at
 from nnuelab.jit import at, inline, jit, view
+from nnuelab.orderer import order
 
 HASH_MOVE = 1 << 30
 CAPTURE = 1 << 28
@@ -133,10 +134,22 @@ def _tactical_score(s, position, move):
     return score
 
 
+@inline
+def is_ordered(s, depth, ply):
+    """Whether an orderer has a say at a node."""
+    return s.orderer.order != 0 and (ply == 0 or depth >= s.ordering_depth)
+
+
 @jit
-def score_moves(s, ply, moves, first, n, hash_move, tried):
-    """Turns moves[first:n] into entries, less one of the table that was tried; returns the end."""
+def score_moves(s, ply, moves, first, n, hash_move, tried, ordered):
+    """Turns moves[first:n] into entries, less one of the table that was tried; returns the end.
+
+    ``ordered``: the orderer's scores are added to the histories.
+    """
     position, frame = position_at(s, ply), frame_at(s, ply)
+    scores = view(s.scores, LIST, np.int64)
+    if ordered:
+        order(s.orderer, s.line, ply, moves[first:].ctypes.data, n - first, s.scores)
     end = first
     for i in range(first, n):
         move = moves[at(i)]
@@ -148,6 +161,8 @@ def score_moves(s, ply, moves, first, n, hash_move, tried):
             score = _tactical_score(s, position, move)
         else:
             score = history_of(s, position, frame, move)
+            if ordered:
+                score += scores[at(i - first)]
         moves[at(end)] = entry_of(move, score, end)
         end += 1
         if score > 0:

@@ -29,6 +29,7 @@ from nnuelab.engine.state import INFINITE, MATE, MATE_BOUND, NO_EVALUATION, fram
 from nnuelab.evaluator import MAX_PLY
 from nnuelab.jit import at, inline, jit
 
+_NO = np.bool_(False)
 _DELTA, _LATE_EVASIONS = terms.has("delta"), terms.has("late-evasions")
 
 
@@ -81,7 +82,7 @@ def quiesce(s, alpha, beta, ply):
         n = legal_moves(position, moves)
         if n == 0:
             return ply - MATE
-        score_moves(s, ply, moves, np.int64(0), n, hash_move, np.bool_(False))
+        score_moves(s, ply, moves, np.int64(0), n, hash_move, _NO, _NO)
     else:
         n = captures(position, moves, np.int64(0))
         score_captures(s, position, moves, n)

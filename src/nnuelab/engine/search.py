@@ -17,6 +17,8 @@ from nnuelab.engine.node import evaluate
 from nnuelab.engine.state import BEST_LINE, FOREVER, MATE, MATE_BOUND
 from nnuelab.engine.table import Table
 from nnuelab.evaluator import MAX_PLY, Evaluator
+from nnuelab.orderer import Orderer
+from nnuelab.settings.games import ORDERING_DEPTH
 
 MAX_DEPTH = MAX_PLY - 1
 WARM_UP_NODES = 1000  # reaches every kernel of the search
@@ -76,6 +78,9 @@ class Engine:
         Size of the transposition table. Clearing takes about 0.1 ms a megabyte.
     chosen : mapping of str to int, optional
         Other numbers than the default ones of the search, by name (`engine.constants`).
+    orderer : Orderer, optional
+        A policy, say, that orders quiet moves together with the histories: at the root, and at
+        nodes from ``ordering_depth`` on.
 
     Raises
     ------
@@ -89,10 +94,17 @@ class Engine:
     """
 
     def __init__(
-        self, evaluator: Evaluator, hash_mb: int = 16, chosen: Mapping[str, int] | None = None
+        self,
+        evaluator: Evaluator,
+        hash_mb: int = 16,
+        chosen: Mapping[str, int] | None = None,
+        orderer: Orderer | None = None,
+        ordering_depth: int = ORDERING_DEPTH,
     ) -> None:
         self._table = Table(hash_mb)
         self._constants = constants.record(chosen)
+        self._orderer = None if orderer is None else orderer.bind()
+        self._ordering_depth = ordering_depth
         self.set_evaluator(evaluator)
 
     def set_evaluator(self, evaluator: Evaluator) -> None:
@@ -100,9 +112,21 @@ class Engine:
         self._memory = Memory(evaluator)
         self.record = self._memory.record
         self.record["constants"] = self._constants
+        self._use_orderer()
         self._table.attach(self.record)
         self._warm_up()
         self.new_game()
+
+    def set_orderer(self, orderer: Orderer | None, depth: int = ORDERING_DEPTH) -> None:
+        """Orders moves by it, too, or by histories alone from now on, as in a new game."""
+        self._orderer = None if orderer is None else orderer.bind()
+        self._ordering_depth = depth
+        self._use_orderer()
+        self.new_game()
+
+    def _use_orderer(self) -> None:
+        self.record["orderer"] = 0 if self._orderer is None else self._orderer.record
+        self.record["ordering_depth"] = self._ordering_depth
 
     def set_constants(self, chosen: Mapping[str, int]) -> None:
         """Searches with other numbers from now on, as in a new game; raises as the class does."""
@@ -164,6 +188,8 @@ class Engine:
     def check(self) -> None:
         """Raises UserError when a feature block of a user's has broken its bounds meanwhile."""
         self._memory.evaluator.check()
+        if self._orderer is not None:
+            self._orderer.check()
 
     def search(
         self,

@@ -6,6 +6,7 @@ from nnuelab.chess.moves import MAX_MOVES
 from nnuelab.engine import constants
 from nnuelab.evaluator import EVALUATOR, MAX_PLY, PLIES, ply_at
 from nnuelab.jit import at, inline, view
+from nnuelab.orderer import ORDERER
 
 BEST_LINE = PLIES  # row of the lines that no ply reaches: the best of an iteration
 HISTORY_KEYS = 1024  # positions of the game before the root that can be remembered
@@ -36,11 +37,14 @@ FRAME = np.dtype(
 SEARCH = np.dtype(
     [
         ("evaluator", EVALUATOR),
+        ("orderer", ORDERER),
+        ("ordering_depth", "i8"),  # least depth of a node below the root that it is asked at
         ("constants", constants.RECORD),
         ("iterate", "u8"),  # function: deepening.compiled_iterate
         ("line", "u8"),  # -> evaluator.PLY[PLIES]
         ("frames", "u8"),  # -> FRAME[PLIES]
         ("moves", "u8"),  # -> int64[PLIES, LIST]: entries of ordering
+        ("scores", "u8"),  # -> int64[LIST]: of an orderer
         ("pv", "u8"),  # -> int64[PLIES + 1, PLIES]: row of a ply holds its best line
         ("keys", "u8"),  # -> uint64[HISTORY_KEYS + PLIES]: game, then the line being searched
         ("root", "i8"),  # index of the root in `keys`
