@@ -28,7 +28,7 @@ from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
 from nnuelab.tournament import yardsticks
-from nnuelab.tournament.players import KINDS, kinds_and_files, players_of
+from nnuelab.tournament.players import PARTS, kinds_and_files, players_of
 from snakemake_logger_plugin_nnuelab import targets
 from snakemake_logger_plugin_nnuelab.eta import USUAL
 
@@ -113,7 +113,7 @@ def code(module, sets=(), files=(), kinds=()):
 
     With all that these import.
     """
-    modules = [module, *(KINDS[kind].module for kind in kinds)]
+    modules = [module, *(PARTS[kind].module for kind in kinds)]
     return code_hash(
         modules, files, [fingerprint.code(features.parse(name)) for name in sets]
     )

@@ -39,7 +39,7 @@ def engine(net: Path) -> Iterator[chess.engine.SimpleEngine]:
         yield engine
 
 
-def converse(net: Path, *lines: str) -> list[str]:
+def converse(net: Path | None, *lines: str) -> list[str]:
     """The answers to a conversation held in this process."""
     output = io.StringIO()
     Uci(net, output).run(lines)

@@ -93,6 +93,28 @@ def material_net(noise: int = 0) -> Net:
     )
 
 
+def groups(
+    board: chess.Board, moves: list[chess.Move], first: chess.Move | None
+) -> list[list[chess.Move]]:
+    """Moves by when they are tried.
+
+    First the table's move; captures and queen promotions that don't lose material; quiet moves;
+    those that lose; promotions to less than a queen.
+    """
+    found: list[list[chess.Move]] = [[] for _ in range(5)]
+    for move in moves:
+        if move == first:
+            place = 0
+        elif move.promotion and move.promotion != chess.QUEEN:
+            place = 4
+        elif move.promotion or board.is_capture(move):
+            place = 1 if exchange(board, move) >= 0 else 3
+        else:
+            place = 2
+        found[place].append(move)
+    return found
+
+
 class Unsure(Exception):
     """What is best here depends on the order of moves."""
 

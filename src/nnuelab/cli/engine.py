@@ -48,6 +48,10 @@ def uci(
         Path | None,
         typer.Option("--policy", help="A policy plays, by its probabilities alone, .policy."),
     ] = None,
+    ordering: Annotated[
+        Path | None,
+        typer.Option("--ordering", help="A policy orders the moves of the search, .policy."),
+    ] = None,
     blocks: Blocks = None,
 ) -> None:
     """Run the engine: UCI on stdin and stdout, for a GUI or a bridge.
@@ -55,25 +59,27 @@ def uci(
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
     """
     from nnuelab.engine.protocol import Conversation
-    from nnuelab.engine.uci import Uci
+    from nnuelab.engine.uci import Uci, read_evaluator, read_orderer
 
     if sys.stdin is None:  # closed: the end of the conversation
         return
     file = _file(net, hce)
     if policy is not None:
-        if file is not None:
-            raise typer.BadParameter("give --policy or an evaluation, not both")
+        if file is not None or ordering is not None:
+            raise typer.BadParameter(
+                "a policy plays without a search; give --policy, or an evaluation and --ordering"
+            )
         from nnuelab.engine.policy_uci import PolicyUci
         from nnuelab.policy.policyfile import read_policy
 
         read_policy(policy)  # a broken one ends here, not in the middle of a game
         conversation: Conversation = PolicyUci(policy)
     else:
-        conversation = Uci(file)
+        conversation = Uci(file, ordering=ordering)
+    # A broken file ends here, not in the middle of a game.
     if file is not None:
-        from nnuelab import evaluator
-
-        evaluator.read(file)  # a broken one ends here, not in the middle of a game
+        read_evaluator(file)
+    read_orderer(ordering)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # a stray byte is no reason to end
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -21,11 +21,13 @@ from nnuelab.engine.protocol import (
     any_move,
     within,
 )
+from nnuelab.settings.games import ORDERING_DEPTH, ORDERING_DEPTH_MAX
 
 if TYPE_CHECKING:
     from nnuelab.engine.clock import Budget
     from nnuelab.engine.search import Engine, Result
     from nnuelab.evaluator import Evaluator
+    from nnuelab.orderer import Orderer
 
 HASH_DEFAULT, HASH_MAX = 16, 1 << 16  # MB
 OVERHEAD_DEFAULT, OVERHEAD_MAX = 10, 5000  # ms
@@ -34,6 +36,9 @@ _OPTIONS = (
     f"option name Hash type spin default {HASH_DEFAULT} min 1 max {HASH_MAX}",
     "option name Clear Hash type button",
     "option name EvalFile type string default <empty>",
+    "option name OrderingFile type string default <empty>",
+    "option name OrderingDepth type spin "
+    f"default {ORDERING_DEPTH} min 1 max {ORDERING_DEPTH_MAX}",
     f"option name MultiPV type spin default 1 min 1 max {MULTIPV_MAX}",
     "option name Ponder type check default false",
     f"option name Move Overhead type spin default {OVERHEAD_DEFAULT} min 0 max {OVERHEAD_MAX}",
@@ -47,6 +52,13 @@ def read_evaluator(file: Path | None) -> Evaluator:
     return evaluator.read(file)
 
 
+def read_orderer(file: Path | None) -> Orderer | None:
+    """What orders moves of a policy's file; None: nothing but histories."""
+    from nnuelab import orderer
+
+    return None if file is None else orderer.read(file)
+
+
 class Uci(Conversation):
     """A conversation with the engine.
 
@@ -56,6 +68,8 @@ class Uci(Conversation):
         What EvalFile is until it is set.
     read : callable
         Makes the evaluator of a file, or of None.
+    ordering : path or None
+        What OrderingFile is until it is set.
     """
 
     options = _OPTIONS
@@ -65,12 +79,14 @@ class Uci(Conversation):
         file: Path | None = None,
         output: TextIO = sys.stdout,
         read: Callable[[Path | None], Evaluator] = read_evaluator,
+        ordering: Path | None = None,
     ) -> None:
         super().__init__(output)
         self._file, self._read = file, read
         self._evaluator: Evaluator | None = None  # of that file, once it is read
         self._engine: Engine | None = None
         self._hash_mb = HASH_DEFAULT
+        self._ordering, self._ordering_depth = ordering, ORDERING_DEPTH
         self._overhead = OVERHEAD_DEFAULT
         self._multipv = 1
         self._budget: Budget | None = None  # of a search that ponders
@@ -93,13 +109,23 @@ class Uci(Conversation):
         from nnuelab.engine.search import Engine
 
         evaluator = self._evaluator or self._read(self._file)
+        orderer = read_orderer(self._ordering)
+
+        def made() -> Engine:
+            return Engine(
+                evaluator,
+                self._hash_mb,
+                orderer=orderer,
+                ordering_depth=self._ordering_depth,
+            )
+
         try:
-            return Engine(evaluator, self._hash_mb)
+            return made()
         except MemoryError as error:
             self._complain(error)
             self._say(f"info string Hash is {HASH_DEFAULT} MB instead of {self._hash_mb}")
             self._hash_mb = HASH_DEFAULT
-            return Engine(evaluator, self._hash_mb)
+            return made()
 
     def _load(self) -> None:
         self._loaded()
@@ -119,7 +145,12 @@ class Uci(Conversation):
         elif name == "multipv":
             self._multipv = within(value, "MultiPV", 1, MULTIPV_MAX)
         elif name == "evalfile":
-            self._set_file(None if value in ("", "<empty>") else Path(value))
+            self._set_file(_file(value))
+        elif name == "orderingfile":
+            self._set_ordering(_file(value), self._ordering_depth)
+        elif name == "orderingdepth":
+            depth = within(value, "OrderingDepth", 1, ORDERING_DEPTH_MAX)
+            self._set_ordering(self._ordering, depth)
         elif name == "clear hash":
             if self._engine is not None:
                 self._engine.clear_hash()
@@ -131,6 +162,12 @@ class Uci(Conversation):
         if self._engine is not None:
             self._engine.set_evaluator(evaluator)
         self._evaluator = evaluator
+
+    def _set_ordering(self, file: Path | None, depth: int) -> None:
+        orderer = read_orderer(file)  # raises before anything is changed
+        if self._engine is not None:
+            self._engine.set_orderer(orderer, depth)
+        self._ordering, self._ordering_depth = file, depth
 
     def _eval(self, words: list[str]) -> None:
         self._halt()
@@ -235,6 +272,10 @@ class Uci(Conversation):
         measured = bench.run(self._loaded(), depth)
         self._say(f"Nodes searched  : {measured.nodes}")
         self._say(f"Nodes/second    : {measured.nps}")
+
+
+def _file(value: str) -> Path | None:
+    return None if value in ("", "<empty>") else Path(value)
 
 
 def _bestmove(best: Result) -> str:

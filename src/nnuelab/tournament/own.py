@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from nnuelab import orderer
 from nnuelab.engine import constants
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
 from nnuelab.evaluator import Evaluator
-from nnuelab.settings.games import Games
+from nnuelab.settings.games import ORDERING_DEPTH, ORDERING_DEPTH_MAX, Games
 from nnuelab.tournament.limits import Limit
 from nnuelab.tournament.play import OVERHEAD, EnginePlayer
 from nnuelab.tournament.players import DEFAULT, Defaults
 
-SETTINGS = ("options", "constants")
+SETTINGS = ("options", "constants", "ordering", "ordering_depth")
 Kind = TypeVar("Kind", bound="OwnEntrant")
 
 
@@ -32,6 +33,8 @@ class OwnEntrant:
         What the evaluator is read from; None: the one of its kind that ships with the package.
     constants : mapping of str to int
         Numbers of its search that aren't the default ones (`engine.constants`).
+    ordering : path or None
+        A policy that orders its moves, at the root and from ``ordering_depth`` on.
     """
 
     file: Path | None
@@ -39,6 +42,8 @@ class OwnEntrant:
     hash_mb: int = Games.hash
     overhead: float = OVERHEAD
     constants: Mapping[str, int] = field(default_factory=dict)
+    ordering: Path | None = None
+    ordering_depth: int = ORDERING_DEPTH
 
     kind: ClassVar[str]  # the setting that names the file
     word: ClassVar[str]  # what it is called
@@ -50,17 +55,24 @@ class OwnEntrant:
 
     def start(self) -> EnginePlayer:
         """An engine, with its kernels loaded."""
-        return EnginePlayer(Engine(self.evaluator(), self.hash_mb, self.constants), self.overhead)
+        ordering = None if self.ordering is None else orderer.read(self.ordering)
+        engine = Engine(
+            self.evaluator(), self.hash_mb, self.constants, ordering, self.ordering_depth
+        )
+        return EnginePlayer(engine, self.overhead)
 
     def files(self) -> dict[str, Path]:
-        """The evaluator's."""
-        return {self.kind: self.file or self.shipped}
+        """The evaluator's and the orderer's."""
+        found = {self.kind: self.file or self.shipped}
+        return found if self.ordering is None else {**found, "ordering": self.ordering}
 
     def settings(self) -> dict[str, Any]:
         """Limit and options."""
         found = {self.kind: str(self.file or DEFAULT), "hash_mb": self.hash_mb, **self.limit.told()}
         if self.constants:
             found["constants"] = dict(self.constants)
+        if self.ordering is not None:
+            found |= {"ordering": str(self.ordering), "ordering_depth": self.ordering_depth}
         return {**found, "overhead": self.overhead} if self.limit.is_time else found
 
     def as_engine(self) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -70,6 +82,9 @@ class OwnEntrant:
         options: dict[str, Any] = {"Hash": self.hash_mb, "Move Overhead": math.ceil(self.overhead)}
         if self.file is not None or self.kind != "net":
             options["EvalFile"] = (self.file or self.shipped).resolve()
+        if self.ordering is not None:
+            options["OrderingFile"] = self.ordering.resolve()
+            options["OrderingDepth"] = self.ordering_depth
         return (sys.executable, "-m", "nnuelab.cli", "uci"), options
 
 
@@ -95,4 +110,22 @@ def own_entrant(
     file = None if named == DEFAULT else Path(str(named))
     if file is not None and not file.is_file():
         raise UserError(f"there is no {make.word.split(maxsplit=1)[1]} {file}")
-    return make(file, limit, int(size), float(known["move overhead"]), chosen)
+    ordering = _ordering_of(settings)
+    return make(file, limit, int(size), float(known["move overhead"]), chosen, *ordering)
+
+
+def _ordering_of(settings: Mapping[str, Any]) -> tuple[Path | None, int]:
+    """The policy that orders moves, and from which depth on."""
+    named, depth = settings.get("ordering"), settings.get("ordering_depth")
+    if named is None and depth is not None:
+        raise UserError("ordering_depth needs a policy, such as ordering: net.policy")
+    file = None if named is None else Path(str(named))
+    if file is not None and not file.is_file():
+        raise UserError(f"there is no policy {file}")
+    depth = ORDERING_DEPTH if depth is None else depth
+    whole = isinstance(depth, int) and not isinstance(depth, bool)
+    if not whole or not 1 <= depth <= ORDERING_DEPTH_MAX:
+        raise UserError(
+            f"ordering_depth: {depth!r} is no whole number of 1 to {ORDERING_DEPTH_MAX}"
+        )
+    return file, depth

@@ -9,6 +9,7 @@ TOML, with one mapping, ``players``, of names to settings::
       nnuelab: {net: default, options: {Hash: 16}}
       classical: {hce: default}
       pruning: {net: default, constants: {delta_margin: 170}}
+      ordered: {net: default, ordering: results/a.policy, ordering_depth: 4}
       neural: {policy: results/a.policy, temperature: 0.5, plies: 1}
       chance: {baseline: random, seed: 7}
       toga: {engine: toga2, options: {Hash: 16}, movetime: 50}
@@ -68,6 +69,10 @@ KINDS = {
     "engine": Kind("tournament.external"),
 }
 
+ORDERING = "ordering"
+PARTS = {**KINDS, ORDERING: Kind("policy.orderer", (".policy",))}
+"""With what a player of this project's engine may have besides; its module makes an Orderer."""
+
 
 class Entrant(Protocol):
     """One who takes part: its limit, what it is made of, and how it is made."""
@@ -125,8 +130,13 @@ class Defaults:
 
 def modules(entrants: Iterable[Entrant]) -> list[str]:
     """The modules that make players, for the code hash of their games."""
-    made_by = {type(entrant).__module__.removeprefix("nnuelab.") for entrant in entrants}
-    return sorted(made_by & {kind.module for kind in KINDS.values()})
+    kinds = {kind.module for kind in KINDS.values()}
+    found = set()
+    for entrant in entrants:
+        found |= kinds & {type(entrant).__module__.removeprefix("nnuelab.")}
+        if ORDERING in entrant.files():
+            found.add(PARTS[ORDERING].module)
+    return sorted(found)
 
 
 def read_players(
@@ -181,14 +191,14 @@ def players_of(file: Path) -> list[Any]:
 
 
 def kinds_and_files(players: Iterable[Any]) -> tuple[list[str], list[str]]:
-    """The kinds of players, told as in a file of them, and the files that they are made of.
+    """The PARTS of players, told as in a file of them, and the files that they are made of.
 
     Neither programs are among these nor the net that comes with the package.
     """
     settings = [_understood(player) for player in players]
-    named = [(kind, player[kind]) for player in settings for kind in KINDS if kind in player]
-    files = [str(what) for kind, what in named if KINDS[kind].endings and what != DEFAULT]
-    return list(dict.fromkeys(kind for kind, _ in named)), files
+    named = [(part, player[part]) for player in settings for part in PARTS if part in player]
+    files = [str(what) for part, what in named if PARTS[part].endings and what != DEFAULT]
+    return list(dict.fromkeys(part for part, _ in named)), files
 
 
 def _load(file: Path) -> dict[str, Any]:
