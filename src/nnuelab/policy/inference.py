@@ -7,8 +7,12 @@ numbers are the same bits on every machine.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from nnuelab.chess.moves import origin, target
 from nnuelab.features.kernels import feature_set as kernels
@@ -16,6 +20,7 @@ from nnuelab.features.records import FEATURES
 from nnuelab.features.tables import compiled
 from nnuelab.jit import address, aligned, at, inline, jit, owning, view
 from nnuelab.policy.policyfile import ACTIVATIONS, HEADS, MAX_HIDDEN, SQUARES, Policy
+from nnuelab.vectors import I32, I64
 
 FROMTO, PRODUCT, PAIR = np.arange(len(HEADS))
 RELU, SIGMOID = np.arange(len(ACTIVATIONS))
@@ -214,17 +219,42 @@ def value(policy):
     return np.tanh(total)
 
 
+@intrinsic
+def _dot_of_whole(typing_context: Any, a: Any, b: Any, n: Any) -> Any:
+    """`dot` of a[:n] and b[:n] in a vector register; n is a multiple of LANES."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number = context.get_value_type(a.dtype)
+        lanes = ir.VectorType(number, LANES)
+        rows = [
+            context.make_array(kind)(context, builder, array).data
+            for kind, array in zip(signature.args[:2], args[:2], strict=True)
+        ]
+        sums = cgutils.alloca_once(builder, lanes)
+        builder.store(ir.Constant(lanes, [0.0] * LANES), sums)
+        steps = builder.udiv(args[2], I64(LANES))
+        with cgutils.for_range(builder, steps) as loop:
+            place = builder.mul(loop.index, I64(LANES))
+            x, y = (
+                builder.load(
+                    builder.bitcast(builder.gep(row, [place]), lanes.as_pointer()), align=4
+                )
+                for row in rows
+            )
+            builder.store(builder.fadd(builder.load(sums), builder.fmul(x, y)), sums)
+        total, found = ir.Constant(number, 0.0), builder.load(sums)
+        for lane in range(LANES):
+            total = builder.fadd(total, builder.extract_element(found, I32(lane)))
+        return total
+
+    return a.dtype(a, b, n), generate
+
+
 @inline
 def dot(a, b):
     """Their scalar product, summed in LANES lanes whatever the CPU has."""
-    sums = np.zeros(LANES, a.dtype)
     whole = a.size & ~(LANES - 1)
-    for i in range(0, whole, LANES):
-        for j in range(LANES):
-            sums[j] += a[at(i + j)] * b[at(i + j)]
-    total = a.dtype.type(0)
-    for j in range(LANES):
-        total += sums[j]
+    total = _dot_of_whole(a, b, whole)
     for i in range(whole, a.size):
         total += a[at(i)] * b[at(i)]
     return total
