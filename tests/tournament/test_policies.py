@@ -12,18 +12,26 @@ import chess
 import chess.pgn
 import pytest
 
+from nnuelab import orderer, sources
 from nnuelab.chess import notation
 from nnuelab.errors import UserError
 from nnuelab.policy.mover import Style
 from nnuelab.policy.policyfile import write_policy
-from nnuelab.settings.games import Rules
+from nnuelab.settings.games import ORDERING_DEPTH, Rules
 from nnuelab.tournament import true_scores
 from nnuelab.tournament.baselines import BaselineEntrant, balance
 from nnuelab.tournament.external import EngineEntrant
 from nnuelab.tournament.game import Line, Seat
 from nnuelab.tournament.limits import Limit, Turn
+from nnuelab.tournament.nets import NetEntrant
 from nnuelab.tournament.play import by_moves
-from nnuelab.tournament.players import Defaults, kinds_and_files, modules, read_players
+from nnuelab.tournament.players import (
+    PARTS,
+    Defaults,
+    kinds_and_files,
+    modules,
+    read_players,
+)
 from nnuelab.tournament.policies import PolicyEntrant
 from tests.policy.policies import random_policy
 from tests.positions import random_fens
@@ -70,6 +78,10 @@ def test_players_are_understood(policy: Path) -> None:
         ("{baseline: rnadom}", "no baseline rnadom; did you mean random?"),
         ("{baseline: random, seed: x}", "seed 'x'"),
         ("{baseline: random, temperature: 1}", "unknown setting temperature"),
+        ("{net: default, ordering: none.policy}", "there is no policy none.policy"),
+        ("{net: default, ordering_depth: 3}", "ordering_depth needs a policy"),
+        ("{hce: default, ordering: none.policy, ordering_depth: 0}", "ordering_depth: 0 is no"),
+        ("{net: default, ordering: none.policy, ordering_depth: x}", "ordering_depth: 'x' is no"),
     ],
 )
 def test_mistakes_are_one_line(player: str, said: str) -> None:
@@ -94,6 +106,41 @@ def test_the_policy_plays_the_same_in_this_process_and_by_uci(policy: Path) -> N
             texts.append([(m.san, m.score_cp, m.mate) for m in game.moves])
         assert texts[0] == texts[1]
         assert len(texts[0]) > 10
+
+
+def test_a_policy_that_orders_moves_is_a_part_of_a_player(policy: Path) -> None:
+    words = ["a=default", f"b={{net: default, ordering: {policy}, ordering_depth: 2}}"]
+    plain, ordered = read_players(None, words, DEFAULTS).values()
+    assert ordered == NetEntrant(None, LIMIT, DEFAULTS.hash_mb, ordering=policy, ordering_depth=2)
+    assert ordered.files() == {**plain.files(), "ordering": policy}
+    told = {"ordering": str(policy), "ordering_depth": 2}
+    assert ordered.settings() == {**plain.settings(), **told}
+    assert modules([plain]) == ["tournament.nets"]
+    assert modules([ordered]) == [orderer.MODULE, "tournament.nets"]
+    assert PARTS["ordering"].module == orderer.MODULE
+    assert kinds_and_files([words[1].partition("=")[2]]) == (["net", "ordering"], [str(policy)])
+    assert sources.file_of(f"nnuelab.{orderer.MODULE}") not in sources.closure(
+        "nnuelab.tournament.nets"
+    )
+    for kind in ("hce", "net"):
+        word = f"c={{{kind}: default, ordering: {policy}}}"
+        found = read_players(None, [word], DEFAULTS)["c"]
+        assert found.settings()["ordering_depth"] == ORDERING_DEPTH
+
+
+def test_an_ordered_search_plays_the_same_in_this_process_and_by_uci(policy: Path) -> None:
+    limit = Limit(nodes=150)
+    here = NetEntrant(None, limit, 1, ordering=policy, ordering_depth=1)
+    command, options = here.as_engine()
+    entrants = (here, EngineEntrant(command, limit, options), NetEntrant(None, limit, 1))
+    texts = []
+    for entrant in entrants:
+        player = entrant.start()
+        rules = Rules(draw_plies=0, resign_plies=0, max_plies=16)
+        game = by_moves(*[Seat(player, limit)] * 2, Line(chess.STARTING_FEN, 16), rules)
+        player.close()
+        texts.append([(m.san, m.score_cp, m.mate) for m in game.moves])
+    assert texts[0] == texts[1] != texts[2]
 
 
 def test_random_moves_are_legal_and_spread_out() -> None:

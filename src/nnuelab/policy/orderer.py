@@ -11,15 +11,17 @@ from nnuelab import artifacts
 from nnuelab.chess.moves import MAX_MOVES
 from nnuelab.evaluator import ply_at
 from nnuelab.features import fingerprint
-from nnuelab.jit import address, entry, record_type, view
+from nnuelab.jit import address, at, entry, record_type, view
 from nnuelab.orderer import ORDERER, SCORE_LIMIT
 from nnuelab.policy.inference import POLICY, Inference, hidden, move_logits
 from nnuelab.policy.policyfile import Policy, read_policy
 
-PER_LOGIT = 4000
+PER_LOGIT = 4000  # a quarter of the largest history; 1,500 plays as well
 
-DATA = np.dtype([("policy", POLICY), ("logits", "u8"), ("scale", "f4")], align=True)
+DATA = np.dtype([("policy", POLICY), ("logits", "u8")], align=True)
 """A policy, and scratch: float32[MAX_MOVES]."""
+
+_PER_LOGIT, _LIMIT = np.float32(PER_LOGIT), np.float32(SCORE_LIMIT)
 
 
 def _order(o, line, ply, moves, n, scores):  # type: ignore[no-untyped-def]
@@ -29,8 +31,8 @@ def _order(o, line, ply, moves, n, scores):  # type: ignore[no-untyped-def]
     move_logits(o.policy, position, view(moves, n, np.int64), n, logits)
     out = view(scores, n, np.int64)
     for i in range(n):
-        score = np.float32(o.scale) * logits[i]
-        out[i] = np.int64(min(max(score, np.float32(-SCORE_LIMIT)), np.float32(SCORE_LIMIT)))
+        score = _PER_LOGIT * logits[at(i)]
+        out[at(i)] = np.int64(min(max(score, -_LIMIT), _LIMIT))
     return np.int64(0)
 
 
@@ -42,11 +44,9 @@ class _Scores:
         self._logits = np.zeros(MAX_MOVES, np.float32)
         self._data = data = np.zeros(1, DATA)
         data["policy"], data["logits"] = self._inference.record, address(self._logits)
-        import os
-        data["scale"] = float(os.environ.get("ORD_SCALE", PER_LOGIT))
         word, number = types.uint64, types.int64
         arguments = record_type(DATA), word, number, word, number, word
-        self.record = np.zeros(1, ORDERER)[0]
+        self.record: np.void = np.zeros(1, ORDERER)[0]
         self.record["order"], self.record["data"] = entry(_order, *arguments), address(data)
 
     def check(self) -> None:

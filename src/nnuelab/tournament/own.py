@@ -119,13 +119,13 @@ def _ordering_of(settings: Mapping[str, Any]) -> tuple[Path | None, int]:
     named, depth = settings.get("ordering"), settings.get("ordering_depth")
     if named is None and depth is not None:
         raise UserError("ordering_depth needs a policy, such as ordering: net.policy")
-    file = None if named is None else Path(str(named))
-    if file is not None and not file.is_file():
-        raise UserError(f"there is no policy {file}")
     depth = ORDERING_DEPTH if depth is None else depth
     whole = isinstance(depth, int) and not isinstance(depth, bool)
     if not whole or not 1 <= depth <= ORDERING_DEPTH_MAX:
         raise UserError(
             f"ordering_depth: {depth!r} is no whole number of 1 to {ORDERING_DEPTH_MAX}"
         )
+    file = None if named is None else Path(str(named))
+    if file is not None and not file.is_file():
+        raise UserError(f"there is no policy {file}")
     return file, depth
