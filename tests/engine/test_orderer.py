@@ -27,7 +27,7 @@ from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import write_net
 from nnuelab.orderer import SCORE_LIMIT
 from nnuelab.policy.orderer import PER_LOGIT, PolicyOrderer
-from nnuelab.policy.policyfile import HEADS, SQUARES, Policy, write_policy
+from nnuelab.policy.policyfile import HEADS, Policy, write_policy
 from tests.engine.test_uci import COMMAND, converse
 from tests.naive import policy as naive
 from tests.naive.engine import groups, material_net
@@ -61,7 +61,7 @@ class Listing:
     def entries(
         self, board: chess.Board, ply: int = 0, first: int = NO_MOVE, ordered: bool = True
     ) -> list[tuple[chess.Move, int]]:
-        """The moves of a ply, at which the board is, with their scores, in the order of a search."""
+        """The moves of a ply, where the board is, with their scores, as a search orders them."""
         moves = notation.moves_of(notation.from_fen(board.fen()))
         self.memory.moves[ply, : len(moves)] = moves
         n = _scored(self.engine.record, ply, len(moves), first, ordered)
@@ -101,9 +101,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_moves_are_those_of_python_chess_sorted_by_numpy(
-    policy: Policy, listing: Listing
-) -> None:
+def test_moves_are_those_of_python_chess_sorted_by_numpy(policy: Policy, listing: Listing) -> None:
     rng = random.Random(1)
     turns = set()
     for fen in random_fens(5, 150):

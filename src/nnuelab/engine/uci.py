@@ -37,8 +37,7 @@ _OPTIONS = (
     "option name Clear Hash type button",
     "option name EvalFile type string default <empty>",
     "option name OrderingFile type string default <empty>",
-    "option name OrderingDepth type spin "
-    f"default {ORDERING_DEPTH} min 1 max {ORDERING_DEPTH_MAX}",
+    f"option name OrderingDepth type spin default {ORDERING_DEPTH} min 1 max {ORDERING_DEPTH_MAX}",
     f"option name MultiPV type spin default 1 min 1 max {MULTIPV_MAX}",
     "option name Ponder type check default false",
     f"option name Move Overhead type spin default {OVERHEAD_DEFAULT} min 0 max {OVERHEAD_MAX}",

@@ -77,9 +77,7 @@ class PolicyOrderer:
 
     def code(self) -> str:
         """Of this module and of the blocks of its features."""
-        return artifacts.code_hash(
-            "policy.orderer", more=[fingerprint.code(self.policy.features)]
-        )
+        return artifacts.code_hash("policy.orderer", more=[fingerprint.code(self.policy.features)])
 
     def bind(self) -> _Scores:
         """The policy in the layout of the kernels."""

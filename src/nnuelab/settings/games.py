@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nnuelab.settings import NO_LIMIT, setting
 
-ORDERING_DEPTH, ORDERING_DEPTH_MAX = 4, 127  # plies left, from which on a policy orders moves
+ORDERING_DEPTH, ORDERING_DEPTH_MAX = 2, 127  # plies left, from which on a policy orders moves
 
 
 @dataclass(frozen=True)
