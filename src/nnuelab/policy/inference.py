@@ -221,10 +221,10 @@ def value(policy):
 
 @intrinsic
 def _dot_of_whole(typing_context: Any, a: Any, b: Any, n: Any) -> Any:
-    """The dot product of a[:n] and b[:n] as LANES partial sums; n is a multiple of it."""
+    """`dot` of a[:n] and b[:n] in a vector register; n is a multiple of LANES."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        number = context.get_data_type(signature.return_type)
+        number = context.get_value_type(a.dtype)
         lanes = ir.VectorType(number, LANES)
         rows = [
             context.make_array(kind)(context, builder, array).data
