@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from functools import cache
 
 import pytest
@@ -111,6 +112,11 @@ def test_objects_compose_like_text():
     blocks = registry.load()
     assert blocks["ALL"] + blocks["H"] * blocks["V"] == parse("ALL+H*V")
     assert blocks["H"] * (blocks["V"] + blocks["D1"]) == parse("H*(V+D1)")
+
+
+def test_a_set_goes_to_other_processes():
+    features = parse("ALL*H+BISHOP_PAIR+KB(16)")  # of a table, a function and a parameter
+    assert pickle.loads(pickle.dumps(features)) == features
 
 
 @pytest.mark.parametrize(("name", "size"), SIZES.items())

@@ -54,6 +54,19 @@ def test_the_first_position_counts_nothing_and_colours_change_signs(tmp_path) ->
         assert found.phase[i] == found.phase[i + 40]
 
 
+def test_the_position_before_does_not_matter(shared, tmp_path) -> None:
+    terms = evaluation.read(evaluation.DEFAULT)
+    games = sampling.positions([shared / "data/games/fixture_evals_200.pgn"], Sampling())
+    in_order = np.concatenate(list(games))[:2000]
+    order = np.random.default_rng(8).permutation(len(in_order))
+    one, other = (
+        trace.write(tmp_path / f"{i}.trace", traces.saved(tmp_path / f"{i}.npy", positions), terms)
+        for i, positions in enumerate((in_order, in_order[order]))
+    )
+    for i, before in enumerate(order.tolist()):
+        assert entries(other, i) == entries(one, before)
+
+
 def test_more_positions_than_a_chunk_and_several_shards(tmp_path, monkeypatch) -> None:
     terms = traces.some_terms(tmp_path)
     positions = traces.records(random_fens(3, 90))

@@ -6,6 +6,7 @@ separated by commas; what a parameter may be, its family says.
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 import re
 from collections.abc import Mapping
@@ -46,6 +47,14 @@ def parse(text: str, files: Mapping[str, str] | None = None) -> FeatureSet:
         raise UserError(
             f"feature set {text[:40]!r}...: its parentheses are nested too deeply; leave some out"
         ) from None
+
+
+def _as_text(features: FeatureSet) -> tuple[object, ...]:
+    return parse, (features.name, features.contents)
+
+
+# A process gets a set as its text: blocks hold functions, which can't be pickled.
+copyreg.pickle(FeatureSet, _as_text)
 
 
 class _Parser:

@@ -10,7 +10,6 @@ are found anew in each position that is evaluated.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numba import types
@@ -20,11 +19,10 @@ from nnuelab.chess.position import POSITION
 from nnuelab.errors import UserError
 from nnuelab.evaluator import EVALUATOR, PLIES
 from nnuelab.features import fingerprint
-from nnuelab.features.answers import Kernels
 from nnuelab.features.legality import seen_by
 from nnuelab.features.records import PIECES, SQUARES_ON_BOARD
 from nnuelab.hce.evaluation import DEFAULT, Evaluation, read
-from nnuelab.hce.evaluator_kernels import GROUP, HCE, PART, REMEMBERED, SLOTS, evaluate
+from nnuelab.hce.evaluator_kernels import HCE, REMEMBERED, SLOTS, evaluate
 from nnuelab.hce.parts import Parts
 from nnuelab.jit import address, aligned, entry, record_type
 
@@ -48,7 +46,7 @@ class _Sums:
             for sign, perspective in ((1, 0), (-1, 1)):
                 rows = seen_by(table, perspective)
                 squares += sign * np.where(rows >= 0, own[rows], 0)
-        groups, parts = _grouped(found)
+        groups, parts = found.groups()
         tables, n = found.tables.record, int(found.tables.record["n_called"])
         width = max((block.max_active for block, _, _ in found.computed), default=1)
         self.memory = {
@@ -82,20 +80,6 @@ class _Sums:
         except UserError:
             self.memory["remembered"]["is_used"] = 0  # nothing is kept of what it has left out
             raise
-
-
-def _grouped(found: Parts) -> tuple[np.ndarray, np.ndarray]:
-    """GROUP and PART of computed blocks: those with one function that tells of changes together."""
-    together: dict[Any, list[tuple[Kernels, int]]] = {}
-    for block, kernels, first in found.computed:
-        together.setdefault(block.changed, []).append((kernels, first))
-    groups: list[tuple[int, int, int]] = []
-    parts: list[tuple[int, int]] = []
-    for group in together.values():
-        changed = int(group[0][0].data["changed"][0])
-        groups.append((len(parts), len(parts) + len(group), changed))
-        parts += [(address(kernels.data), first) for kernels, first in group]
-    return np.array(groups, GROUP), np.array(parts, PART)
 
 
 class HceEvaluator:

@@ -20,11 +20,8 @@ from nnuelab.features.records import (
     TERM,
 )
 from nnuelab.hce.evaluation import FULL
+from nnuelab.hce.records import GROUP, PART
 from nnuelab.jit import CHECKED, at, call, copy_record, inline, lsb, popcount, view
-
-PART = np.dtype([("data", "u8"), ("offset", "i8")])  # -> COMPUTED, its first weight
-GROUP = np.dtype([("start", "i8"), ("stop", "i8"), ("changed", "u8")])
-"""Parts whose blocks have one function that tells whether they change, or none."""
 
 REMEMBERED = np.dtype(
     [
@@ -202,9 +199,9 @@ def _group(a, group, position, turned):
         part = parts[at(i)]
         data = view(part.data, 1, COMPUTED)[0]
         n = found(data, position, list, place(list, 0))
-        total += _sum(weights, list, n, part.offset)
+        total += _sum(weights, list, n, part.first)
         n = found(data, turned, list, place(list, 0))
-        total -= _sum(weights, list, n, part.offset)
+        total -= _sum(weights, list, n, part.first)
     return total
 
 

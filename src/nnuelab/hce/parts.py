@@ -6,12 +6,16 @@ by address, with the board turned over once for all of them. All others are a fe
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from nnuelab.features import FeatureSet, Product
 from nnuelab.features.answers import Kernels
 from nnuelab.features.kinds.computed import Computed
 from nnuelab.features.tables import Tables
+from nnuelab.hce.records import GROUP, PART
+from nnuelab.jit import address
 
 
 class Parts:
@@ -57,6 +61,20 @@ class Parts:
             self.computed.append((block, block.kernels(), sum(map(len, kept))))
             kept.append(own)
         self.rows = np.concatenate(kept)
+
+    def groups(self) -> tuple[np.ndarray, np.ndarray]:
+        """GROUP and PART of what is computed: blocks with one function that tells of changes are
+        together. Valid as long as this object."""
+        together: dict[Any, list[tuple[Kernels, int]]] = {}
+        for block, kernels, first in self.computed:
+            together.setdefault(block.changed, []).append((kernels, first))
+        groups: list[tuple[int, int, int]] = []
+        parts: list[tuple[int, int]] = []
+        for group in together.values():
+            changed = int(group[0][0].data["changed"][0])
+            groups.append((len(parts), len(parts) + len(group), changed))
+            parts += [(address(kernels.data), first) for kernels, first in group]
+        return np.array(groups, GROUP), np.array(parts, PART)
 
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""

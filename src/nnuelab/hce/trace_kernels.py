@@ -9,7 +9,7 @@ from nnuelab.features.kernels.feature_set import place_pieces, place_state
 from nnuelab.features.records import COMPUTED
 from nnuelab.hce import simd
 from nnuelab.hce.evaluation import FULL
-from nnuelab.jit import at, inline, jit, lsb, popcount, view
+from nnuelab.jit import at, call, inline, jit, lsb, popcount, view
 
 MOST = 127  # a count that int8 holds
 _BLOCK = 64  # positions whose lists of features and sums stay in the cache
@@ -28,6 +28,49 @@ def _add(features, n, sign, members, first, sums):
             if weight < 0:
                 break
             sums[at(weight)] += sign
+
+
+@jit
+def _add_part(part, positions, n, sign, listed, members, sums):
+    """Adds ``sign`` to the sums of what a part finds in each of n positions."""
+    computed, first = view(part.data, 1, COMPUTED)[0], part.first
+    place = np.int64(listed.ctypes.data)
+    for i in range(n):
+        many = found(computed, positions[i], listed, place)
+        _add(listed, many, sign, members, first, sums[at(i)])
+
+
+@jit
+def _add_group(group, parts, positions, n, sign, listed, members, sums, fresh, noted, counts):
+    """The same of a group that tells of changes: found anew where it may be another one.
+
+    ``fresh`` (int32[n_weights]) is 0 before and after, ``noted`` and ``counts`` are scratch.
+    """
+    place, many = np.int64(listed.ctypes.data), np.int64(0)
+    for i in range(n):
+        if i == 0 or call(group.changed, positions[i - 1], positions[i]) != 0:
+            entries = np.int64(0)
+            for p in range(group.start, group.stop):
+                computed, first = view(parts[at(p)].data, 1, COMPUTED)[0], parts[at(p)].first
+                for k in range(found(computed, positions[i], listed, place)):
+                    feature = first + np.int64(listed[at(k)])
+                    for m in range(members.shape[1]):
+                        weight = members[at(feature), at(m)]
+                        if weight < 0:
+                            break
+                        fresh[at(weight)] += sign
+                        noted[at(entries)] = weight
+                        entries += 1
+            # Each weight once, the first time it comes.
+            many = np.int64(0)
+            for k in range(entries):
+                weight = noted[at(k)]
+                noted[at(many)], counts[at(many)] = weight, fresh[at(weight)]
+                many += fresh[at(weight)] != 0
+                fresh[at(weight)] = 0
+        row = sums[at(i)]
+        for k in range(many):
+            row[at(noted[at(k)])] += counts[at(k)]
 
 
 @inline
@@ -83,11 +126,12 @@ def phase_of(record, weights, most):
 
 
 @jit
-def trace(tables, placed, parts, members, n_weights, roles, most, records, out):
+def trace(tables, placed, groups, parts, members, n_weights, roles, most, records, out):
     """The weights that each position counts, ascending, and how often: White's less Black's.
 
     Features come by three ways: each of a piece on a square, by a table; computed ones, by their
-    functions; and all others, by ``feature_set.batch``.
+    functions; and all others, by ``feature_set.batch``. Neighbours are of one game as a rule: a
+    group that surely is the same as in the position before isn't found again.
 
     Parameters
     ----------
@@ -95,8 +139,8 @@ def trace(tables, placed, parts, members, n_weights, roles, most, records, out):
         Of the others; of size 0 where there are none.
     placed : (int32[769], int32[all], int32[all])
         Where the weights of each piece * 64 + square begin, these, and whose they are: 1 or -1.
-    parts : int64[parts, 2]
-        Of computed blocks the addresses of COMPUTED, and the rows of their first features.
+    groups, parts : GROUP [groups], PART [parts]
+        Of computed blocks.
     members : int32[rows, most]
         The weights of each of the others' features and of the computed ones, then -1.
     n_weights : int64
@@ -121,6 +165,9 @@ def trace(tables, placed, parts, members, n_weights, roles, most, records, out):
     listed = np.empty(_longest(parts), np.int32)
     words = (n_weights + 63) >> _WORD
     sums = np.zeros((_BLOCK, words << _WORD), np.int32)
+    fresh = np.zeros(n_weights, np.int32)
+    room = len(parts) * len(listed) * members.shape[1]
+    noted, often = np.empty(room, np.int32), np.empty(room, np.int32)
     written = np.int64(0)
     for start in range(0, len(records), _BLOCK):
         block = records[start : start + _BLOCK]
@@ -134,14 +181,17 @@ def trace(tables, placed, parts, members, n_weights, roles, most, records, out):
             _add_placed(block[i], placed, sums[at(i)])
             if len(parts) > 0:
                 _place(block[i], positions[i], turned[i])
-        place = np.int64(listed.ctypes.data)
-        for p in range(len(parts)):
-            computed, first = view(parts[at(p), 0], 1, COMPUTED)[0], parts[at(p), 1]
-            for i in range(len(block)):
-                n = found(computed, positions[i], listed, place)
-                _add(listed, n, np.int32(1), members, first, sums[at(i)])
-                n = found(computed, turned[i], listed, place)
-                _add(listed, n, np.int32(-1), members, first, sums[at(i)])
+        n = len(block)
+        for g in range(len(groups)):
+            group = groups[at(g)]
+            for sign, seen in ((np.int32(1), positions), (np.int32(-1), turned)):
+                if group.changed != 0:
+                    _add_group(
+                        group, parts, seen, n, sign, listed, members, sums, fresh, noted, often
+                    )
+                else:
+                    for p in range(group.start, group.stop):
+                        _add_part(parts[at(p)], seen, n, sign, listed, members, sums)
         # By then what was written is in the cache: vectors can't be read from what is on its way.
         for i in range(len(block)):
             row = sums[at(i)]
@@ -167,7 +217,7 @@ def _longest(parts):
     """Features that a computed block has active at once, at most."""
     longest = np.int64(1)
     for p in range(len(parts)):
-        longest = max(longest, view(parts[at(p), 0], 1, COMPUTED)[0].bound)
+        longest = max(longest, view(parts[at(p)].data, 1, COMPUTED)[0].bound)
     return longest
 
 

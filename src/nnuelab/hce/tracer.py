@@ -9,7 +9,6 @@ from nnuelab.features.records import PIECES, SQUARES_ON_BOARD
 from nnuelab.hce import trace_kernels as kernels
 from nnuelab.hce.evaluation import FULL, Evaluation
 from nnuelab.hce.parts import Parts
-from nnuelab.jit import address
 
 
 class Tracer:
@@ -26,11 +25,10 @@ class Tracer:
         self._evaluation, members = evaluation, _members(evaluation)
         self._parts = found = Parts(evaluation.features, members)
         placed = [_placed(table, own) for table, own in found.placed]
-        computed = [(address(kernels.data), first) for _, kernels, first in found.computed]
         self._arguments = (
             found.tables.record,
             _by_place(np.concatenate([*placed, np.zeros((0, 3), np.int64)])),
-            np.array(computed, np.int64).reshape(-1, 2),
+            *found.groups(),
             found.rows,
             evaluation.n_weights,
             evaluation.phase,

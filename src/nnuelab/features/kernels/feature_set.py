@@ -18,7 +18,7 @@ from nnuelab.jit import at, call, inline, jit, local_record, lsb, popcount, view
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _NIBBLE = np.uint64(15)
-_FOUR = np.uint64(4)
+_TWO, _THREE, _FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 _NIBBLES = 16  # pieces in one word of a dataset record
 
 
@@ -126,23 +126,29 @@ def needs_refresh(tables, old, new, perspective):
 @inline
 def place_pieces(occupied, pieces_low, pieces_high, position):
     """Bitboards and mailbox of a dataset record's fields."""
-    position.roles[:] = _ZERO
-    position.colors[:] = _ZERO
     position.board[:] = EMPTY
     occupied, pieces = np.uint64(occupied), np.uint64(pieces_low)
-    n = 0
-    while occupied:
-        square = lsb(occupied)
-        bit = occupied & (~occupied + _ONE)
-        occupied ^= bit
+    left, n = occupied, 0
+    # By the bits of the pieces' codes: a set in memory would wait for itself at each piece.
+    black, low, middle, high = _ZERO, _ZERO, _ZERO, _ZERO
+    while left:
+        square = lsb(left)
+        bit = left & (~left + _ONE)
+        left ^= bit
         if n == _NIBBLES:
             pieces = np.uint64(pieces_high)
-        piece = np.int64(pieces & _NIBBLE)
+        position.board[square] = pieces & _NIBBLE
+        black |= bit & (_ZERO - (pieces & _ONE))
+        low |= bit & (_ZERO - (pieces >> _ONE & _ONE))
+        middle |= bit & (_ZERO - (pieces >> _TWO & _ONE))
+        high |= bit & (_ZERO - (pieces >> _THREE & _ONE))
         pieces >>= _FOUR
         n += 1
-        position.board[square] = piece
-        position.roles[piece >> 1] |= bit
-        position.colors[piece & 1] |= bit
+    position.colors[0], position.colors[1] = occupied & ~black, black
+    position.roles[0] = occupied & ~(low | middle | high)
+    position.roles[1], position.roles[2] = low & ~(middle | high), middle & ~(low | high)
+    position.roles[3] = low & middle
+    position.roles[4], position.roles[5] = high & ~low, high & low
 
 
 @inline
