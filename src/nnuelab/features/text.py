@@ -9,7 +9,8 @@ from __future__ import annotations
 import copyreg
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from nnuelab.errors import UserError, one_line
 from nnuelab.features import registry
@@ -49,7 +50,7 @@ def parse(text: str, files: Mapping[str, str] | None = None) -> FeatureSet:
         ) from None
 
 
-def _as_text(features: FeatureSet) -> tuple[object, ...]:
+def _as_text(features: FeatureSet) -> tuple[Callable[..., FeatureSet], tuple[Any, ...]]:
     return parse, (features.name, features.contents)
 
 
