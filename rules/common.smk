@@ -22,7 +22,14 @@ from nnuelab.params import (
     policy_seconds,
     texel_seconds,
 )
-from nnuelab.params import default_experiment, options, plans, results_folder, validate
+from nnuelab.params import (
+    default_experiment,
+    kind_of_games,
+    options,
+    plans,
+    results_folder,
+    validate,
+)
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
 from nnuelab.tournament.players import KINDS, kinds_and_files, players_of
@@ -221,6 +228,21 @@ def at_time(tournament):
         *("--games-per-pairing", tournament.timed_games_per_pairing),
         *("--movetime", f"{tournament.movetime:g}"),
         *adjudication(tournament),
+    ]
+
+
+def kind_of(played):
+    """What the spread of trainings in an experiment's games may be pooled with."""
+    chosen = plan_of[played.removeprefix("time/")].tournament
+    timed = played.startswith("time/")
+    limit = f"movetime {chosen.movetime:g}" if timed else f"nodes {chosen.nodes}"
+    return kind_of_games(settings, limit)
+
+
+def groups(experiment):
+    """Sets whose trainings scatter otherwise than most, as options."""
+    return [
+        f"--group={group}={entry}" for entry, group in plan_of[experiment].groups.items()
     ]
 
 

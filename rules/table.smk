@@ -48,6 +48,7 @@ rule table:
             for what in ("ratings.csv", "details.json")
         ],
         statistics=lambda w: statistics_of([w.experiment]),
+        spread=settings.spread or [],
     output:
         table=report(
             "<results>/{experiment}_table.csv",
@@ -70,9 +71,14 @@ rule table:
         anchor=lambda w: settings.experiments[w.experiment].anchor,
         timed=lambda w, input: ["--time-pgn", input.timed] if input.timed else [],
         statistics=lambda w, input: [f"--statistics={f}" for f in input.statistics],
+        spread=lambda w, input: ["--spread", input.spread] if input.spread else [],
+        kind=lambda w: kind_of(w.experiment),
+        time_kind=lambda w: kind_of(f"time/{w.experiment}"),
+        groups=lambda w: groups(w.experiment),
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
         "nnuelab table {params.nets:q} --experiment {wildcards.experiment:q}"
         " --anchor {params.anchor:q} --pgn {input.games:q} {params.timed:q} {params.statistics:q} --csv {output.table:q}"
+        " {params.spread:q} --kind {params.kind:q} --time-kind {params.time_kind:q} {params.groups:q}"
         " --markdown {output.markdown:q} 2> {log:q}"

@@ -9,6 +9,7 @@ import typer
 
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app, named_files
+from nnuelab.cli.options import Group, Kind, groups_of
 
 params = typer.Typer(
     cls=Commands, help="Check params.yaml, or print its schema.", no_args_is_help=True
@@ -41,6 +42,12 @@ def table(
         list[Path] | None,
         typer.Option(help="CSV of `features stats` for a set; may be repeated."),
     ] = None,
+    spread: Annotated[
+        Path | None, typer.Option(help="How far trainings scatter in other experiments: CSV.")
+    ] = None,
+    kind: Kind = "",
+    time_kind: Annotated[str, typer.Option(help="The same of the games at fixed time.")] = "",
+    group: Group = None,
     blocks: Blocks = None,
 ) -> None:
     """Make the table of an experiment: one row per feature set and variant.
@@ -50,15 +57,22 @@ def table(
     """
     from nnuelab import artifacts
     from nnuelab.report import table as tables
+    from nnuelab.tournament import spread as spreads
 
     paths = named_files(nets)
     have_names = all(name != str(path) for name, path in paths.items())
     names = ("history.csv", "verify.json", "puzzles.json")
     beside = [net.with_name(name) for net in paths.values() for name in names]
-    read = [path for path in (pgn, time_pgn, *(statistics or [])) if path is not None]
+    read = [path for path in (pgn, time_pgn, spread, *(statistics or [])) if path is not None]
     artifacts.check_apart([*paths.values(), *beside, *read, *(blocks or [])], [csv, markdown])
     players = paths if have_names else paths.values()
-    rows = tables.build(experiment, players, pgn, anchor, time_pgn, statistics or [])
+    known = spreads.read(spread) if spread is not None else []
+    pooling, time_pooling = (
+        spreads.Pooling(experiment, of, groups_of(group), known) for of in (kind, time_kind)
+    )
+    rows = tables.build(
+        experiment, players, pgn, anchor, time_pgn, statistics or [], pooling, time_pooling
+    )
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, tables.to_markdown(experiment, rows, anchor)),
@@ -68,7 +82,7 @@ def table(
         artifacts.provenance(
             path,
             inputs={**{str(source): source for source in read}, **paths},
-            parameters={"experiment": experiment, "anchor": anchor},
+            parameters={"experiment": experiment, "anchor": anchor, "kind": kind, "groups": group},
             module="report.table",
         )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
+from nnuelab.tournament.spread import Pooling
 
 PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_NOTE = (
@@ -25,9 +26,10 @@ PUBLISHED_NOTE = (
 )
 
 ERRORS_NOTE = (
-    "Errors are half the 95 % interval: of the games if these very nets played again, of the seeds "
-    "if the nets were trained again, too (blank with one seed; smaller than the other where few "
-    "seeds lie close by chance: the larger one counts)."
+    "\u00b1 behind Elo is half the 95 % interval if nets of the same sets were trained and played "
+    "again; \u00b1 games if these very nets played again; \u00b1 seeds as the first, but as far as "
+    "these few trainings alone tell it. p adjusted: the chance of so large a difference somewhere "
+    "among all sets of the table if none differed from the anchor."
 )
 
 
@@ -63,6 +65,10 @@ class Row:
         Training of one net.
     published_val_loss, published_elo : float
         Of the study: nets 512/32, games at a fixed time per move.
+    elo_error, p_adjusted : float
+        The error to quote of ``elo``, and its p-value adjusted for the number of rows.
+    elo_time_error, p_time_adjusted : float
+        Those of ``elo_time``.
     """
 
     feature_set: str
@@ -90,6 +96,10 @@ class Row:
     train_seconds: float | None = None
     published_val_loss: float | None = None
     published_elo: float | None = None
+    elo_error: float | None = None
+    p_adjusted: float | None = None
+    elo_time_error: float | None = None
+    p_time_adjusted: float | None = None
 
 
 WITH_VARIANT = tuple(field.name for field in fields(Row))
@@ -106,6 +116,8 @@ _DIGITS = {
     "quant_rms_cp": 2,
     "quant_max_cp": 2,
     "published_val_loss": 6,
+    "p_adjusted": 4,
+    "p_time_adjusted": 4,
     **dict.fromkeys(COUNTED, 2),
 } | {
     name: 1
@@ -185,6 +197,8 @@ def build(
     anchor: str,
     time_pgn: Path | None = None,
     statistics: Iterable[Path] = (),
+    pooling: Pooling | None = None,
+    time_pooling: Pooling | None = None,
 ) -> list[Row]:
     """The rows of an experiment, in the order in which its players first occur in ``nets``.
 
@@ -203,6 +217,8 @@ def build(
         Games of the same players at fixed time.
     statistics : iterable of paths
         What `nnuelab features stats` counted, for the columns active, added and removed.
+    pooling, time_pooling : Pooling, optional
+        What is known of the spread of trainings, for games at fixed nodes and at fixed time.
 
     Raises
     ------
@@ -231,8 +247,8 @@ def build(
                 f"the nets of {name} differ by more than their seeds; give them by the names that "
                 f"they play under: '{name}#1=NET' ..."
             )
-    ratings = feature_sets(pgn, anchor)
-    timed = {} if time_pgn is None else feature_sets(time_pgn, anchor)
+    ratings = feature_sets(pgn, anchor, pooling)
+    timed = {} if time_pgn is None else feature_sets(time_pgn, anchor, time_pooling)
     for played, found in ((pgn, ratings), (time_pgn, timed)):
         if played is not None and (absent := sorted(trained.keys() - found.keys())):
             told = ", ".join(absent)
@@ -278,6 +294,10 @@ def build(
                 train_seconds=fmean(net.train_seconds for net in group),
                 published_val_loss=loss,
                 published_elo=elo,
+                elo_error=rating.elo_error,
+                p_adjusted=rating.p_adjusted,
+                elo_time_error=at_time.elo_error if at_time else None,
+                p_time_adjusted=at_time.p_adjusted if at_time else None,
             )
         )
     return rows
@@ -409,10 +429,14 @@ _READABLE = (
     ("L2", "l2", None, False),
     ("seeds", "seeds", None, True),
     ("validation loss", "val_loss_mean", "val_loss_sd", True),
-    ("Elo \u00b1 games", "elo", "elo_error_games", True),
-    ("\u00b1 seeds", "elo_error_seeds", None, True),
-    ("Elo at fixed time \u00b1 games", "elo_time", "elo_time_error_games", True),
-    ("\u00b1 seeds", "elo_time_error_seeds", None, True),
+    ("Elo", "elo", "elo_error", True),
+    ("p adjusted", "p_adjusted", None, True),
+    ("\u00b1 games", "elo_error_games", None, True),
+    ("\u00b1 seeds", "elo_error_seeds", None, False),
+    ("Elo at fixed time", "elo_time", "elo_time_error", True),
+    ("p adjusted", "p_time_adjusted", None, False),
+    ("\u00b1 games", "elo_time_error_games", None, True),
+    ("\u00b1 seeds", "elo_time_error_seeds", None, False),
     ("nodes/s ratio", "nps_ratio", None, True),
     ("puzzles", "puzzle_accuracy", None, True),
     ("quantization mean cp", "quant_mean_cp", None, False),
@@ -441,7 +465,9 @@ def readable(
     ]
     body = [
         [
-            f"{row[name]} \u00b1 {row[error]}" if error and row[name] and row[error] else row[name]
+            f"{row[name]} \u00b1 {row[error]}"
+            if error and row[name] and row.get(error)
+            else row[name]
             for _, name, error in shown
         ]
         for row in table
