@@ -242,7 +242,8 @@ def kind_of(played):
 def groups(experiment):
     """Sets whose trainings scatter otherwise than most, as options."""
     return [
-        f"--group={group}={entry}" for entry, group in plan_of[experiment].groups.items()
+        f"--group={group}={entry}"
+        for entry, group in plan_of[experiment].groups.items()
     ]
 
 

@@ -2,9 +2,9 @@
 
     python resources/make/spread.py results/published/*_table.csv --csv resources/spread.csv
 
-In their round robins each net has the same variance by games, w, and two sets with n seeds each have
-errors of 1.96 sqrt(2 w / n) by the games and of t(df) sqrt(2 s2 / n) by the seeds. Tables of sets
-that don't scatter alike (size, pqr) say nothing that way, and are left out.
+In their round robins each net has the same variance by games, w, and two sets with n seeds each
+have errors of 1.96 sqrt(2 w / n) by the games and of t(df) sqrt(2 s2 / n) by the seeds. Tables of
+sets that don't scatter alike (size, pqr) say nothing that way, and are left out.
 """
 
 import argparse

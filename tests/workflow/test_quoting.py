@@ -41,6 +41,7 @@ BASES: list[dict[str, Any]] = [
 REFUSED = {"data.months.0", "data.sha256.*", "experiments.*.anchor"}
 REFUSED |= {"experiments.*.feature_sets.0", "selfplay.feature_set", "report.0"}
 REFUSED |= {"texel.simplify.0", "policy.variants.*.feature_set"}
+REFUSED |= {"experiments.*.spreads.*.0"}
 REFUSED |= {"blocks.0"}  # goes to the jobs by their environment
 
 

@@ -93,8 +93,7 @@ def default_experiment(params: Params) -> str:
 def kind_of_games(params: Params, limit: str) -> str:
     """Of games at a limit, ``nodes 400``: with the settings of training that aren't the defaults.
 
-    Where these are equal, equal trainings scatter by as much.
-
+    Where these are the same, equal trainings scatter by as much.
     """
     ours = {
         "sample": (params.sample, Sampling()),

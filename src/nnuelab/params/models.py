@@ -367,7 +367,7 @@ class Experiment(Section):
     tournament: Games = Games()
     """Changes to the section tournament."""
     spreads: dict[Name, Annotated[list[str], Field(min_length=1)]] = {}
-    """Sets whose trainings scatter otherwise than most: SET or SET,VARIANT, by groups that don't."""
+    """Groups of sets (SET or SET,VARIANT) whose trainings scatter otherwise than most."""
 
     @model_validator(mode="after")
     def _has_one_kind_of_variants(self) -> Experiment:

@@ -140,8 +140,8 @@ def told(
 ) -> dict[str, Any]:
     """Everything about a tournament as JSON: what `nnuelab rate --details` writes.
 
-    ``anchor_set`` and ``pooling`` are those of `ratings.sets_of`; without the former no feature sets
-    are told.
+    ``anchor_set`` and ``pooling`` are those of `ratings.sets_of`; without the former no feature
+    sets are told.
     """
     rows = ratings.table(results, fitted, anchor)
     place = {name: i for i, name in enumerate(fitted.players)}
