@@ -1,4 +1,4 @@
-"""The error to quote: what other experiments know, sets that scatter otherwise, many comparisons."""
+"""The error to quote: what other experiments know, unequal spreads, many comparisons."""
 
 from __future__ import annotations
 
