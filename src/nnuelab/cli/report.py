@@ -82,7 +82,7 @@ def table(
         artifacts.provenance(
             path,
             inputs={**{str(source): source for source in read}, **paths},
-            parameters={"experiment": experiment, "anchor": anchor, "kind": kind, "groups": group},
+            parameters={"experiment": experiment, "anchor": anchor},
             module="report.table",
         )
 

@@ -145,7 +145,7 @@ def rate(
         artifacts.provenance(
             path,
             inputs=artifacts.by_name(pgn),
-            parameters={"anchor": anchor, "sets": sets, "kind": kind, "groups": group},
+            parameters={"anchor": anchor, "sets": sets},
             module="tournament.details",
         )
     sys.stdout.write(table)
