@@ -23,7 +23,7 @@ from nnuelab.params import (
     selfplay_seconds,
     texel_seconds,
 )
-from nnuelab.params import default_experiment, made, options, plans
+from nnuelab.params import default_experiment, kind_of_games, made, options, plans
 from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
@@ -264,6 +264,25 @@ def at_cost(played):
     experiment, yardstick = PLAYED[played]
     equal = yardstick in (yardsticks.COST, yardsticks.DEEP_COST)
     return costs_of(experiment) if equal else []
+
+
+def kind_of(played):
+    """What the spread of trainings in an experiment's games may be pooled with."""
+    experiment, yardstick = PLAYED[played]
+    chosen = plan_of[experiment].tournament
+    nodes = chosen.nodes_at(yardstick)
+    if nodes is None:
+        return kind_of_games(settings, f"movetime {chosen.movetime:g}")
+    equal = yardstick in (yardsticks.COST, yardsticks.DEEP_COST)
+    return kind_of_games(settings, f"nodes {nodes}{' at equal cost' if equal else ''}")
+
+
+def groups(experiment):
+    """Sets whose trainings scatter otherwise than most, as options."""
+    return [
+        f"--group={group}={entry}"
+        for entry, group in plan_of[experiment].groups.items()
+    ]
 
 
 GENERATIONS = range(1, settings.selfplay.generations + 1)

@@ -49,6 +49,7 @@ rule table:
             for what in ("ratings.csv", "details.json")
         ],
         statistics=lambda w: statistics_of([w.experiment]),
+        spread=settings.spread or [],
     output:
         table=report(
             "<results>/{experiment}_table.csv",
@@ -71,9 +72,16 @@ rule table:
         anchor=lambda w: settings.experiments[w.experiment].anchor,
         others=lambda w, input: others(w.experiment, input),
         statistics=lambda w, input: [f"--statistics={f}" for f in input.statistics],
+        spread=lambda w, input: ["--spread", input.spread] if input.spread else [],
+        kinds=lambda w: [
+            f"--kind={PLAYED[played][1].column}={kind_of(played)}"
+            for played in games_of(w.experiment)
+        ],
+        groups=lambda w: groups(w.experiment),
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
         "nnuelab table {params.nets:q} --experiment {wildcards.experiment:q}"
         " --anchor {params.anchor:q} --pgn {input.games:q} {params.others:q} {params.statistics:q} --csv {output.table:q}"
+        " {params.spread:q} {params.kinds:q} {params.groups:q}"
         " --markdown {output.markdown:q} 2> {log:q}"

@@ -116,12 +116,37 @@ rule rate:
         "environment.yaml"
     params:
         code=code("tournament.details"),
+        experiment=lambda w: PLAYED[w.played][0],
         anchor=lambda w: settings.experiments[PLAYED[w.played][0]].anchor,
+        kind=lambda w: kind_of(w.played),
+        groups=lambda w: groups(PLAYED[w.played][0]),
     message:
         "Ratings of {wildcards.played}"
     shell:
         "nnuelab rate {input.games:q} --csv {output.ratings:q} --details {output.details:q}"
-        " --sets {params.anchor:q} > {log:q} 2>&1"
+        " --sets {params.anchor:q} --experiment {params.experiment:q} --kind {params.kind:q}"
+        " {params.groups:q} > {log:q} 2>&1"
+
+
+rule spread:
+    input:
+        details=[
+            f"<results>/tournament/{played}_details.json"
+            for experiment in settings.experiments
+            for played in games_of(experiment)
+        ],
+    output:
+        table="<results>/spread.csv",
+    log:
+        "<logs>/spread.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code("tournament.spread"),
+    message:
+        "Spread of equal trainings in all experiments"
+    shell:
+        "nnuelab spread {input.details:q} --csv {output.table:q} > {log:q} 2>&1"
 
 
 rule ladder_games:

@@ -188,8 +188,8 @@ def test_elo_against_speed_has_both_errors_and_marks_the_front(page, folder):
         for row, value in zip(rows, values, strict=True):
             assert value["set"] == row["feature_set"]
             assert value["speed"] == float(row["nps_ratio"])
-            for kind in ("games", "seeds"):
-                error = float(row[f"{column}_error_{kind}"])
+            for kind, name in (("games", "error_games"), ("seeds", "error")):
+                error = float(row[f"{column}_{name}"])
                 ends = [float(row[column]) - error, float(row[column]) + error]
                 assert [value[f"{kind}_low"], value[f"{kind}_high"]] == ends
     points = {row["feature_set"]: (float(row["nps_ratio"]), float(row["elo"])) for row in rows}

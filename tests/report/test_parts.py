@@ -181,30 +181,31 @@ def test_active_features_have_the_names_of_their_indices(records):
 # Words
 
 
-def row(name, elo, games="", seeds="", loss="", time=""):
+def row(name, elo, games="", error="", loss="", time="", p=""):
     empty = dict.fromkeys(table.COLUMNS, "")
     return empty | {
         "feature_set": name,
         "elo": elo,
         "elo_error_games": games,
-        "elo_error_seeds": seeds,
+        "elo_error": error,
+        "p_adjusted": p,
         "val_loss_mean": loss,
         "elo_time": time,
     }
 
 
 @pytest.mark.parametrize(
-    ("games_error", "seeds_error", "said"),
+    ("games_error", "error", "p", "said"),
     [
-        ("10.0", "20.0", "would also hold for new trainings"),
-        ("10.0", "40.0", "new trainings could turn it round"),
-        ("10.0", "", "nothing is known about new trainings"),
-        ("40.0", "50.0", "isn't enough to tell it from ALL"),
-        ("40.0", "20.0", "isn't enough to tell it from ALL"),
+        ("10.0", "20.0", "0.0100", "would also hold for new trainings"),
+        ("10.0", "20.0", "0.0900", "among all these sets it isn't (p = 0.090)"),
+        ("10.0", "40.0", "0.3000", "new trainings could turn it round"),
+        ("10.0", "", "", "nothing is known about new trainings"),
+        ("40.0", "50.0", "0.6000", "isn't enough to tell it from ALL"),
     ],
 )
-def test_how_sure_it_is_depends_on_both_errors(games_error, seeds_error, said):
-    rows = [row("ALL", "0.0", "0.0", "0.0"), row("H", "30.0", games_error, seeds_error)]
+def test_how_sure_it_is_depends_on_the_error_to_quote(games_error, error, p, said):
+    rows = [row("ALL", "0.0", "0.0", "0.0"), row("H", "30.0", games_error, error, p=p)]
     first = words.summary(rows, "ALL")[0]
     assert first.startswith("H is the strongest: +30.0 points relative to ALL")
     assert said in first

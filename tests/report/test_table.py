@@ -27,9 +27,11 @@ CONTRACT = (
     "feature_set,n_features,l1,l2,seeds,val_loss_mean,val_loss_sd,elo,elo_error_games,"
     "elo_error_seeds,elo_time,elo_time_error_games,elo_time_error_seeds,nps_ratio,puzzle_accuracy,"
     "quant_mean_cp,quant_rms_cp,quant_max_cp,active,added,removed,train_seconds,"
-    "published_val_loss,published_elo,cost_ratio,elo_cost,elo_cost_error,elo_cost_error_games,"
-    "elo_cost_error_seeds,elo_deep,elo_deep_error,elo_deep_error_games,elo_deep_error_seeds,"
-    "elo_deep_cost,elo_deep_cost_error,elo_deep_cost_error_games,elo_deep_cost_error_seeds"
+    "published_val_loss,published_elo,elo_error,p_adjusted,elo_time_error,p_time_adjusted,"
+    "cost_ratio,elo_cost,elo_cost_error,p_cost_adjusted,elo_cost_error_games,elo_cost_error_seeds,"
+    "elo_deep,elo_deep_error,p_deep_adjusted,elo_deep_error_games,elo_deep_error_seeds,"
+    "elo_deep_cost,elo_deep_cost_error,p_deep_cost_adjusted,elo_deep_cost_error_games,"
+    "elo_deep_cost_error_seeds"
 )
 SIZES = {"ALL": 768, "H+V": 192}
 RESULTS = ("1-0", "0-1", "1/2-1/2")

@@ -14,6 +14,28 @@ import typer
 from nnuelab.errors import UserError
 
 Command = Callable[..., None]
+Kind = Annotated[
+    str, typer.Option(help="Of the games and trainings: spreads of one kind are pooled.")
+]
+Group = Annotated[
+    list[str] | None,
+    typer.Option(help="GROUP=SET, a set whose trainings scatter otherwise than most; repeatable."),
+]
+
+
+def groups_of(words: list[str] | None) -> dict[str, str]:
+    """Group by set, from options GROUP=SET.
+
+    >>> groups_of(["few_games=ALL,games_share-0.125"])
+    {'ALL,games_share-0.125': 'few_games'}
+    """
+    found: dict[str, str] = {}
+    for word in words or []:
+        group, _, entry = word.partition("=")
+        if not (group and entry):
+            raise UserError(f"group {word}: it must be GROUP=SET")
+        found[entry] = group
+    return found
 
 
 def with_settings(**more: Mapping[str, Any]) -> Callable[[Command], Command]:

@@ -9,6 +9,7 @@ import typer
 
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app, named_files
+from nnuelab.cli.options import Group, groups_of
 
 params = typer.Typer(
     cls=Commands, help="Check params.yaml, or print its schema.", no_args_is_help=True
@@ -53,6 +54,17 @@ def table(
         list[Path] | None,
         typer.Option(help="CSV of `features stats` for a set; may be repeated."),
     ] = None,
+    spread: Annotated[
+        Path | None, typer.Option(help="How far trainings scatter in other experiments: CSV.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="COLUMN=KIND, by the column of an Elo: of the games and trainings. Spreads of one "
+            "kind are pooled. Repeatable."
+        ),
+    ] = None,
+    group: Group = None,
     blocks: Blocks = None,
 ) -> None:
     """Make the table of an experiment: one row per feature set and variant.
@@ -62,6 +74,7 @@ def table(
     """
     from nnuelab import artifacts
     from nnuelab.report import table as tables
+    from nnuelab.tournament import spread as spreads
     from nnuelab.tournament import yardsticks
     from nnuelab.tournament.cost import read as read_costs
 
@@ -76,11 +89,19 @@ def table(
         yardsticks.TIME: time_pgn,
     }
     others = {yardstick: path for yardstick, path in given.items() if path is not None}
-    read = [pgn, *others.values(), *([cost] if cost is not None else []), *(statistics or [])]
+    read = [path for path in (pgn, cost, spread, *others.values()) if path is not None]
+    read += statistics or []
     artifacts.check_apart([*paths.values(), *beside, *read, *(blocks or [])], [csv, markdown])
     players = paths if have_names else paths.values()
     costs = None if cost is None else read_costs(cost)
-    rows = tables.build(experiment, players, pgn, anchor, others, statistics or [], costs)
+    known = spreads.read(spread) if spread is not None else []
+    groups = groups_of(group)
+    kinds = dict(word.partition("=")[::2] for word in kind or [])
+    pooling = {
+        yardstick: spreads.Pooling(experiment, kinds.get(yardstick.column, ""), groups, known)
+        for yardstick in yardsticks.ALL
+    }
+    rows = tables.build(experiment, players, pgn, anchor, others, statistics or [], costs, pooling)
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, tables.to_markdown(experiment, rows, anchor)),

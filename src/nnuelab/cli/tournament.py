@@ -11,7 +11,7 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
-from nnuelab.cli.options import limit_of, with_settings
+from nnuelab.cli.options import Group, Kind, groups_of, limit_of, with_settings
 from nnuelab.settings.games import Games, Rules
 from nnuelab.tournament.limits import MARGIN
 from nnuelab.tournament.players import PATIENCE
@@ -123,6 +123,9 @@ def rate(
         str | None,
         typer.Option(help="With --details: rate feature sets (players SET#SEED) relative to this."),
     ] = None,
+    experiment: Annotated[str, typer.Option(help="With --sets: whose games these are.")] = "",
+    kind: Kind = "",
+    group: Group = None,
 ) -> None:
     """Rate the players of PGN files by Ordo's model, with 95 % errors clustered by opening pair.
 
@@ -135,6 +138,7 @@ def rate(
     """
     from nnuelab.tournament import details as more
     from nnuelab.tournament import ratings
+    from nnuelab.tournament.spread import Pooling
 
     outputs = [path for path in (csv, details) if path is not None]
     artifacts.check_apart(pgn, outputs)
@@ -144,7 +148,8 @@ def rate(
     table = ratings.to_csv(ratings.table(results, fitted, anchor))
     texts = {csv: table}
     if details is not None:
-        texts[details] = more.to_json(more.told(results, fitted, anchor, sets))
+        pooling = Pooling(experiment, kind, groups_of(group))
+        texts[details] = more.to_json(more.told(results, fitted, anchor, sets, pooling))
     for path in outputs:
         with artifacts.atomic(path) as temporary:
             temporary.write_text(texts[path])
@@ -155,6 +160,33 @@ def rate(
             module="tournament.details",
         )
     sys.stdout.write(table)
+
+
+@app.command()
+def spread(
+    details: Annotated[
+        list[Path], typer.Argument(help="What `nnuelab rate --details --sets` wrote.")
+    ],
+    csv: Annotated[Path, typer.Option(help="Where the spreads go.")],
+) -> None:
+    """Gather how far equal trainings scatter in strength, for the errors of further experiments.
+
+    Example: nnuelab spread results/tournament/axis_details.json --csv spread.csv
+    """
+    from nnuelab.report.reading import read_json
+    from nnuelab.tournament import spread as spreads
+
+    artifacts.check_apart(details, [csv])
+    rows = [
+        spreads.of_row(row, str(path))
+        for path in details
+        for row in read_json(path, "spread")["spread"]
+    ]
+    with artifacts.atomic(csv) as temporary:
+        temporary.write_text(spreads.to_csv(rows))
+    artifacts.provenance(
+        csv, inputs=artifacts.by_name(details), parameters={}, module="tournament.spread"
+    )
 
 
 @app.command()

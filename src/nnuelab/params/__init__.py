@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nnuelab.params.experiments import Entry, Plan, default_experiment, plans
+from nnuelab.params.experiments import Entry, Plan, default_experiment, kind_of_games, plans
 from nnuelab.params.files import check_files
 from nnuelab.params.minutes import (
     core_seconds,
@@ -40,6 +40,7 @@ __all__ = [
     "check_names",
     "core_seconds",
     "default_experiment",
+    "kind_of_games",
     "merge",
     "minutes",
     "options",

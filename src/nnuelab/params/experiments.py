@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -19,7 +19,12 @@ from nnuelab.params.models import (
     Train,
     given,
 )
+from nnuelab.settings.label import Labelling
+from nnuelab.settings.quantize import Quantization
+from nnuelab.settings.sample import Sampling
+from nnuelab.settings.train import Training
 
+HARDWARE = ("device", "threads")
 Kind = TypeVar("Kind", bound=Section)
 
 STUDY_LAYERS = {"l3": 0, "activation": "clipped", "buckets": 1, "fake_quantize_epochs": 0}
@@ -56,12 +61,16 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment with the settings that it shares with others filled in."""
+    """An experiment with the settings that it shares with others filled in.
+
+    ``groups`` are those of sets whose trainings scatter otherwise than most, by set.
+    """
 
     entries: list[Entry]
     seeds: list[int]
     anchor: str
     tournament: Tournament
+    groups: dict[str, str]
 
     @property
     def is_priced(self) -> bool:
@@ -85,6 +94,28 @@ def default_experiment(params: Params) -> str:
     Of others no order is sure: to Snakemake those of an overlay come first.
     """
     return "axis" if "axis" in params.experiments else next(iter(params.experiments))
+
+
+def kind_of_games(params: Params, limit: str) -> str:
+    """Of games at a limit, ``nodes 400``: with the settings of training that aren't the defaults.
+
+    Where these are the same, equal trainings scatter by as much.
+    """
+    ours = {
+        "sample": (params.sample, Sampling()),
+        "label": (params.label, Labelling()),
+        "train": (params.train, Training()),
+        "quantize": (params.quantize, Quantization()),
+    }
+    changed = [
+        f"{name}.{field.name} {getattr(section, field.name)}"
+        for name, (section, default) in ours.items()
+        for field in fields(default)
+        if field.name not in HARDWARE
+        and getattr(section, field.name) != getattr(default, field.name)
+    ]
+    source = [] if params.data.source == "embedded" else [params.data.source]
+    return ", ".join([limit, *source, *changed])
 
 
 def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
@@ -112,7 +143,8 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
             tournament = _overridden(tournament, given(experiment.tournament))
         except ValidationError as error:
             told += _lines(f"{path}.tournament", error)
-        found[name] = Plan(entries, experiment.seeds, experiment.anchor, tournament)
+        groups = {entry: group for group, sets in experiment.spreads.items() for entry in sets}
+        found[name] = Plan(entries, experiment.seeds, experiment.anchor, tournament, groups)
         told += _nonsense(path, experiment, found[name])
     told += _beyond_the_study(found.values())
     told += [
@@ -221,6 +253,12 @@ def _nonsense(path: str, experiment: Experiment, plan: Plan) -> Iterable[str]:
     if plan.anchor not in names:
         kind = "variants" if experiment.variants or given(experiment.grid) else "feature sets"
         yield f"{path}.anchor: {plan.anchor} is none of the {kind}: {'; '.join(names)}"
+    for group, sets in experiment.spreads.items():
+        for entry in sets:
+            if entry not in names:
+                yield (f"{path}.spreads.{group}: {entry} is none of the sets: {'; '.join(names)}")
+            elif plan.groups[entry] != group:
+                yield f"{path}.spreads.{group}: {entry} is in {plan.groups[entry]}, too; choose one"
     if len(plan.players) == 1:
         yield (
             f"{path}: one feature set with one seed is a single player; a tournament needs two: "

@@ -54,6 +54,8 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
         ("ladder.players", params.ladder.players),
         *_of_texel(params.texel),
     ]
+    if params.spread is not None:
+        named.append(("spread", params.spread))
     if params.data.source == "files":
         named += [(f"data.files[{i}]", file) for i, file in enumerate(params.data.files)]
     if params.data.source == "embedded":

@@ -353,6 +353,8 @@ class Experiment(Section):
     """Every combination of some settings as a variant: {l1: [64, 128]} makes l1-64 and l1-128."""
     tournament: Games = Games()
     """Changes to the section tournament."""
+    spreads: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
+    """Groups of sets (SET or SET,VARIANT) whose trainings scatter otherwise than most."""
 
     @model_validator(mode="after")
     def _has_one_kind_of_variants(self) -> Experiment:
@@ -392,5 +394,7 @@ class Params(Section):
     """Experiments by name: each makes results/NAME_table.csv."""
     report: Annotated[list[Name], AfterValidator(each_once)]
     """Experiments on the page that ./run report makes; none: the one that ./run makes."""
+    spread: str | None
+    """What is known of the spread of trainings from other experiments: CSV of nnuelab spread."""
     blocks: list[str]
     """Python files with feature blocks of your own."""

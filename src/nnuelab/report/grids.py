@@ -27,8 +27,11 @@ TITLES = {
     "feature_set": "feature set",
     "variant": "variant",
     "elo": "Elo",
+    "elo_error": "\u00b1",
+    "p_adjusted": "p adjusted",
     "elo_error_games": "\u00b1 games",
     "elo_error_seeds": "\u00b1 seeds",
+    **{kind.p: f"p adjusted, {kind.title}" for kind in (COST, DEEP, DEEP_COST, TIME)},
     "cost_ratio": "cost of a node",
     **{
         f"{kind.column}{error}": f"{title}, {kind.title}" if error else f"Elo at {kind.title}"
@@ -114,9 +117,11 @@ def _sources(found: Results, experiment: Experiment, row: Row) -> dict[str, list
         "published": lambda: ["M. E. Lombardo, UBA 2024 (nnuelab/report/published.csv)"],
         **{yardstick.column: partial(played, yardstick) for yardstick in (DEEP_COST, DEEP)},
         **{yardstick.column: partial(played, yardstick) for yardstick in (COST, TIME)},
+        **{yardstick.p: partial(played, yardstick) for yardstick in (COST, DEEP, DEEP_COST, TIME)},
         "nps": lambda: played(clocked) if clocked else [made, priced],
         "cost_ratio": lambda: [made, priced],
         "elo": lambda: [made, *pgn],
+        "p_adjusted": lambda: [made, *pgn],
         "puzzle": lambda: beside("puzzles.json"),
         **dict.fromkeys(table.COUNTED, lambda: [made, *counted]),
         "": lambda: [made, *(found.label(path) for path in nets)],

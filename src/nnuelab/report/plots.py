@@ -73,25 +73,28 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
         "elo",
         "Elo with both errors",
         "Thick: 95 % interval of the games, for these very nets. Thin: with new trainings, too; "
-        "it is missing where a set has one seed.",
+        "it is missing where nothing is known of their spread.",
         chart,
         max(ROW_HEIGHT * len(rows) * len(shown), 120),
     )
 
 
+_ERRORS = {"games": "error_games", "seeds": "error"}  # of new trainings: the error to quote
+
+
 def _ends(row: Row, column: str) -> dict[str, float]:
-    """Both ends of the intervals of an Elo by games and by seeds, as far as they are known."""
+    """Both ends of the intervals of an Elo by games and with new trainings, as far as known."""
     value = float(row[column])
     found: dict[str, float] = {}
-    for kind in ("games", "seeds"):
-        if (error := number(row, f"{column}_error_{kind}")) is not None:
+    for kind, name in _ERRORS.items():
+        if (error := number(row, f"{column}_{name}")) is not None:
             found |= {f"{kind}_low": value - error, f"{kind}_high": value + error}
     return found
 
 
 _ENDS = [
     alt.Tooltip(f"{kind}_{end}:Q", title=f"{kind}, {word}", format="+.1f")
-    for kind in ("games", "seeds")
+    for kind in _ERRORS
     for end, word in (("low", "from"), ("high", "to"))
 ]
 

@@ -19,6 +19,7 @@ from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Ya
 
 if TYPE_CHECKING:
     from nnuelab.tournament.ratings import SetRating
+    from nnuelab.tournament.spread import Pooling
 
 PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_NOTE = (
@@ -30,9 +31,10 @@ PUBLISHED_NOTE = (
 )
 
 ERRORS_NOTE = (
-    "Errors are half the 95 % interval: of the games if these very nets played again, of the seeds "
-    "if the nets were trained again, too (blank with one seed; smaller than the other where few "
-    "seeds lie close by chance: the larger one counts)."
+    "\u00b1 behind Elo is half the 95 % interval if nets of the same sets were trained and played "
+    "again; \u00b1 games if these very nets played again; \u00b1 seeds as the first, but as far as "
+    "these few trainings alone tell it. p adjusted: the chance of so large a difference somewhere "
+    "among all sets of the table if none differed from the anchor."
 )
 
 
@@ -69,12 +71,16 @@ class Row:
         Training of one net.
     published_val_loss, published_elo : float
         Of the study: nets 512/32, games at a fixed time per move.
+    elo_error, p_adjusted : float
+        The error to quote of ``elo``, and its p-value adjusted for the number of rows.
+    elo_time_error, p_time_adjusted : float
+        Those of ``elo_time``.
     cost_ratio : float
         CPU time of a node relative to the anchor's, see ``tournament.cost``.
-    elo_cost, elo_cost_error, elo_cost_error_games, elo_cost_error_seeds : float
+    elo_cost and what is said of it : float
         The same as ``elo`` at equal cost: where each player has the nodes of the anchor, divided by
-        its ``cost_ratio``. The first of the errors is that of both kinds together.
-    elo_deep, elo_deep_cost, and their errors : float
+        its ``cost_ratio``.
+    elo_deep, elo_deep_cost, and what is said of them : float
         With more nodes: at fixed nodes, and at equal cost.
     """
 
@@ -103,17 +109,24 @@ class Row:
     train_seconds: float | None = None
     published_val_loss: float | None = None
     published_elo: float | None = None
+    elo_error: float | None = None
+    p_adjusted: float | None = None
+    elo_time_error: float | None = None
+    p_time_adjusted: float | None = None
     cost_ratio: float | None = None
     elo_cost: float | None = None
     elo_cost_error: float | None = None
+    p_cost_adjusted: float | None = None
     elo_cost_error_games: float | None = None
     elo_cost_error_seeds: float | None = None
     elo_deep: float | None = None
     elo_deep_error: float | None = None
+    p_deep_adjusted: float | None = None
     elo_deep_error_games: float | None = None
     elo_deep_error_seeds: float | None = None
     elo_deep_cost: float | None = None
     elo_deep_cost_error: float | None = None
+    p_deep_cost_adjusted: float | None = None
     elo_deep_cost_error_games: float | None = None
     elo_deep_cost_error_seeds: float | None = None
 
@@ -133,6 +146,7 @@ _DIGITS = {
     "quant_rms_cp": 2,
     "quant_max_cp": 2,
     "published_val_loss": 6,
+    **{yardstick.p: 4 for yardstick in (NODES, COST, DEEP, DEEP_COST, TIME)},
     **dict.fromkeys(COUNTED, 2),
 } | {
     name: 1
@@ -149,6 +163,7 @@ def build(
     others: Mapping[Yardstick, Path] | None = None,
     statistics: Iterable[Path] = (),
     costs: Mapping[str, float] | None = None,
+    pooling: Mapping[Yardstick, Pooling] | None = None,
 ) -> list[Row]:
     """The rows of an experiment, in the order in which its players first occur in ``nets``.
 
@@ -169,6 +184,8 @@ def build(
         What `nnuelab features stats` counted, for the columns active, added and removed.
     costs : mapping of str to float, optional
         What a node costs, by feature set, with its variant.
+    pooling : mapping of Yardstick to Pooling, optional
+        What is known of the spread of trainings, for the games of each.
 
     Raises
     ------
@@ -198,7 +215,11 @@ def build(
                 f"they play under: '{name}#1=NET' ..."
             )
     games = {NODES: pgn, **(others or {})}
-    ratings = {yardstick: feature_sets(played, anchor) for yardstick, played in games.items()}
+    known = pooling or {}
+    ratings = {
+        yardstick: feature_sets(played, anchor, known.get(yardstick))
+        for yardstick, played in games.items()
+    }
     for yardstick, played in games.items():
         if absent := sorted(trained.keys() - ratings[yardstick].keys()):
             told = ", ".join(absent)
@@ -243,7 +264,6 @@ def build(
                     column: value
                     for yardstick in games
                     for column, value in _rated(yardstick, ratings[yardstick][name]).items()
-                    if column in WITH_VARIANT
                 },
             )
         )
@@ -255,6 +275,7 @@ def _rated(yardstick: Yardstick, rating: SetRating) -> dict[str, float | None]:
     return {
         yardstick.column: rating.elo,
         f"{yardstick.column}_error": rating.elo_error,
+        yardstick.p: rating.p_adjusted,
         f"{yardstick.column}_error_games": rating.elo_error_games,
         f"{yardstick.column}_error_seeds": rating.elo_error_seeds,
     }
@@ -403,14 +424,19 @@ _READABLE = (
     ("L2", "l2", None, False),
     ("seeds", "seeds", None, True),
     ("validation loss", "val_loss_mean", "val_loss_sd", True),
-    ("Elo \u00b1 games", "elo", "elo_error_games", True),
-    ("\u00b1 seeds", "elo_error_seeds", None, True),
+    ("Elo", "elo", "elo_error", True),
+    ("p adjusted", "p_adjusted", None, True),
+    ("\u00b1 games", "elo_error_games", None, True),
+    ("\u00b1 seeds", "elo_error_seeds", None, False),
     ("cost of a node", "cost_ratio", None, True),
-    ("Elo at equal cost \u00b1", COST.column, f"{COST.column}_error", True),
-    ("deep: Elo \u00b1", DEEP.column, f"{DEEP.column}_error", True),
-    ("at equal cost \u00b1", DEEP_COST.column, f"{DEEP_COST.column}_error", True),
-    ("Elo at fixed time \u00b1 games", "elo_time", "elo_time_error_games", True),
-    ("\u00b1 seeds", "elo_time_error_seeds", None, True),
+    ("Elo at equal cost", COST.column, f"{COST.column}_error", True),
+    ("p adjusted", COST.p, None, True),
+    ("deep: Elo", DEEP.column, f"{DEEP.column}_error", True),
+    ("at equal cost", DEEP_COST.column, f"{DEEP_COST.column}_error", True),
+    ("Elo at fixed time", "elo_time", "elo_time_error", True),
+    ("p adjusted", TIME.p, None, False),
+    ("\u00b1 games", "elo_time_error_games", None, True),
+    ("\u00b1 seeds", "elo_time_error_seeds", None, False),
     ("nodes/s ratio", "nps_ratio", None, False),
     ("puzzles", "puzzle_accuracy", None, True),
     ("quantization mean cp", "quant_mean_cp", None, False),
@@ -439,7 +465,9 @@ def readable(
     ]
     body = [
         [
-            f"{row[name]} \u00b1 {row[error]}" if error and row[name] and row[error] else row[name]
+            f"{row[name]} \u00b1 {row[error]}"
+            if error and row[name] and row.get(error)
+            else row[name]
             for _, name, error in shown
         ]
         for row in table

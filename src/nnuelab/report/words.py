@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from nnuelab.report.table import entry
+from nnuelab.tournament import yardsticks
 from nnuelab.tournament.yardsticks import COST, TIME
 
 Row = Mapping[str, str]
+
+LEVEL = 0.05  # of p-values adjusted for the number of sets
+ADJUSTED = {yardstick.column: yardstick.p for yardstick in yardsticks.ALL}  # of which strength
 
 
 def number(row: Row, column: str) -> float | None:
@@ -67,8 +71,8 @@ def _losses(rows: Sequence[Row], best: Row) -> str:
 
 
 def _apart(a: Row, b: Row) -> str:
-    """Said of two sets, neither of them the anchor, that are nearer than the larger error."""
-    errors = [number(r, f"elo_error_{of}") or 0 for r in (a, b) for of in ("games", "seeds")]
+    """Said of two sets, neither of them the anchor, that are nearer than their errors."""
+    errors = [number(r, "elo_error") or number(r, "elo_error_games") or 0 for r in (a, b)]
     near = float(a["elo"]) - float(b["elo"]) <= max(errors)
     return ", which isn't enough to tell them apart" if near else ""
 
@@ -78,30 +82,43 @@ def _elo(row: Row, column: str = "elo") -> str:
 
 
 def _errors(row: Row, column: str = "elo") -> str:
-    said = []
+    if row.get(f"{column}_error"):
+        return f"\u00b1{row[f'{column}_error']}"
     if row.get(f"{column}_error_games"):
-        said.append(f"\u00b1{row[f'{column}_error_games']} of the games")
-    if row.get(f"{column}_error_seeds"):
-        said.append(f"\u00b1{row[f'{column}_error_seeds']} of the seeds")
-    return " and ".join(said) or "with no error known"
+        return f"\u00b1{row[f'{column}_error_games']} of the games alone"
+    return "with no error known"
 
 
 def _sure(row: Row, anchor: str, column: str = "elo") -> str:
-    """What the two errors allow to say of a set and the anchor."""
+    """What the errors allow to say of a set and the anchor, among all sets of the table."""
     elo = float(row[column])
-    games, seeds = number(row, f"{column}_error_games"), number(row, f"{column}_error_seeds")
+    games, error = number(row, f"{column}_error_games"), number(row, f"{column}_error")
+    adjusted = number(row, ADJUSTED[column])
     word = "stronger" if elo > 0 else "weaker"
-    # Few seeds may lie close by chance: new trainings are never surer than these very nets.
-    if seeds is not None and abs(elo) > max(seeds, games or 0):
-        return f"That it is {word} than {anchor} would also hold for new trainings (95 %)."
+    if adjusted is not None and adjusted < LEVEL:
+        return (
+            f"That it is {word} than {anchor} would also hold for new trainings "
+            f"(p {_p(adjusted)}, all sets taken together)."
+        )
+    if error is not None and abs(elo) > error:
+        return (
+            f"Alone, it would be told from {anchor} (95 %); among all these sets it isn't "
+            f"(p {_p(adjusted)})."
+        )
     if games is not None and abs(elo) > games:
         why = (
-            "with one seed, nothing is known about new trainings"
-            if seeds is None
+            "nothing is known about new trainings"
+            if error is None
             else "new trainings could turn it round"
         )
         return f"These very nets are {word} than those of {anchor} (95 %), but {why}."
     return f"That isn't enough to tell it from {anchor}."
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
 def _paid(rated: Sequence[Row], anchor: str) -> str:

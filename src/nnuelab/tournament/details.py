@@ -13,6 +13,7 @@ import numpy as np
 from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.tournament import model, ratings
 from nnuelab.tournament.headers import Results
+from nnuelab.tournament.spread import Pooling
 from nnuelab.tournament.sprt import Tally
 
 
@@ -131,11 +132,16 @@ def equal_draw_rate(results: Results, fitted: model.Fit) -> tuple[float, float]:
 
 
 def told(
-    results: Results, fitted: model.Fit, anchor: str | None, anchor_set: str | None
+    results: Results,
+    fitted: model.Fit,
+    anchor: str | None,
+    anchor_set: str | None,
+    pooling: Pooling | None = None,
 ) -> dict[str, Any]:
     """Everything about a tournament as JSON: what `nnuelab rate --details` writes.
 
-    ``anchor_set`` is that of `ratings.sets_of`; without it no feature sets are told.
+    ``anchor_set`` and ``pooling`` are those of `ratings.sets_of`; without the former no feature
+    sets are told.
     """
     rows = ratings.table(results, fitted, anchor)
     place = {name: i for i, name in enumerate(fitted.players)}
@@ -168,7 +174,10 @@ def told(
                 name: _number(value) if isinstance(value, float) else value
                 for name, value in asdict(row).items()
             }
-            for row in ratings.sets_of(fitted, anchor_set).values()
+            for row in ratings.sets_of(fitted, anchor_set, pooling).values()
+        ]
+        found["spread"] = [
+            asdict(row) for row in ratings.spreads(fitted, pooling or Pooling()) if row.freedom
         ]
     return found
 

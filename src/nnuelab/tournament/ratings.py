@@ -11,7 +11,7 @@ import csv
 import difflib
 import io
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,9 @@ from nnuelab.errors import UserError
 from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.names import NetName
 from nnuelab.tournament import model, ordo
+from nnuelab.tournament.adjusted import dunnett, holm
 from nnuelab.tournament.headers import Results, read_results
+from nnuelab.tournament.spread import Estimate, Pooling, Spread, pooled
 
 COLUMNS = ("name", "elo", "error", "points", "games", "score")
 FEW = 30  # opening pairs; with ten, errors of 95 % hold in 89 %
@@ -54,10 +56,10 @@ class Rating:
 
 @dataclass(frozen=True)
 class SetRating:
-    """The strength of a feature set relative to the anchor set, with its two kinds of error.
+    """The strength of a feature set relative to the anchor set, with its errors.
 
-    Every error is half a 95 % interval, in rating points. Those that concern training are None
-    where a seed stands alone.
+    Every error is half a 95 % interval, in rating points. What concerns training is None where
+    nothing is known of it: a seed stands alone, and no other experiment tells.
 
     Attributes
     ----------
@@ -69,11 +71,15 @@ class SetRating:
     elo_error_games : float
         From the games alone: these very nets, played again.
     elo_error_seeds : float or None
-        From the spread of equal trainings: other nets of the same sets, trained and played again.
+        From the spread of equal trainings in these games alone, which spreads by the games, too.
     elo_error : float or None
-        Both combined, each by its own variance: never less than that of the games.
+        The one to quote: other nets of the same sets, trained and played again.
     degrees_of_freedom : float or None
-        Of the combination; infinite where the games explain all of the spread.
+        Of ``elo_error``.
+    p : float or None
+        That so large a difference comes by chance, two-sided; None of the anchor.
+    p_adjusted : float or None
+        That the largest of as many comparisons with the anchor does.
     """
 
     feature_set: str
@@ -83,6 +89,8 @@ class SetRating:
     elo_error_seeds: float | None
     elo_error: float | None = None
     degrees_of_freedom: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
 
 
 def fit(results: Results) -> model.Fit:
@@ -187,7 +195,7 @@ def to_csv(rows: Iterable[Rating]) -> str:
 
 
 def feature_sets(
-    pgn: Path | str | Iterable[Path | str], anchor: str = "ALL"
+    pgn: Path | str | Iterable[Path | str], anchor: str = "ALL", pooling: Pooling | None = None
 ) -> dict[str, SetRating]:
     """Rates feature sets whose nets play under the names ``FEATURE_SET#SEED``; see `sets_of`.
 
@@ -196,32 +204,37 @@ def feature_sets(
     UserError
         As `rate`, and for an anchor set without a player.
     """
-    return sets_of(fit(read_results([pgn] if isinstance(pgn, str | Path) else pgn)), anchor)
+    fitted = fit(read_results([pgn] if isinstance(pgn, str | Path) else pgn))
+    return sets_of(fitted, anchor, pooling)
 
 
-def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
+def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> dict[str, SetRating]:
     """Rates feature sets from the ratings of their nets, a random effect within each set.
 
     With r the ratings of the nets, V their joint covariance (clustered by opening pair), c the
-    contrast (mean of the set's n nets - mean of the anchor's n0), s2 = sum over all sets of
-    sum (r - mean of its set)^2 / df the pooled variance of equal trainings, df = sum (n - 1), and
-    t the 97.5 % point of Student's t:
+    contrast (mean of the set's n nets - mean of the anchor's n0), and of each group of sets that
+    scatter alike s2 = sum of (r - mean of its set)^2 / df, df = sum of (n - 1), and w, the games'
+    part of s2 by the trace of V within sets:
 
     * elo = c.r, and elo_error_games = 1.96 sqrt(c' V c): the covariance between the two sets, which
       share opponents, is in it;
-    * elo_error_seeds = t(df) sqrt(s2 (1/n + 1/n0)). Nets of all sets are taken to vary equally. The
-      ratings spread by their games, too, so in a round robin this covers new trainings *and* games;
-    * elo_error takes the two apart and together again, for any kind of tournament, and where s2 has
-      come out small by chance: of s2, w = sum over all sets of the trace of V within them / df is
-      of the games; tau2 = max(0, s2 - w) is the trainings' own; the variance is
-      tau2 (1/n + 1/n0) + c' V c, its degrees of freedom are Satterthwaite's (1946), who gives
-      (variance)^2 / ((s2 (1/n + 1/n0))^2 / df), the games' own being taken as known.
+    * elo_error_seeds = t(df) sqrt(s2 (1/n + 1/n0)). The ratings spread by their games, too, so in a
+      round robin this covers new trainings *and* games, as far as these few nets tell;
+    * elo_error = t(df) sqrt(tau2 (1/n + 1/n0) + c' V c) takes the two apart and together again,
+      each once. tau2 >= 0, the variance of trainings alone, is estimated from this experiment and
+      others of its kind together (`spread.estimate`). The degrees of freedom are Satterthwaite's
+      (1946), 2 v^2 / var(v), the games' own variance being taken as known. So the interval is
+      never that of the games alone: an s2 that came out small leaves doubt about tau2.
+    * Where the groups of set and anchor differ, their variances stand apart: s2/n + s2_0/n0.
+    * p_adjusted is Dunnett's, stepping down, where all sets scatter alike; otherwise Holm's.
 
     Parameters
     ----------
     fitted : model.Fit
     anchor : str
         The feature set whose elo is 0, with errors of 0.
+    pooling : Pooling, optional
+        Groups, and what other experiments know. Without it all sets of these games scatter alike.
 
     Returns
     -------
@@ -233,63 +246,153 @@ def sets_of(fitted: model.Fit, anchor: str) -> dict[str, SetRating]:
     UserError
         For an anchor set without a player.
     """
-    members: dict[str, list[int]] = {}
-    for i, player in enumerate(fitted.players):
-        members.setdefault(NetName.parse(player).entry, []).append(i)
+    pooling = pooling or Pooling()
+    members = _members(fitted)
     if anchor not in members:
         raise UserError(
             f'no net of the anchor set "{anchor}" played{_nearest(anchor, members)}; '
             f"the sets are {', '.join(members)}"
         )
-    spread = _spread(fitted, members.values())
-    rows = []
+    own = {row.group: row for row in spreads(fitted, pooling)}
+    trainings = {
+        group: pooled(row, pooling.others() if group == "" else ()) for group, row in own.items()
+    }
+    group_of = {name: pooling.groups.get(name, "") for name in members}
+    size = {name: len(nets) for name, nets in members.items()}
+
+    def shares(name: str) -> dict[str, float]:
+        """What the variance of each group counts in the difference of a set and the anchor."""
+        found = dict.fromkeys((group_of[name], group_of[anchor]), 0.0)
+        for of in (name, anchor):
+            found[group_of[of]] += 1 / size[of]
+        return found
+
+    contrasts = {}
     for name, nets in members.items():
-        contrast = np.zeros((1, len(fitted.players)))
-        contrast[0, nets] += 1 / len(nets)
-        contrast[0, members[anchor]] -= 1 / len(members[anchor])
-        games = float(model.error95(contrast, fitted.covariance)[0])
-        share = 1 / len(nets) + 1 / len(members[anchor])
-        alone = min(len(nets), len(members[anchor])) < 2
+        contrasts[name] = np.zeros(len(fitted.players))
+        contrasts[name][nets] += 1 / size[name]
+        contrasts[name][members[anchor]] -= 1 / size[anchor]
+    rows = {}
+    for name, contrast in contrasts.items():
+        games = float(contrast @ fitted.covariance @ contrast)
+        row = SetRating(
+            name,
+            size[name],
+            float(contrast @ fitted.elo),
+            float(SIGNIFICANCE * np.sqrt(max(games, 0))),
+            None,
+        )
         if name == anchor:
-            errors = (None, None, None) if alone else (0.0, 0.0, float("inf"))
+            some = bool(trainings[group_of[name]].information)
+            alone = size[name] < 2
+            row = replace(
+                row,
+                elo_error_seeds=None if alone else 0.0,
+                elo_error=0.0 if some else None,
+                degrees_of_freedom=np.inf if some else None,
+            )
         else:
-            errors = (None, None, None) if alone else spread.errors(games, share)
-        rows.append(SetRating(name, len(nets), float((contrast @ fitted.elo)[0]), games, *errors))
-    return {row.feature_set: row for row in sorted(rows, key=lambda r: (-r.elo, r.feature_set))}
+            if min(size[name], size[anchor]) > 1:
+                row = replace(row, elo_error_seeds=_seeds_alone(shares(name), own))
+            row = _quoted(row, games, shares(name), trainings)
+        rows[name] = row
+    rows = _adjusted(rows, anchor, contrasts, fitted.covariance, trainings, group_of)
+    return {row.feature_set: row for row in sorted(rows.values(), key=_by_elo)}
 
 
-@dataclass(frozen=True)
-class _Spread:
-    """Variance of the ratings within sets, with its degrees of freedom, and the games' part of it.
-
-    All in squared rating points; `sets_of` says what is what.
-    """
-
-    s2: float
-    games: float
-    freedom: int
-
-    def errors(self, games_error: float, share: float) -> tuple[float, float, float]:
-        """Error of the seeds, of both, and degrees of freedom of the latter."""
-        from scipy.stats import t
-
-        seeds = float(t.ppf(0.975, self.freedom) * np.sqrt(self.s2 * share))
-        if self.s2 <= self.games:
-            return seeds, games_error, float("inf")
-        variance = (self.s2 - self.games) * share + (games_error / SIGNIFICANCE) ** 2
-        freedom = self.freedom * (variance / (self.s2 * share)) ** 2
-        return seeds, float(t.ppf(0.975, freedom) * np.sqrt(variance)), freedom
+def spreads(fitted: model.Fit, pooling: Pooling) -> list[Spread]:
+    """The spread of equal trainings in these games, by group of sets."""
+    found = []
+    members = _members(fitted)
+    for group in dict.fromkeys(pooling.groups.get(name, "") for name in members):
+        scatter = games = 0.0
+        freedom = 0
+        for name, nets in members.items():
+            if pooling.groups.get(name, "") == group:
+                within = np.eye(len(nets)) - 1 / len(nets)
+                scatter += float((fitted.elo[nets] @ within) @ fitted.elo[nets])
+                games += float(np.trace(within @ fitted.covariance[np.ix_(nets, nets)]))
+                freedom += len(nets) - 1
+        parts = (scatter / max(freedom, 1), games / max(freedom, 1), freedom)
+        found.append(Spread(pooling.experiment, pooling.kind, group, *parts))
+    return found
 
 
-def _spread(fitted: model.Fit, sets: Iterable[list[int]]) -> _Spread:
-    scatter = games = 0.0
-    freedom = 0
-    for nets in sets:
-        within = np.eye(len(nets)) - 1 / len(nets)
-        scatter += float((fitted.elo[nets] @ within) @ fitted.elo[nets])
-        games += float(np.trace(within @ fitted.covariance[np.ix_(nets, nets)]))
-        freedom += len(nets) - 1
-    return _Spread(scatter / max(freedom, 1), games / max(freedom, 1), freedom)
+def _members(fitted: model.Fit) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for i, player in enumerate(fitted.players):
+        found.setdefault(NetName.parse(player).entry, []).append(i)
+    return found
+
+
+def _by_elo(row: SetRating) -> tuple[float, str]:
+    return -row.elo, row.feature_set
+
+
+def _seeds_alone(shares: Mapping[str, float], own: Mapping[str, Spread]) -> float | None:
+    """t(df) sqrt(s2 (1/n + 1/n0)); of two groups both variances, with Satterthwaite's df."""
+    from scipy.stats import t
+
+    if not all(own[group].freedom for group in shares):
+        return None
+    parts = {group: share * own[group].variance for group, share in shares.items()}
+    variance = sum(parts.values())
+    if not variance:
+        return 0.0
+    freedom = variance**2 / sum(part**2 / own[group].freedom for group, part in parts.items())
+    return float(t.ppf(0.975, freedom) * np.sqrt(variance))
+
+
+def _quoted(
+    row: SetRating,
+    games: float,
+    shares: Mapping[str, float],
+    trainings: Mapping[str, Estimate],
+) -> SetRating:
+    """A row with the error to quote; ``games`` is the variance of its difference by the games."""
+    from scipy.stats import t
+
+    if not all(trainings[group].information for group in shares):
+        return row
+    variance = games + sum(share * trainings[group].variance for group, share in shares.items())
+    doubt = sum(share**2 / trainings[group].information for group, share in shares.items())
+    freedom = 2 * variance**2 / doubt
+    return replace(
+        row,
+        elo_error=float(t.ppf(0.975, freedom) * np.sqrt(variance)),
+        degrees_of_freedom=float(freedom),
+        p=float(2 * t.sf(abs(row.elo) / np.sqrt(variance), freedom)),
+    )
+
+
+def _adjusted(
+    rows: dict[str, SetRating],
+    anchor: str,
+    contrasts: Mapping[str, np.ndarray],
+    covariance: np.ndarray,
+    trainings: Mapping[str, Estimate],
+    group_of: Mapping[str, str],
+) -> dict[str, SetRating]:
+    """Rows with p-values for all comparisons with the anchor together."""
+    names = [name for name, row in rows.items() if row.p is not None]
+    if not names:
+        return rows
+    if len({group_of[name] for name in (*names, anchor)}) > 1:
+        p = holm(np.array([rows[name].p for name in names]))
+    else:
+        tau2 = trainings[group_of[anchor]].variance
+        of = np.array([contrasts[name] for name in names])
+        both = of @ (covariance + tau2 * np.eye(covariance.shape[0])) @ of.T
+        error = np.sqrt(np.diag(both))
+        p = dunnett(
+            np.array([rows[name].elo for name in names]) / error,
+            both / np.outer(error, error),
+            min(rows[name].degrees_of_freedom or np.inf for name in names),
+        )
+    adjusted = {
+        name: replace(rows[name], p_adjusted=float(q)) for name, q in zip(names, p, strict=True)
+    }
+    return rows | adjusted
 
 
 def _nearest(name: str, names: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ class Yardstick:
     folder : str
         Of its games, below results/tournament; "" for that itself.
     column : str
-        Of the table, with the Elo there; its errors are ``{column}_error_...``.
+        Of the table, with the Elo there; its errors are ``{column}_error``, ...
     title : str
         What the games are played at.
     """
@@ -22,6 +22,11 @@ class Yardstick:
     folder: str
     column: str
     title: str
+
+    @property
+    def p(self) -> str:
+        """Column of the p-values of that Elo, adjusted for the number of sets."""
+        return f"{self.column.replace('elo', 'p')}_adjusted"
 
     def played(self, experiment: str) -> str:
         """Name of the games of an experiment, without an ending.
