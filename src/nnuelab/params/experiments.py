@@ -101,7 +101,7 @@ def kind_of_games(params: Params, limit: str) -> str:
 
     Where these are the same, equal trainings scatter by as much.
     """
-    ours = {
+    ours: dict[str, tuple[Any, Any]] = {
         "sample": (params.sample, Sampling()),
         "label": (params.label, Labelling()),
         "train": (params.train, Training()),
