@@ -261,7 +261,7 @@ def unfit(settings, tmp_path, monkeypatch):
         others = dict.fromkeys(("cost", "deep", "timed"), 6)
         others = {f"{kind}_games_per_pairing": games for kind, games in others.items()}
         settings["tournament"] |= {"book": "openings.epd", **others, **few}
-        settings["puzzles"]["file"] = "openings.epd"
+        settings["puzzles"]["file"] = settings["spread"] = "openings.epd"
         settings["ladder"] |= {"players": "openings.epd", **few}
         settings["texel"] |= {"tuners": {"adam": {}}, "players": {}, "simplify": [], **few}
         settings["ladder"]["also"] = {}
@@ -460,7 +460,7 @@ def bounds(setting):
     return None
 
 
-SECTIONS = sorted(Params.model_fields.keys() - {"experiments", "report", "blocks"})
+SECTIONS = sorted(Params.model_fields.keys() - {"experiments", "report", "spread", "blocks"})
 
 
 @pytest.mark.parametrize("section", SECTIONS)
