@@ -153,7 +153,9 @@ use rule tournament as generation_tournament with:
                 input.nets if settings.selfplay.net else ["default", *input.nets]
             )
         ],
+        costs=[],
         options=options_at(yardsticks.NODES, settings.tournament),
+        at=yardsticks.NODES.title,
     message:
         "Games between the generations; progress in {log}"
 

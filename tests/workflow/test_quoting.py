@@ -27,7 +27,10 @@ BASES: list[dict[str, Any]] = [
     {
         "data": {"source": "files", "files": ["games.pgn"]},
         "label": {"labeller": "stockfish"},
-        "experiments": {"one": {**SETS, "anchor": "ALL,v", "variants": {"v": {"from": "x.pt"}}}},
+        "experiments": {
+            "one": {**SETS, "anchor": "ALL,v", "variants": {"v": {"from": "x.pt"}}},
+            "two": SETS,  # plays by the section tournament
+        },
     },
     {
         "data": {"source": "lichess", "months": ["2024-01"]},
