@@ -18,13 +18,19 @@ from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.tournament.spread import Spread, to_csv
 
 UNLIKE = {"size", "pqr"}
-KINDS = {"elo": "nodes 400", "elo_time": "movetime 10"}
+KINDS = {
+    "elo": "nodes 400",
+    "elo_cost": "nodes 400 at equal cost",
+    "elo_time": "movetime 10",
+}
 
 
-def spread_of(table: Path, column: str) -> Spread:
-    """What an experiment's table says about its trainings, in the games of a column."""
+def spread_of(table: Path, column: str) -> Spread | None:
+    """What an experiment's table says about its trainings, in the games of a column if any."""
     with open(table, newline="") as file:
         rows = list(csv.DictReader(file))
+    if not rows[0].get(column):
+        return None
     seeds = int(rows[0]["seeds"])
     freedom = len(rows) * (seeds - 1)
     others = [row for row in rows if float(row[column])]
@@ -45,7 +51,8 @@ parser.add_argument("tables", nargs="+", type=Path)
 parser.add_argument("--csv", type=Path, required=True)
 given = parser.parse_args()
 tables = [path for path in given.tables if path.name.removesuffix("_table.csv") not in UNLIKE]
-rows = [spread_of(path, column) for path in tables for column in KINDS]
+found = (spread_of(path, column) for path in tables for column in KINDS)
+rows = [row for row in found if row is not None]
 with artifacts.atomic(given.csv) as temporary:
     temporary.write_text(to_csv(rows))
 artifacts.provenance(
