@@ -190,6 +190,7 @@ def test_other_settings_start_anew(
             selfplay.learn(output, None, settings, Rewards())
     selfplay.learn(output, None, settings, Rewards(pawn=1))
     assert "other settings (pawn)" in capsys.readouterr().err
+    assert output.with_name("a.policy.partial.old").exists()
 
 
 def test_bad_nets_are_refused() -> None:

@@ -82,6 +82,7 @@ def evaluate(
     """
     from nnuelab.policy import metrics, table
 
+    artifacts.check_ending(csv, "a table", ".csv")
     artifacts.check_apart([*policies, positions, *(blocks or [])], [csv])
     records = metrics.positions_of(positions, count)
     rows = [metrics.row_of(path, records) for path in policies]
@@ -113,11 +114,13 @@ def make_table(
 ) -> None:
     """Put what policies of several seeds were measured at into one table.
 
-    Example: nnuelab policy table results/policy/pair/1 results/policy/pair/2 --csv table.csv
+    Example: nnuelab policy table results/policy/nets/pair/1 results/policy/nets/pair/2
+    --csv table.csv
     """
     from nnuelab.policy import table
 
     read = [folder / name for folder in folders for name in (table.EVALUATION, table.HISTORY)]
+    artifacts.check_ending(csv, "a table", ".csv")
     artifacts.check_apart(read, [csv])
     rows = table.rows_of(folders)
     table.write(csv, rows)

@@ -12,6 +12,7 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks
 from nnuelab.cli.policy import policy_app
+from nnuelab.errors import UserError
 
 Games = Annotated[Path, typer.Argument(help="Games, .pgn; also .zst, .gz, .bz2.")]
 _CLEAR = "\x1b[H\x1b[J"
@@ -28,7 +29,7 @@ def watch(
 ) -> None:
     """Watch a policy play against itself by the walk, as Neural Chess shows it.
 
-    Example: nnuelab policy watch results/policies/seed.policy --move 1
+    Example: nnuelab policy watch results/policy/nets/seed/1/net.policy --move 1
     """
     from nnuelab.policy import console
     from nnuelab.policy import watch as watching
@@ -36,6 +37,7 @@ def watch(
     from nnuelab.policy.policyfile import read_policy
 
     mover = Mover(read_policy(file))
+    next(watching.play(mover, 1))  # compiles, which the time of the summary leaves out
     loss, steps, spent = mover.policy.loss, [], 0.0
     clear = _CLEAR if sys.stdout.isatty() else ""
     game = watching.play(mover, plies)
@@ -51,7 +53,9 @@ def watch(
             typer.echo(clear + console.block(step.ply // 2 + 1, *shown))
             time.sleep(delay)
     end = watching.played(steps, plies, round(1000 * spent))
-    step = steps[min(2 * (move - 1), len(steps) - 1)]
+    if 2 * (move - 1) >= len(steps):
+        raise UserError(f"White made {-(-len(steps) // 2)} moves; choose a --move up to that")
+    step = steps[2 * (move - 1)]
     shown = (step.before, step.after, step.activations, step.found, loss)
     targets = watching.targets(step, end) if step.after is not None else None
     typer.echo(clear + console.block(step.ply // 2 + 1, *shown, targets), nl=False)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
+import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -167,3 +169,14 @@ def _tensors(value: Any, name: str = "") -> list[tuple[str, torch.Tensor]]:
     else:
         return []
     return [found for key, item in items for found in _tensors(item, f"{name}/{key}")]
+
+
+def set_aside(partial: Path, different: str) -> None:
+    """Keeps an unfinished run of other settings, which are named, from being overwritten."""
+    aside = partial.with_name(partial.name + ".old")
+    os.replace(partial, aside)
+    print(
+        f"{partial} is of an unfinished run with other settings ({different}); "
+        f"it is {aside} from now on",
+        file=sys.stderr,
+    )

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,7 +22,7 @@ from nnuelab import artifacts, features
 from nnuelab.data import dataset
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
-from nnuelab.learning.checkpoint import Running, RunState
+from nnuelab.learning.checkpoint import Running, RunState, set_aside
 from nnuelab.learning.loader import Labelled, Loader, Objective
 from nnuelab.learning.parallel import Group
 from nnuelab.progress import Progress
@@ -171,17 +170,7 @@ class Run(Generic[State]):
         # What begins anew follows from the settings, with the seed.
         group.agree(json.dumps(self.described) if before is None else before.checksum())
         if other and group.rank == 0:  # all have read it now
-            self._set_aside(other)
-
-    def _set_aside(self, different: str) -> None:
-        """Keeps an unfinished run of other settings from being overwritten."""
-        aside = self.partial.with_name(self.partial.name + ".old")
-        os.replace(self.partial, aside)
-        print(
-            f"{self.partial} is of an unfinished run with other settings ({different}); "
-            f"it is {aside} from now on",
-            file=sys.stderr,
-        )
+            set_aside(self.partial, other)
 
     def epochs(self, history_path: Path, save_seconds: float) -> None:
         """Trains what is left of the run."""

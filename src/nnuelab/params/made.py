@@ -11,6 +11,7 @@ from typing import Any
 
 from nnuelab.errors import nearest
 from nnuelab.params.models import MadePlayer, Params
+from nnuelab.settings.policy_selfplay import has_value_head
 from nnuelab.tournament.words import BASELINES
 
 HASH = 16  # MB: as the engines of the ladder have it
@@ -38,7 +39,7 @@ def _can_look_ahead(params: Params, player: MadePlayer) -> bool:
         return True
     if player.policy is not None:
         return bool(params.policy.settings_of(player.policy).value_weight)
-    return params.policy.selfplay.runs[str(player.selfplay)].method != "seed"
+    return has_value_head(params.policy.selfplay.settings_of(str(player.selfplay)))
 
 
 def of_ladder(params: Params, results: str) -> dict[str, dict[str, Any]]:
@@ -61,8 +62,8 @@ def of_ladder(params: Params, results: str) -> dict[str, dict[str, Any]]:
 def of_selfplay(params: Params, results: str) -> dict[str, dict[str, Any]]:
     """Who meets the opponents of ``policy.selfplay``, by name.
 
-    The policies that learnt choose among legal moves or, those of the method seed, by the walk;
-    with a value head they also look one ply ahead, by it and, as a control, without it.
+    The policies that learnt choose among legal moves or, those of the method seed, by the walk.
+    They also look one ply ahead: by a value head that learnt something and, as a control, without.
     """
     selfplay, seed = params.policy.selfplay, params.policy.seeds[0]
     found: dict[str, dict[str, Any]] = {}
@@ -73,7 +74,9 @@ def of_selfplay(params: Params, results: str) -> dict[str, dict[str, Any]]:
                 found[f"{run}#{number}"] = {**policy, "walk": True}
                 continue
             found[f"{run}#{number}"] = policy
-            found[f"{run}-1ply#{number}"] = {**policy, "plies": 1}
+            chosen: Any = selfplay.settings_of(run)
+            if has_value_head(chosen) and chosen.iterations:
+                found[f"{run}-1ply#{number}"] = {**policy, "plies": 1}
             found[f"{run}-1ply-novalue#{number}"] = {**policy, "plies": 1, "value_head": False}
     for name in selfplay.policies:
         found[f"{name}#{seed}"] = {"policy": f"{results}/policy/nets/{name}/{seed}/net.policy"}

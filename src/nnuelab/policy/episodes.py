@@ -60,7 +60,7 @@ class EpisodeMethod:
         loss = self._fit(np.concatenate(records), np.concatenate(wanted), iteration)
         training = time.monotonic() - began
         plies = games.all()
-        checks, walks = int(plies["checks"].sum()), games.of(0)[:SHOWN]
+        checks, walks = int(plies["checks"].sum()), games.of(0)[::2][:SHOWN]
         return {
             "games": s.games,
             "plies": len(plies),

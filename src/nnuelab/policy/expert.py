@@ -199,7 +199,7 @@ class ExpertMethod:
         seconds = time.monotonic() - began
         self._window.append(Lessons.joined([game.lessons for game in played]))
         del self._window[: -s.window]
-        steps = round(s.reuse * len(self._window[-1].records) / s.batch_size)
+        steps = max(1, round(s.reuse * len(self._window[-1].records) / s.batch_size))
         told = self.train(Lessons.joined(self._window), steps, iteration)
         ends = np.array([game.end for game in played])
         return {

@@ -2,7 +2,8 @@
 
 With a mask of legal moves, a baseline, a bonus for entropy, and opponents out of a pool of past
 selves. It learns to win material, yet hardly to mate: a game's result says little of one move in a
-hundred, and games that a mate ends are rare.
+hundred, and games that a mate ends are rare. With little bonus for entropy the policy then becomes
+certain of few moves, and all games repeat.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ A run that was interrupted resumes at its last whole iteration, and ends with th
 from __future__ import annotations
 
 import csv
-import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -15,7 +14,7 @@ import torch
 
 from nnuelab import artifacts
 from nnuelab.features import fingerprint, parse
-from nnuelab.learning.checkpoint import RunState
+from nnuelab.learning.checkpoint import RunState, set_aside
 from nnuelab.policy.episodes import EpisodeMethod
 from nnuelab.policy.expert import ExpertMethod
 from nnuelab.policy.games import Player, play, score
@@ -30,6 +29,7 @@ from nnuelab.settings.policy_selfplay import (
     GradientRewards,
     Learning,
     Rewards,
+    has_value_head,
 )
 
 PARTIAL = ".partial"
@@ -121,7 +121,7 @@ def _run(
     generator = torch.Generator().manual_seed(settings.seed)
     features = parse(settings.features)
     named = {name: getattr(settings, name) for name in ("layers", "head", "rank", "activation")}
-    value = not isinstance(settings, Episodes)
+    value = has_value_head(settings)
     network = Network(features, generator, value=value, **named)
     method = _method(network, settings, terms, workers)
     identity = {**told, "code": artifacts.code_hash("policy.selfplay")}
@@ -170,11 +170,7 @@ def _saved(partial: Path, identity: dict[str, Any]) -> SelfplayState | None:
     state = SelfplayState.read(partial)
     different = [key for key in identity if state.settings.get(key) != identity[key]]
     if different:
-        print(
-            f"{partial} is of an unfinished run with other settings ({', '.join(different)}); "
-            "starting anew",
-            file=sys.stderr,
-        )
+        set_aside(partial, ", ".join(different))
         return None
     return state
 

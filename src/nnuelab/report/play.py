@@ -45,11 +45,12 @@ def gather(folder: Path, named: Iterable[Path]) -> tuple[dict[str, Policy], list
         Others, which have to be readable; they come first.
     """
     found, problems = {str(path): read_policy(path) for path in named}, []
-    for path in sorted(folder.glob("policy/nets/*/*/net.policy")):
-        try:
-            found[f"{path.parts[-3]}#{path.parts[-2]}"] = read_policy(path)
-        except UserError as error:
-            problems.append(str(error))
+    for kind, place in (("", "nets"), ("selfplay-", "selfplay")):
+        for path in sorted(folder.glob(f"policy/{place}/*/*/net.policy")):
+            try:
+                found[f"{kind}{path.parts[-3]}#{path.parts[-2]}"] = read_policy(path)
+            except UserError as error:
+                problems.append(str(error))
     return found, problems
 
 

@@ -69,7 +69,7 @@ def _follow(s):
     in_check = position.checkers != 0
     if in_check:
         n = legal_moves(position, moves)
-        score_moves(s, np.int64(0), moves, np.int64(0), n, chosen, np.bool_(False))
+        score_moves(s, np.int64(0), moves, np.int64(0), n, chosen, np.bool_(False), np.bool_(False))
     else:
         best = evaluate(s, np.int64(0))
         n = captures(position, moves, np.int64(0))

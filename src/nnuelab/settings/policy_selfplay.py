@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from nnuelab.settings import setting
 
@@ -163,6 +163,11 @@ class GradientRewards(Rewards):
     credit: Literal["fixed", "linear", "gradual"] = setting(
         "gradual", "How much of it early moves get: all of it; by their place; less by a factor."
     )
+
+
+def has_value_head(settings: Any) -> bool:
+    """Whether a way to learn teaches a value head; ``settings`` of its class or of its section."""
+    return hasattr(settings, "value_weight") and getattr(settings, "baseline", "value") == "value"
 
 
 METHODS: dict[str, tuple[type, ...]] = {

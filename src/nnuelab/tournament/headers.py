@@ -63,6 +63,16 @@ def opening_pair(tags: Mapping[str, str], file: object, number: int) -> tuple[ob
     return (file, number)
 
 
+def name_of(tags: Mapping[str, str], color: str, place: str) -> str:
+    """A player's name; UserError where there is none, or one that a terminal would obey."""
+    name = tags.get(color, "")
+    if not name:
+        raise UserError(f"{place}: no {color} tag")
+    if not name.isprintable():
+        raise UserError(f"{place}: the {color} tag has control characters; rename the player")
+    return name
+
+
 def read_results(paths: Iterable[Path | str]) -> Results:
     """Reads who won from the headers of PGN files (plain or compressed), as a stream.
 
@@ -83,9 +93,10 @@ def read_results(paths: Iterable[Path | str]) -> Results:
     for path in files:
         # What has no tags goes on behind an empty line.
         for number, tags in enumerate((tags for tags, _ in pgn.games(path) if tags), 1):
-            for tag in ("White", "Black", "Result"):
-                if not tags.get(tag):
-                    raise UserError(f"{path}, game {number}: no {tag} tag")
+            for color in ("White", "Black"):
+                name_of(tags, color, f"{path}, game {number}")
+            if not tags.get("Result"):
+                raise UserError(f"{path}, game {number}: no Result tag")
             if tags["Result"] == UNFINISHED:
                 unfinished += 1
                 continue

@@ -21,7 +21,7 @@ from nnuelab import artifacts, intervals
 from nnuelab.chess.position import EMPTY
 from nnuelab.data import pgn
 from nnuelab.errors import UserError
-from nnuelab.tournament.headers import POINTS, opening_pair
+from nnuelab.tournament.headers import POINTS, name_of, opening_pair
 
 ENDS = ("mate", "stalemate", "threefold", "fifty", "material", "ply limit", "other")
 VALUES = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9}
@@ -133,9 +133,8 @@ def tally(
             result = POINTS.get(tags.get("Result", "*"))
             if result is None:
                 raise UserError(f"{path}: game {number} has no result")
-            for tag in BOTH:
-                if tag not in tags:
-                    raise UserError(f"{path}: game {number} has no {tag} tag")
+            for color in BOTH:
+                name_of(tags, color, f"{path}, game {number}")
             end, ahead = end_of(game, board), balance(board)
             true = result if end == "mate" else 0.5
             adjudicated = true if end == "mate" else (np.sign(ahead) + 1) / 2
