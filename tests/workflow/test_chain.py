@@ -60,6 +60,7 @@ def folder(tmp_path_factory):
     experiments["axis"]["feature_sets"] = ["ALL", "H*WING"]
     variants = experiments["pqr"]["variants"]
     experiments["pqr"]["variants"] = {name: variants[name] for name in ("scores", "tuned")}
+    del experiments["pqr"]["spreads"]
     settings["blocks"] = ["wing.py"]
     (path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
     (path / "wing.py").write_text(BLOCK)
