@@ -356,7 +356,8 @@ def _quoted(
         return row
     variance = games + sum(share * trainings[group].variance for group, share in shares.items())
     doubt = sum(share**2 / trainings[group].information for group, share in shares.items())
-    freedom = 2 * variance**2 / doubt
+    # Where the games of the two sets leave less doubt than those within sets, it would go to 0.
+    freedom = max(2 * variance**2 / doubt, 1.0)
     return replace(
         row,
         elo_error=float(t.ppf(0.975, freedom) * np.sqrt(variance)),
