@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from nnuelab.params import merge
+from nnuelab.tournament import yardsticks
 from tests.workflow.project import NOTHING, ROOT, Folder, change, project, ran
 
 NETS = ("train", "quantize", "verify")
@@ -219,7 +220,8 @@ def test_an_edit_of_a_users_block_reruns_the_nets_that_use_it(folder):
     finally:
         (folder.path / "wing.py").write_text(BLOCK)
     by_net = dict.fromkeys((*NETS, "puzzles"), 2)
-    assert jobs == {**dict.fromkeys(("count", *GAMES), 1), **by_net, "rate": 2}
+    at_each_yardstick = dict.fromkeys(("tournament", "rate"), len(yardsticks.ALL))
+    assert jobs == {"count": 1, "cost": 1, "table": 1, **by_net, **at_each_yardstick}
 
 
 def test_wrong_settings_are_told_without_a_traceback(folder):
