@@ -21,7 +21,7 @@ rule pqr:
         code=lambda w: code(
             "report.pqr", sets=settings.experiments[w.experiment].feature_sets
         ),
-        nets=players,
+        nets=lambda w, input: players(w.experiment, input.nets),
     message:
         "What the nets of experiment {wildcards.experiment} know of the moves played"
     shell:
