@@ -262,8 +262,7 @@ def options_at(yardstick, chosen):
 def at_cost(played):
     """The costs of nodes, where the games of an experiment are at equal cost."""
     experiment, yardstick = PLAYED[played]
-    equal = yardstick in (yardsticks.COST, yardsticks.DEEP_COST)
-    return costs_of(experiment) if equal else []
+    return costs_of(experiment) if yardstick.at_cost else []
 
 
 def kind_of(played):
@@ -273,8 +272,8 @@ def kind_of(played):
     nodes = chosen.nodes_at(yardstick)
     if nodes is None:
         return kind_of_games(settings, f"movetime {chosen.movetime:g}")
-    equal = yardstick in (yardsticks.COST, yardsticks.DEEP_COST)
-    return kind_of_games(settings, f"nodes {nodes}{' at equal cost' if equal else ''}")
+    price = " at equal cost" if yardstick.at_cost else ""
+    return kind_of_games(settings, f"nodes {nodes}{price}")
 
 
 def groups(experiment):

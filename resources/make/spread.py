@@ -9,6 +9,8 @@ sets that don't scatter alike (size, pqr) say nothing that way, and are left out
 
 import argparse
 import csv
+import shlex
+import sys
 from pathlib import Path
 
 from scipy.stats import t
@@ -56,5 +58,9 @@ rows = [row for row in found if row is not None]
 with artifacts.atomic(given.csv) as temporary:
     temporary.write_text(to_csv(rows))
 artifacts.provenance(
-    given.csv, inputs=artifacts.by_name(tables), parameters={}, module="tournament.spread"
+    given.csv,
+    inputs=artifacts.by_name(tables),
+    parameters={},
+    module="tournament.spread",
+    command=shlex.join(["python", *sys.argv]),
 )

@@ -20,6 +20,7 @@ from nnuelab.report import results, serve
 from nnuelab.report.feature_statistics import PUBLISHED
 from nnuelab.report.sample import ROLE_NAMES
 from tests import report_results
+from tests.report.conftest import check_accessibility
 
 
 @pytest.fixture(scope="module")
@@ -440,13 +441,7 @@ def test_what_is_missing_is_said_in_its_place(page):
 
 
 def test_no_serious_accessibility_fault(page):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    for _ in range(2):  # in light and in dark
-        found = axe.run(page).response["violations"]
-        serious = [v for v in found if v["impact"] in ("serious", "critical")]
-        assert [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in serious] == []
-        page.locator("#theme").click()
-        page.wait_for_timeout(500)
+    check_accessibility(page)
 
 
 def test_nothing_is_wider_than_the_window(page):

@@ -10,6 +10,7 @@ import pytest
 
 from nnuelab.report import play, serve
 from tests.policy.policies import random_policy
+from tests.report.conftest import check_accessibility
 
 playwright_api = pytest.importorskip("playwright.sync_api")
 SHOWN = 0.005  # smaller shares have no number on the board
@@ -430,10 +431,4 @@ def test_nothing_is_cut_and_no_serious_accessibility_fault(opened, width, scheme
       .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")
       .map((e) => e.outerHTML)""")
     assert cut == []
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    for _ in range(2):  # in light and in dark
-        found = axe.run(page).response["violations"]
-        serious = [v for v in found if v["impact"] in ("serious", "critical")]
-        assert [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in serious] == []
-        page.locator("#theme").click()
-        page.wait_for_timeout(300)
+    check_accessibility(page)

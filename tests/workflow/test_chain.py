@@ -78,6 +78,17 @@ def folder(tmp_path_factory):
     return folder
 
 
+def rerun_by_edit(folder, edited, *targets):
+    """Rules that an edit of a file of the package makes run again."""
+    path = folder.path / edited
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n# edited\n")
+    try:
+        return set(folder.would_run(*targets, PYTHONPATH=str(folder.path / "src")))
+    finally:
+        path.write_bytes(before)
+
+
 def test_first_run_leaves_a_table_of_every_set(folder):
     with open(folder.path / "results/axis_table.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -202,13 +213,7 @@ def test_of_results_only_the_published_ones_are_in_git(folder):
     ],
 )
 def test_an_edit_of_the_package_reruns_what_used_it(folder, edited, rules):
-    path = folder.path / edited
-    before = path.read_bytes()
-    path.write_bytes(before + b"\n# edited\n")
-    try:
-        assert set(folder.would_run(PYTHONPATH=str(folder.path / "src"))) == rules
-    finally:
-        path.write_bytes(before)
+    assert rerun_by_edit(folder, edited) == rules
 
 
 def test_an_edit_of_a_users_block_reruns_the_nets_that_use_it(folder):
@@ -288,13 +293,7 @@ def test_tuned_evaluations_have_played_and_stand_on_the_page(folder):
     ],
 )
 def test_an_edit_reruns_the_tuning_that_used_it(folder, edited, rules):
-    path = folder.path / edited
-    before = path.read_bytes()
-    path.write_bytes(before + b"\n# edited\n")
-    try:
-        assert set(folder.would_run("texel", PYTHONPATH=str(folder.path / "src"))) == rules
-    finally:
-        path.write_bytes(before)
+    assert rerun_by_edit(folder, edited, "texel") == rules
 
 
 def test_policies_stand_in_their_table(folder):
@@ -317,13 +316,7 @@ def test_policies_stand_in_their_table(folder):
     ],
 )
 def test_an_edit_reruns_the_policies_that_used_it(folder, edited, rules):
-    path = folder.path / edited
-    before = path.read_bytes()
-    path.write_bytes(before + b"\n# edited\n")
-    try:
-        assert set(folder.would_run("policy", PYTHONPATH=str(folder.path / "src"))) == rules
-    finally:
-        path.write_bytes(before)
+    assert rerun_by_edit(folder, edited, "policy") == rules
 
 
 def test_policies_that_taught_themselves_met_each_opponent(folder):
@@ -361,14 +354,7 @@ def test_policies_that_taught_themselves_met_each_opponent(folder):
     ],
 )
 def test_an_edit_reruns_the_self_play_that_used_it(folder, edited, rules):
-    path = folder.path / edited
-    before = path.read_bytes()
-    path.write_bytes(before + b"\n# edited\n")
-    try:
-        target = "policy_selfplay"
-        assert set(folder.would_run(target, PYTHONPATH=str(folder.path / "src"))) == rules
-    finally:
-        path.write_bytes(before)
+    assert rerun_by_edit(folder, edited, "policy_selfplay") == rules
 
 
 @pytest.mark.parametrize("overlays", [[], ["--configfile", "config/paper.yaml"]])

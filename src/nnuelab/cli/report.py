@@ -10,6 +10,7 @@ import typer
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app, named_files
 from nnuelab.cli.options import Group, groups_of
+from nnuelab.errors import UserError
 
 params = typer.Typer(
     cls=Commands, help="Check params.yaml, or print its schema.", no_args_is_help=True
@@ -97,6 +98,8 @@ def table(
     known = spreads.read(spread) if spread is not None else []
     groups = groups_of(group)
     kinds = dict(word.partition("=")[::2] for word in kind or [])
+    if unknown := kinds.keys() - {yardstick.column for yardstick in yardsticks.ALL}:
+        raise UserError(f"kind {min(unknown)}: it must be COLUMN=KIND, such as elo='nodes 400'")
     pooling = {
         yardstick: spreads.Pooling(experiment, kinds.get(yardstick.column, ""), groups, known)
         for yardstick in yardsticks.ALL

@@ -208,8 +208,7 @@ class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[
         """Nodes per move, of the anchor's where others have fewer; None where time limits them."""
         if yardstick is yardsticks.TIME:
             return None
-        deep = yardstick in (yardsticks.DEEP, yardsticks.DEEP_COST)
-        return self.nodes_deep if deep else self.nodes
+        return self.nodes_deep if yardstick.deep else self.nodes
 
 
 class Cost(section(games.Pricing)):  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Annotated, Literal, Self
 
@@ -63,6 +64,16 @@ class ExpertRun(_run("expert")):  # type: ignore[misc]
 SelfplayRun = Annotated[SeedRun | GradientRun | ExpertRun, Field(discriminator="method")]
 
 
+def _all_make_sense(what: str, names: Iterable[str], settings_of: Callable[[str], Section]) -> None:
+    """Raises ValueError for the first one whose settings together can't be."""
+    for name in names:
+        try:
+            settings_of(name)
+        except ValidationError as error:
+            told = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise ValueError(f"{what}.{name}: {told}") from None
+
+
 class PolicySelfplay(Section):
     """Policies that learn from their own games: results/policy/vs_random.csv."""
 
@@ -80,12 +91,7 @@ class PolicySelfplay(Section):
 
     @model_validator(mode="after")
     def _has_runs_that_make_sense(self) -> Self:
-        for name in self.runs:
-            try:
-                self.settings_of(name)
-            except ValidationError as error:
-                told = error.errors()[0]["msg"].removeprefix("Value error, ")
-                raise ValueError(f"runs.{name}: {told}") from None
+        _all_make_sense("runs", self.runs, self.settings_of)
         known = [*BASELINES, *self.runs]
         for name in self.opponents:
             if name not in known:
@@ -122,12 +128,7 @@ class Policies(Section):
 
     @model_validator(mode="after")
     def _has_variants_that_make_sense(self) -> Self:
-        for name in self.variants:
-            try:
-                self.settings_of(name)
-            except ValidationError as error:
-                told = error.errors()[0]["msg"].removeprefix("Value error, ")
-                raise ValueError(f"variants.{name}: {told}") from None
+        _all_make_sense("variants", self.variants, self.settings_of)
         for name in self.selfplay.policies:
             if name not in self.variants:
                 near = nearest(name, self.variants)

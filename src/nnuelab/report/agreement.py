@@ -16,12 +16,11 @@ import numpy as np
 
 from nnuelab.data import pgn
 from nnuelab.data.records import RECORD, from_fen
-from nnuelab.errors import UserError
 from nnuelab.intervals import clustered
 from nnuelab.policy import metrics
 from nnuelab.policy.policyfile import SQUARES, Policy
 from nnuelab.report import reading
-from nnuelab.report.games import read
+from nnuelab.report.games import required
 from nnuelab.report.grids import Grid
 
 COLUMNS = ("policy", "player", "games", "positions", "agreement", "low", "high")
@@ -78,10 +77,7 @@ def measure(
 
 def _moves(number: int, text: bytes) -> Iterator[tuple[np.void, int, int, str]]:
     """Of each move of a game: the position before it, its pair of squares, the game, the player."""
-    game = read(text)
-    if game is None:
-        first = text.decode(errors="replace").strip().partition("\n")[0]
-        raise UserError(f"a game can't be read or has no move ({first[:80]}); play them again")
+    game = required(text, "one of the files")
     board = game.board()
     players = {turn: game.headers[name] for turn, name in ((True, "White"), (False, "Black"))}
     for move in game.mainline_moves():

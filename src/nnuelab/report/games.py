@@ -14,6 +14,7 @@ import chess.pgn
 import numpy as np
 
 from nnuelab.data import pgn as pgn_files
+from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.tournament.headers import Results
 
@@ -79,6 +80,17 @@ def read(text: bytes) -> chess.pgn.Game | None:
     """A game as python-chess has it; None where it can't be read or has no move."""
     game = chess.pgn.read_game(io.StringIO(text.decode(errors="replace")))
     return None if game is None or game.errors or not game.variations else game
+
+
+def required(text: bytes, where: object) -> chess.pgn.Game:
+    """The same; UserError with its first line where `read` has none."""
+    game = read(text)
+    if game is None:
+        first = text.decode(errors="replace").strip().partition("\n")[0]
+        raise UserError(
+            f"{where} has a game that can't be read or has no move ({first[:80]}); play them again"
+        )
+    return game
 
 
 def _game(text: bytes) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nnuelab.errors import UserError
 from nnuelab.policy.mover import Mover
@@ -64,45 +64,20 @@ END = "end_"  # columns of a table of scores: shares of what ended the games
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A policy of one seed, and what its training left.
+class Learnt:
+    """What the training of a policy left, or a run of self-play.
 
     Attributes
     ----------
     name : str
     folder : Path
-        ``results/policy/nets/NAME/SEED``.
+        ``results/policy/nets/NAME/SEED``, or ``selfplay`` there.
     """
 
     name: str
     folder: Path
 
-    @property
-    def seed(self) -> str:
-        """As its folder is called."""
-        return self.folder.name
-
-    @cached_property
-    def history(self) -> list[dict[str, float]]:
-        """A row for each epoch; raises UserError."""
-        path = self.folder / HISTORY
-        rows = reading.read_csv(path, ("epoch", "validation_loss", "accuracy"))
-        return [{name: float(cell) for name, cell in row.items() if cell} for row in rows]
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run of self-play.
-
-    Attributes
-    ----------
-    name : str
-    folder : Path
-        ``results/policy/selfplay/NAME/SEED``.
-    """
-
-    name: str
-    folder: Path
+    needed: ClassVar[tuple[str, ...]]  # columns of its history
 
     @property
     def seed(self) -> str:
@@ -111,12 +86,23 @@ class Run:
 
     @cached_property
     def history(self) -> list[dict[str, Any]]:
-        """A row for each iteration, numbers but for `TOLD`; raises UserError."""
-        rows = reading.read_csv(self.folder / HISTORY, ("iteration", "games", "plies"), TOLD)
+        """A row for each epoch or iteration, numbers but for `TOLD`; raises UserError."""
         return [
             {n: cell if n in TOLD else float(cell) for n, cell in row.items() if cell}
-            for row in rows
+            for row in reading.read_csv(self.folder / HISTORY, self.needed, TOLD)
         ]
+
+
+class Trained(Learnt):
+    """A policy of one seed that learnt the moves of games."""
+
+    needed = ("epoch", "validation_loss", "accuracy")
+
+
+class Run(Learnt):
+    """A run of self-play."""
+
+    needed = ("iteration", "games", "plies")
 
 
 def read_table(path: Path) -> list[dict[str, str]]:

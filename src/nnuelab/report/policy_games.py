@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from nnuelab.data import pgn
-from nnuelab.errors import UserError
 from nnuelab.policy.gif import COLUMNS, ROWS
-from nnuelab.report.games import read
+from nnuelab.report.games import required
 from nnuelab.tournament.true_scores import end_of
 
 MOST_GAMES = COLUMNS * ROWS
@@ -48,10 +47,7 @@ def packed(path: Path) -> dict[str, Any]:
 
 
 def _packed(path: Path, text: bytes) -> dict[str, str]:
-    game = read(text)
-    if game is None:
-        first = text.decode(errors="replace").strip().splitlines()[0]
-        raise UserError(f"{path} has a game that can't be read ({first[:80]}); play them again")
+    game = required(text, path)
     board = game.board()
     fen, moves = board.fen(), [move.uci() for move in game.mainline_moves()]
     for move in game.mainline_moves():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.report.trained import TrainedNet, read_trained
+from nnuelab.tournament import yardsticks
 from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ _DIGITS = {
     "quant_rms_cp": 2,
     "quant_max_cp": 2,
     "published_val_loss": 6,
-    **{yardstick.p: 4 for yardstick in (NODES, COST, DEEP, DEEP_COST, TIME)},
+    **{yardstick.p: 4 for yardstick in yardsticks.ALL},
     **dict.fromkeys(COUNTED, 2),
 } | {
     name: 1

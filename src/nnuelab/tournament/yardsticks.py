@@ -17,11 +17,15 @@ class Yardstick:
         Of the table, with the Elo there; its errors are ``{column}_error``, ...
     title : str
         What the games are played at.
+    deep, at_cost : bool
+        Whether there are more nodes than at the first; whether each node has its price.
     """
 
     folder: str
     column: str
     title: str
+    deep: bool = False
+    at_cost: bool = False
 
     @property
     def p(self) -> str:
@@ -38,8 +42,8 @@ class Yardstick:
 
 
 NODES = Yardstick("", "elo", "fixed nodes")
-COST = Yardstick("cost", "elo_cost", "equal cost")
-DEEP = Yardstick("deep", "elo_deep", "fixed nodes, deep")
-DEEP_COST = Yardstick("deep-cost", "elo_deep_cost", "equal cost, deep")
+COST = Yardstick("cost", "elo_cost", "equal cost", at_cost=True)
+DEEP = Yardstick("deep", "elo_deep", "fixed nodes, deep", deep=True)
+DEEP_COST = Yardstick("deep-cost", "elo_deep_cost", "equal cost, deep", deep=True, at_cost=True)
 TIME = Yardstick("time", "elo_time", "fixed time")
 ALL = (NODES, COST, DEEP, DEEP_COST, TIME)
