@@ -3,7 +3,7 @@
 With a mask of legal moves, a baseline, a bonus for entropy, and opponents out of a pool of past
 selves. It learns to win material, yet hardly to mate: a game's result says little of one move in a
 hundred, and games that a mate ends are rare. With little bonus for entropy the policy then becomes
-certain of few moves, and all games repeat.
+certain of few moves, and hardly a game ends by mate.
 """
 
 from __future__ import annotations
