@@ -1,6 +1,6 @@
 """From games to datasets.
 
-Needs resources/embedded/games.pgn.zst, the Lichess database, or files of the user's; makes
+Needs resources/embedded/games.pgn.zst, the Lichess database, files of the user's, or games of self-play; makes
 results/data/train.npy, validation.npy and test.npy, which is empty without a share of the games for it.
 Nets that learn from the moves played have the same with every position, whatever its move, in
 results/data/moves.
@@ -89,7 +89,7 @@ rule download:
 
 rule sample:
     input:
-        games=settings.data.games,
+        games=all_games(),
     output:
         sampled="<results>/data/sampled.npy",
         report="<results>/data/sample_report.json",

@@ -3,6 +3,7 @@
 `snakemake generations` needs a first net (the one that ships with the package, where params.yaml
 doesn't name another) and a book of openings; makes results/selfplay/{generation}/net.nnue with the
 games it has learned from, and results/selfplay/ratings.csv, where every generation meets the others.
+With `data.source: selfplay`, all experiments learn from the games of all generations.
 """
 
 
@@ -15,11 +16,13 @@ rule generation_games:
     input:
         net=lambda w: of_generation(int(w.generation) - 1),
     output:
-        games="<results>/selfplay/{generation}/games.pgn.zst",
+        games="<results>/selfplay/{generation}/games-{part}.pgn.zst",
     log:
-        "<logs>/selfplay/{generation}/games.log",
+        "<logs>/selfplay/{generation}/games-{part}.log",
     benchmark:
-        "<benchmarks>/selfplay/{generation}/games.tsv"
+        "<benchmarks>/selfplay/{generation}/games-{part}.tsv"
+    wildcard_constraints:
+        part=r"\d+",
     conda:
         "environment.yaml"
     threads: ALL_CORES
@@ -30,12 +33,13 @@ rule generation_games:
             files=[SHIPPED_NET, evaluator_of(settings.selfplay.net)],
         ),
         net=lambda w, input: ["--net", input.net] if input.net else [],
-        seed=lambda w: 1000 * settings.selfplay.seed + int(w.generation),
+        seed=lambda w: seed_of_games(int(w.generation), int(w.part)),
         options=options(
-            settings.selfplay, without=["generations", "feature_set", "net", "seed"]
+            settings.selfplay,
+            without=["generations", "feature_set", "net", "parts", "seed"],
         ),
     message:
-        "Games for generation {wildcards.generation}; progress in {log}"
+        "Games for generation {wildcards.generation}, part {wildcards.part}; progress in {log}"
     shell:
         "nnuelab datagen {params.net:q} --output {output.games:q}"
         " {params.options:q} --seed {params.seed:q} --workers {threads} 2> {log:q}"
@@ -43,7 +47,7 @@ rule generation_games:
 
 use rule sample as generation_sample with:
     input:
-        games="<results>/selfplay/{generation}/games.pgn.zst",
+        games=lambda w: games_of_generation(w.generation),
     output:
         sampled="<results>/selfplay/{generation}/sampled.npy",
         report="<results>/selfplay/{generation}/sample_report.json",

@@ -113,8 +113,8 @@ def test_each_generation_plays_with_the_net_of_the_one_before(folder):
     calls = re.findall(r"nnuelab datagen +(.*--output \S+)", told)
     net = "results/selfplay/1/1/net.nnue"
     assert calls == [
-        "--output results/selfplay/1/games.pgn.zst",
-        f"--net {net} --output results/selfplay/2/games.pgn.zst",
+        "--output results/selfplay/1/games-1.pgn.zst",
+        f"--net {net} --output results/selfplay/2/games-1.pgn.zst",
     ]
     assert f"0=default 1={net} 2=results/selfplay/2/1/net.nnue" in told
 

@@ -151,3 +151,30 @@ def test_a_set_that_tests_comes_and_goes_for_dvc_too(games, folder) -> None:
     assert "up to date" in folder.run("dvc", "repro", "data")
     listed = yaml.safe_load((folder.path / "dvc.lock").read_text())["stages"]["data"]["params"]
     assert listed["params.yaml"]["label"]["test_share"] == 0
+
+
+@pytest.mark.slow
+def test_games_of_self_play_are_data_of_experiments(folder) -> None:
+    """All generations in all their parts, no two of which begin alike."""
+    settings(folder, "data", source="selfplay")
+    settings(folder, "selfplay", generations=2, parts=2, games=6, nodes=20)
+    settings(folder, "label", validation_share=0.4)
+    settings(folder, "train", l1=16, l2=4, epochs=1, batch_size=64)
+    folder.run("snakemake", "data")
+    files = [
+        folder.path / f"results/selfplay/{generation}/games-{part}.pgn.zst"
+        for generation in (1, 2)
+        for part in (1, 2)
+    ]
+    texts = [text.decode() for file in files for text in pgn.texts(file)]
+    assert len(texts) == 24
+    assert len({text.partition("\n1. ")[2] for text in texts}) == 24
+    wanted = Counter(
+        (fen, score)
+        for text in texts
+        for fen, score, _ in samples(text, 16, skip_check=True, skip_captures=True)
+        if score is not None and abs(score) <= 5000
+    )
+    assert (
+        scored(*(folder.path / f"results/data/{n}.npy" for n in ("train", "validation"))) == wanted
+    )

@@ -103,8 +103,9 @@ def months(given: list[str]) -> list[str]:
 class Data(Section):
     """Where the games come from."""
 
-    source: Literal["embedded", "lichess", "files"]
-    """Games that come with the project, months of the Lichess database, or files of your own."""
+    source: Literal["embedded", "lichess", "files", "selfplay"]
+    """Games that come with the project, months of the Lichess database, files of your own, or the
+    games of all generations of the section selfplay."""
     months: Annotated[
         list[Annotated[str, Field(pattern=rf"^{_MONTH}(\.\.{_MONTH})?$")]],
         AfterValidator(months),
@@ -132,8 +133,11 @@ class Data(Section):
 
     @property
     def games(self) -> list[str]:
-        """The files of games: those that are downloaded to results/games, or the user's own."""
-        if self.source == "files":
+        """The files of games: those that are downloaded to results/games, or the user's own.
+
+        None of those that the section selfplay makes.
+        """
+        if self.source in ("files", "selfplay"):
             return self.files
         parts = self.months if self.source == "lichess" else ["embedded"]
         return [f"results/games/{part}.pgn.zst" for part in parts]
@@ -271,6 +275,8 @@ class Selfplay(section(games.Generating, nodes=int)):  # type: ignore[misc]
     """Of the trained nets."""
     net: str | None
     """The net that plays first; null: the one that comes with the package."""
+    parts: Count
+    """Files of games of each generation, each made by a job of its own."""
 
 
 class Variant(overrides("Overrides", Train, Quantize)):  # type: ignore[misc]
