@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from nnuelab.learning import dense
+from nnuelab.learning.dense import STRIP, rounded_up
 from nnuelab.learning.parallel import Threads
-from nnuelab.learning.simd import COLUMNS
+from nnuelab.learning.simd import COLUMNS, LANES
 from nnuelab.learning.sparse import BLOCK, Batch, compact, gather, invert, pack, scatter
 
 CHUNK = 512  # positions of one task of the forward pass
@@ -56,21 +58,32 @@ class FirstLayers:
         self.rounding: Callable[[torch.Tensor], torch.Tensor] | None = None
         self._whole = whole or n_features <= SMALL
         self._panels = -(-l1 // COLUMNS)
+        self._outputs = rounded_up(l2, LANES)
         self._table = np.empty(self._panels * n_features * COLUMNS, np.float32)
         self._gradient = np.empty_like(self._table)
-        self._accumulators = np.empty((0, 2 * l1), np.float32)
+        self._resize(0)
+        w2 = self._panels, 2, self._outputs, COLUMNS
+        self._by_output, self._w2_gradient = np.zeros(w2, np.float32), np.empty(w2, np.float32)
+        self._by_column = np.zeros((self._panels, 2, COLUMNS, self._outputs), np.float32)
         self._all = np.arange(n_features, dtype=np.int32)
         self.ranks = self._all.copy()
         self.present = self._all
         self.gradient = self._gradient.reshape(self._panels, n_features, COLUMNS)
         self._batch: Batch
 
+    def _resize(self, positions: int) -> None:
+        """Memory for so many positions."""
+        rows = rounded_up(positions, STRIP)
+        self._x = np.empty((self._panels, rows, 2, COLUMNS), np.float32)
+        self._z = np.empty((rows, self._outputs), np.float32)
+        self._dz = np.zeros((rows, self._outputs), np.float32)
+
     def _shaped(self, memory: np.ndarray) -> np.ndarray:
         d = len(self.present)
         return memory[: self._panels * d * COLUMNS].reshape(self._panels, d, COLUMNS)
 
-    def accumulators(self, weight: np.ndarray, bias: np.ndarray, batch: Batch) -> np.ndarray:
-        """Clipped accumulators float32[B, 2M], side to move first, valid until the next batch.
+    def gather(self, weight: np.ndarray, bias: np.ndarray, batch: Batch) -> np.ndarray:
+        """Clipped accumulators float32[panels, B', 2, 64], valid until the next batch.
 
         Parameters
         ----------
@@ -78,68 +91,97 @@ class FirstLayers:
         bias : float32[M]
         batch : Batch
         """
-        n, m, _ = self.sizes
         self._batch = batch
         if not self._whole:
-            rows, present = np.empty_like(batch.rows), np.empty(n, np.int32)
+            rows, present = np.empty_like(batch.rows), np.empty(self.sizes[0], np.int32)
             count = compact(batch.rows, batch.n, self.ranks, rows, present)
             self._batch, self.present = Batch(rows, batch.n), present[:count]
         table = self._shaped(self._table)
-        padded = np.zeros(self._panels * COLUMNS, np.float32)
-        padded[:m] = bias
-        if len(self._accumulators) < len(batch):
-            self._accumulators = np.empty((len(batch), 2 * m), np.float32)
-        out = self._accumulators[: len(batch)]
+        padded = _padded(bias, self._panels * COLUMNS).reshape(self._panels, COLUMNS)
+        if self._x.shape[1] < len(batch):
+            self._resize(len(batch))
         rows = self._batch.rows
 
         def packing(start: int) -> None:
             pack(weight, self.present, start, min(start + CHUNK, len(self.present)), table)
 
         def gathering(start: int) -> None:
-            gather(table, padded, rows, batch.n, start, min(start + CHUNK, len(batch)), out)
+            gather(table, padded, rows, batch.n, start, min(start + CHUNK, len(batch)), self._x)
 
         self._map(packing, range(0, len(self.present), CHUNK))
         self._map(gathering, range(0, len(batch), CHUNK))
-        return out
+        return self._x
 
-    def backward(self, dz: np.ndarray, w2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def accumulators(self, weight: np.ndarray, bias: np.ndarray, batch: Batch) -> np.ndarray:
+        """Clipped accumulators float32[B, 2M], side to move first; parameters as of `gather`."""
+        m = self.sizes[1]
+        x = self.gather(weight, bias, batch)[:, : len(batch)]
+        sides = x.transpose(1, 2, 0, 3).reshape(len(batch), 2, -1)[:, :, :m]
+        return sides.reshape(len(batch), 2 * m)
+
+    def products(self, w2: np.ndarray, b2: np.ndarray) -> np.ndarray:
+        """Sums of the second layer of what was gathered, float32[B, O], until the next batch.
+
+        Parameters
+        ----------
+        w2 : float32[O, 2M]
+        b2 : float32[O]
+        """
+        size = len(self._batch)
+        dense.pack(w2, self._by_output, self._by_column)
+        bias = _padded(b2, self._outputs)
+
+        def multiplying(start: int) -> None:
+            stop = min(start + CHUNK, size)
+            x, squared = self._x, int(self.squared)
+            dense.forward(x, self._by_column, bias, start, stop, squared, self._z)
+
+        self._map(multiplying, range(0, size, CHUNK))
+        return self._z[:size, : len(b2)]
+
+    def backward(self, dz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sets ``gradient``; returns those of the bias float32[M] and of ``w2`` float32[O, 2M].
 
         Parameters
         ----------
         dz : float32[B, O]
             Gradient with respect to the sums of the second layer.
-        w2 : float32[O, 2M]
         """
         _, m, outputs = self.sizes
-        batch, d = self._batch, len(self.present)
-        out = self._accumulators[: len(batch)]
-        blocks = range(0, len(batch), BLOCK)
+        batch, d, size = self._batch, len(self.present), len(self._batch)
+        self._dz[:size, :outputs] = dz
+        blocks = range(0, size, BLOCK)
         starts = np.empty((len(blocks), d + 1), np.int32)
         listed = np.empty((len(blocks), d), np.int32)
         counts = np.empty(len(blocks), np.int64)
         sources = np.empty((len(blocks), 2 * BLOCK * batch.rows.shape[2]), np.int32)
         self.gradient = self._shaped(self._gradient)
-        b1_gradient = np.empty(m, np.float32)
-        w2_gradient = np.empty((outputs, 2 * m), np.float32)
+        b1_gradient = np.empty((self._panels, COLUMNS), np.float32)
 
         def inverting(block: int) -> None:
             start = block * BLOCK
-            stop = min(start + BLOCK, len(batch))
             lists = starts[block], sources[block], listed[block]
-            counts[block] = invert(batch.rows, batch.n, start, stop, *lists)
+            counts[block] = invert(batch.rows, batch.n, start, min(start + BLOCK, size), *lists)
 
         def scattering(panel: int) -> None:
-            lists = starts, sources, listed, counts, int(self.squared), self.gradient[panel]
-            scatter(panel, out, dz, w2, *lists, b1_gradient, w2_gradient)
+            inputs = size, self._x[panel], self._dz, self._by_output[panel]
+            lists = starts, sources, listed, counts, int(self.squared)
+            found = self.gradient[panel], b1_gradient[panel], self._w2_gradient[panel]
+            scatter(*inputs, *lists, *found)
 
         self._map(inverting, range(len(blocks)))
         self._map(scattering, range(self._panels))
-        return b1_gradient, w2_gradient
+        by_side = self._w2_gradient.transpose(2, 1, 0, 3).reshape(self._outputs, 2, -1)
+        w2_gradient = by_side[:outputs, :, :m].reshape(outputs, 2 * m)
+        return b1_gradient.ravel()[:m].copy(), w2_gradient
 
     def _map(self, function: Callable[[int], None], tasks: Iterable[int]) -> None:
         for _ in self.threads.map(function, tasks):
             pass
+
+
+def _padded(bias: np.ndarray, size: int) -> np.ndarray:
+    return np.concatenate([bias, np.zeros(size - len(bias), np.float32)])
 
 
 class _Sums(torch.autograd.Function):
@@ -153,30 +195,17 @@ class _Sums(torch.autograd.Function):
         batch: Batch,
         layers: FirstLayers,
     ) -> torch.Tensor:
-        out = torch.from_numpy(
-            layers.accumulators(weight.detach().numpy(), b1.detach().numpy(), batch)
-        )
-        sums = torch.empty(len(batch), b2.shape[0])
-
-        def chunk(start: int) -> None:
-            part = slice(start, start + CHUNK)
-            # The pool's threads don't inherit that no gradient is recorded.
+        x = layers.gather(weight.detach().numpy(), b1.detach().numpy(), batch)
+        if layers.rounding is not None:  # in place: the backward pass takes them, too
             with torch.no_grad():
-                if layers.rounding is not None:  # in place: the backward pass takes them, too
-                    out[part] = layers.rounding(out[part])
-                inputs = out[part].square() if layers.squared else out[part]
-                torch.addmm(b2, inputs, w2.T, out=sums[part])
-
-        layers._map(chunk, range(0, len(batch), CHUNK))
-        ctx.save_for_backward(w2)
+                x[:] = layers.rounding(torch.from_numpy(x))
         ctx.layers = layers
-        return sums
+        return torch.from_numpy(layers.products(w2.detach().numpy(), b2.detach().numpy()))
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        (w2,) = ctx.saved_tensors
-        dz = gradients[0].contiguous()
-        b1, w2 = ctx.layers.backward(dz.numpy(), w2.detach().contiguous().numpy())
+        dz = gradients[0]
+        b1, w2 = ctx.layers.backward(dz.numpy())
         return None, torch.from_numpy(b1), torch.from_numpy(w2), dz.sum(0), None, None
 
 

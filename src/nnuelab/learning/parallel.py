@@ -7,10 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import llvmlite.binding
 import torch
 import torch.distributed as dist
 
 from nnuelab.errors import UserError
+
+if llvmlite.binding.get_host_cpu_features().get("avx2"):
+    # torch chooses its vector code by the kind of CPU when it first computes something, and with
+    # AVX-512 sums otherwise. One choice gives the same bits; what takes time are our own kernels.
+    os.environ["ATEN_CPU_CAPABILITY"] = "avx2"
 
 T = TypeVar("T")
 R = TypeVar("R")

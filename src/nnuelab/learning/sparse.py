@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nnuelab.jit import at, inline, jit
-from nnuelab.learning import simd
-from nnuelab.learning.simd import COLUMNS, TOGETHER
+from nnuelab.jit import at, jit
+from nnuelab.learning import dense, simd
+from nnuelab.learning.dense import at_address
+from nnuelab.learning.simd import COLUMNS
 
 BLOCK = 256  # positions whose gradients are scattered together: 128 KB of a panel
 
@@ -116,44 +117,28 @@ def pack(weight, present, start, stop, packed):
             target[min(COLUMNS, m - first) :] = 0
 
 
-@inline
-def _at(array):
-    return np.int64(array.ctypes.data)
-
-
 @jit
 def gather(table, bias, rows, n, start, stop, out):
-    """out[p, s*M:(s+1)*M] = clip(bias + sum of the active rows, 0, 1) for positions start..stop.
+    """out[panel, p, side] = clip(bias + sum of the active rows, 0, 1) for positions start..stop.
 
     Parameters
     ----------
     table : float32[panels, N, 64]
-    bias : float32[panels * 64]
+    bias : float32[panels, 64]
     rows, n : see Batch
-    out : float32[B, 2M], written
+    out : float32[panels, B', 2, 64], written
     """
-    m = out.shape[1] // 2
     width = rows.shape[2]
-    whole = np.zeros(COLUMNS, np.float32)
     for panel in range(table.shape[0]):
-        first = panel * COLUMNS
-        columns = min(COLUMNS, m - first)
-        for side in range(2):
-            for p in range(start, stop):
-                place = _at(rows) + 4 * ((side * rows.shape[1] + p) * width)
-                target = _at(out) + 4 * (p * 2 * m + side * m + first)
-                if columns < COLUMNS:
-                    target = _at(whole)
+        for p in range(start, stop):
+            for side in range(2):
                 simd.sum_rows(
-                    _at(table) + 4 * first * table.shape[1],
-                    place,
+                    at_address(table) + 4 * panel * table.shape[1] * COLUMNS,
+                    at_address(rows) + 4 * width * (side * rows.shape[1] + p),
                     n[side, p],
-                    _at(bias) + 4 * first,
-                    target,
+                    at_address(bias) + 4 * panel * COLUMNS,
+                    at_address(out) + 4 * COLUMNS * (2 * (panel * out.shape[1] + p) + side),
                 )
-                if columns < COLUMNS:
-                    for j in range(columns):
-                        out[p, side * m + first + j] = whole[j]
 
 
 @jit
@@ -200,93 +185,38 @@ def invert(rows, n, start, stop, starts, sources, listed):
 
 @jit
 def scatter(
-    panel, out, dz, w2, starts, sources, listed, counts, squared, total, b1_gradient, w2_gradient
+    n_positions, x, dz, by_output, starts, sources, listed, counts, squared, total, bias, gradient
 ):
-    """The gradients of 64 columns of the first layer and of what they weigh in the second.
+    """The gradients of a panel of the first layer and of what it weighs in the second.
 
     Parameters
     ----------
-    panel : int
-        Which columns.
-    out : float32[B, 2M]
-        What ``gather`` wrote.
-    dz : float32[B, O]
-        Gradient with respect to the sums of the second layer.
-    w2 : float32[O, 2M]
+    n_positions : int
+        B.
+    x, dz, by_output, squared, bias, gradient
+        See ``dense.backward``; what that adds to is written.
     starts, sources, listed, counts : int32[blocks, ...]
         What ``invert`` wrote and returned for each block.
-    squared : int
-        1 when the second layer gets the squares of ``out``, else 0.
     total : float32[D, 64], written
         Gradient of the packed rows.
-    b1_gradient : float32[M], these columns written
-    w2_gradient : float32[O, 2M], these columns written
     """
-    m, outputs = out.shape[1] // 2, dz.shape[1]
-    first = panel * COLUMNS
-    columns = min(COLUMNS, m - first)
-    bias = np.zeros(COLUMNS, np.float32)
-    masked = np.zeros((2 * BLOCK, COLUMNS), np.float32)
-    weights = np.zeros((2, outputs, COLUMNS), np.float32)
-    of_block = np.zeros((2, outputs, COLUMNS), np.float32)
-    of_all = np.zeros((2, outputs, COLUMNS), np.float32)
-    x = np.zeros((TOGETHER, COLUMNS), np.float32)
-    z = np.zeros((TOGETHER, outputs), np.float32)
-    for side in range(2):
-        for o in range(outputs):
-            for j in range(columns):
-                weights[side, o, j] = w2[o, side * m + first + j]
+    masked = np.empty((BLOCK, 2, COLUMNS), np.float32)
+    of_block = np.empty_like(gradient)
     total[:] = 0
+    bias[:] = 0
+    gradient[:] = 0
     for block in range(starts.shape[0]):
         start = block * BLOCK
-        stop = min(start + BLOCK, out.shape[0])
+        stop = min(start + BLOCK, n_positions)
         of_block[:] = 0
-        for p in range(start, stop, TOGETHER):
-            n = min(TOGETHER, stop - p)
-            z_place = _at(dz) + 4 * outputs * p
-            if n < TOGETHER:  # behind the last position there are some without a gradient
-                for i in range(n):
-                    for o in range(outputs):
-                        z[i, o] = dz[p + i, o]
-                z_place = _at(z)
-            for side in range(2):
-                x_place, stride = _at(out) + 4 * (p * 2 * m + side * m + first), np.int64(8 * m)
-                if n < TOGETHER or columns < COLUMNS:
-                    for i in range(n):
-                        for j in range(columns):
-                            x[i, j] = out[p + i, side * m + first + j]
-                    x_place, stride = _at(x), np.int64(4 * COLUMNS)
-                simd.masked_products(
-                    z_place,
-                    _at(weights) + 4 * COLUMNS * outputs * side,
-                    np.int64(outputs),
-                    x_place,
-                    stride,
-                    _at(masked) + 4 * COLUMNS * (2 * (p - start) + side),
-                    np.int64(8 * COLUMNS),
-                    _at(bias),
-                    squared,
-                )
-                simd.add_outer(
-                    z_place,
-                    x_place,
-                    stride,
-                    np.int64(outputs),
-                    _at(of_block) + 4 * COLUMNS * outputs * side,
-                    squared,
-                )
-        of_all += of_block
+        dense.backward(x, dz, by_output, start, stop, squared, masked, bias, of_block)
+        gradient += of_block
         for k in range(counts[block]):
             f = listed[block, k]
             entry = starts[block, f]
             simd.add_rows(
-                _at(masked),
-                _at(sources) + 4 * (block * sources.shape[1] + entry),
+                at_address(masked),
+                at_address(sources) + 4 * (block * sources.shape[1] + entry),
                 np.int64(starts[block, f + 1] - entry),
-                _at(total) + 4 * COLUMNS * f,
+                at_address(total) + 4 * COLUMNS * f,
             )
-    for j in range(columns):
-        b1_gradient[first + j] = bias[j]
-        for o in range(outputs):
-            for side in range(2):
-                w2_gradient[o, side * m + first + j] = of_all[side, o, j]

@@ -11,6 +11,7 @@ from torch import nn
 
 from nnuelab.features import FeatureSet
 from nnuelab.learning.first_layer import FirstLayers, sums
+from nnuelab.learning.linear import linear
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch
 from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT, bucket_of, layers, unit
@@ -221,7 +222,7 @@ class Network(nn.Module):
     def head(self, inputs: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
         """From what the second layer gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""
         w2, b2 = self._dense(self.w2, "l2_shift"), self._biases(self.b2, "l2_shift")
-        return self.rest(torch.addmm(b2, inputs, w2.T), pieces)
+        return self.rest(linear(inputs, w2, b2), pieces)
 
     def rest(self, sums: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
         """From the sums of the second layer to centipawns [B].
@@ -232,30 +233,24 @@ class Network(nn.Module):
         pieces : int [B], optional
             On the board; what buckets are chosen by.
         """
-        if self.buckets == 1:
-            hidden = self.activated(sums, "l2_shift")
-            if self.l3:
-                hidden = self.activated(self._third(hidden), "l3_shift")
-            return CENTIPAWNS * (hidden @ self.w3 + self.b3)
-        assert pieces is not None
-        bucket = torch.from_numpy(bucket_of(pieces, self.buckets))
-        bucket = bucket.to(sums.device)
+        buckets = self.buckets
+        if buckets > 1:
+            assert pieces is not None
+            bucket = torch.from_numpy(bucket_of(pieces, buckets)).to(sums.device)
 
         def chosen(of_all: torch.Tensor) -> torch.Tensor:
-            parts = of_all.unflatten(1, (self.buckets, -1))
+            if buckets == 1:
+                return of_all
+            parts = of_all.unflatten(1, (buckets, -1))
             return parts.gather(1, bucket[:, None, None].expand(-1, 1, parts.shape[2])).squeeze(1)
 
         # All buckets are computed, and one is taken: few large products beat many small ones.
         hidden = self.activated(chosen(sums), "l2_shift")
         if self.l3:
-            hidden = self.activated(chosen(self._third(hidden)), "l3_shift")
-        values = torch.addmm(self.b3, hidden, self.w3.view(self.buckets, -1).T)
+            biases, weights = self._biases(self.bh, "l3_shift"), self._dense(self.wh, "l3_shift")
+            hidden = self.activated(chosen(linear(hidden, weights, biases)), "l3_shift")
+        values = linear(hidden, self.w3.view(buckets, -1), self.b3)
         return CENTIPAWNS * chosen(values).squeeze(1)
-
-    def _third(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Sums of the further hidden layer, that of all buckets."""
-        biases = self._biases(self.bh, "l3_shift")
-        return torch.addmm(biases, hidden, self._dense(self.wh, "l3_shift").T)
 
     def dense_parameters(self) -> list[nn.Parameter]:
         """All parameters but the rows of the first layer."""

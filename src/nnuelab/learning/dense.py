@@ -1,0 +1,135 @@
+"""Kernels of dense layers in training: products whose bits don't depend on the CPU.
+
+Every number is a chain of fused multiply-adds in the order of what is summed over. BLAS sums in an
+order that it chooses by the kind of CPU.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nnuelab.jit import inline, jit
+from nnuelab.learning.simd import COLUMNS, LANES, ROWS, multiply
+
+STRIP = 32  # positions whose 64 columns stay in the first cache
+
+
+def rounded_up(n: int, unit: int) -> int:
+    """The next multiple of ``unit``."""
+    return -(-n // unit) * unit
+
+
+@inline
+def at_address(array):
+    """Where an array begins."""
+    return np.int64(array.ctypes.data)
+
+
+@inline
+def add_product(a, b, c):
+    """c += a @ b.
+
+    Parameters
+    ----------
+    a : float32[R, K]
+    b : float32[K, C]
+        Each row contiguous, as those of ``c``.
+    c : float32[R, C]
+        R is a multiple of ROWS, C of LANES.
+    """
+    for i in range(0, c.shape[0], ROWS):
+        for j in range(0, c.shape[1], LANES):
+            multiply(
+                at_address(a) + i * a.strides[0],
+                np.int64(a.strides[0]),
+                np.int64(a.strides[1]),
+                at_address(b) + 4 * j,
+                np.int64(b.strides[0]),
+                np.int64(a.shape[1]),
+                at_address(c) + i * c.strides[0] + 4 * j,
+                np.int64(c.strides[0]),
+            )
+
+
+@jit
+def pack(w2, by_output, by_column):
+    """Weights of the second layer as panels of 64 columns, both ways.
+
+    Parameters
+    ----------
+    w2 : float32[O, 2M]
+    by_output : float32[panels, 2, O', 64], written where there are weights
+    by_column : float32[panels, 2, 64, O'], written where there are weights
+    """
+    m = w2.shape[1] // 2
+    for o in range(w2.shape[0]):
+        for side in range(2):
+            for j in range(m):
+                weight = w2[o, side * m + j]
+                by_output[j // COLUMNS, side, o, j % COLUMNS] = weight
+                by_column[j // COLUMNS, side, j % COLUMNS, o] = weight
+
+
+@jit
+def forward(x, by_column, bias, start, stop, squared, z):
+    """z = x @ w2.T + bias for positions start..stop, of the squares of x if ``squared`` isn't 0.
+
+    Parameters
+    ----------
+    x : float32[panels, B', 2, 64]
+        Clipped accumulators; B' is the number of positions rounded up to STRIP.
+    by_column : float32[panels, 2, 64, O']
+        See `pack`; O' is the number of outputs rounded up to LANES.
+    bias : float32[O']
+    z : float32[B', O'], written; those of a strip that is begun, as a whole
+    """
+    for first in range(start, stop, STRIP):
+        sums = z[first : first + STRIP]
+        sums[:] = bias
+        for panel in range(x.shape[0]):
+            inputs = x[panel, first : first + STRIP]
+            if squared:
+                inputs = inputs * inputs
+            for side in range(2):
+                add_product(inputs[:, side], by_column[panel, side], sums)
+
+
+@jit
+def backward(x, dz, by_output, start, stop, squared, masked, bias, gradient):
+    """The gradients of a panel for positions start..stop, a block.
+
+    Parameters
+    ----------
+    x : float32[B', 2, 64]
+        Of the panel, see `forward`.
+    dz : float32[B', O']
+        Gradient with respect to the sums.
+    by_output : float32[2, O', 64]
+        See `pack`.
+    squared : int
+    masked : float32[BLOCK, 2, 64], written
+        Gradient with respect to the accumulators: 0 where they are clipped.
+    bias : float32[64], added to
+        That of the first layer.
+    gradient : float32[2, O', 64], added to
+        That of the weights.
+    """
+    for first in range(start, stop, STRIP):
+        n = min(STRIP, stop - first)
+        inputs, through = x[first : first + STRIP], masked[first - start : first - start + STRIP]
+        through[:] = 0
+        for side in range(2):
+            add_product(dz[first : first + STRIP], by_output[side], through[:, side])
+        for p in range(n):
+            for side in range(2):
+                for j in range(COLUMNS):
+                    value, found = inputs[p, side, j], through[p, side, j]
+                    if squared:
+                        found *= value + value
+                    found = found if 0 < value < 1 else np.float32(0)
+                    through[p, side, j] = found
+                    bias[j] += found
+        if squared:
+            inputs = inputs * inputs
+        for side in range(2):
+            add_product(dz[first : first + n].T, inputs[:n, side], gradient[side])
