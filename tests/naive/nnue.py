@@ -60,3 +60,14 @@ def first_layer(weight: torch.Tensor, bias: torch.Tensor, batch: Batch) -> torch
             + bias
         )
     return torch.cat(sides, 1).clamp(0, 1)
+
+
+def product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """c + a @ b in float32, each number a chain of fused multiply-adds.
+
+    80 bits hold a product exactly, and the sum with an error that the rounding to 24 doesn't see.
+    """
+    for k in range(a.shape[1]):
+        exact = a[:, k, None].astype(np.longdouble) * b[k] + c
+        c = exact.astype(np.float32)
+    return c

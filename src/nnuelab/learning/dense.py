@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from nnuelab.jit import inline, jit
-from nnuelab.learning.simd import COLUMNS, LANES, ROWS, multiply
+from nnuelab.learning.simd import COLUMNS, LANES, ROWS, mask, multiply
 
 STRIP = 32  # positions whose 64 columns stay in the first cache
 
@@ -52,25 +52,6 @@ def add_product(a, b, c):
 
 
 @jit
-def pack(w2, by_output, by_column):
-    """Weights of the second layer as panels of 64 columns, both ways.
-
-    Parameters
-    ----------
-    w2 : float32[O, 2M]
-    by_output : float32[panels, 2, O', 64], written where there are weights
-    by_column : float32[panels, 2, 64, O'], written where there are weights
-    """
-    m = w2.shape[1] // 2
-    for o in range(w2.shape[0]):
-        for side in range(2):
-            for j in range(m):
-                weight = w2[o, side * m + j]
-                by_output[j // COLUMNS, side, o, j % COLUMNS] = weight
-                by_column[j // COLUMNS, side, j % COLUMNS, o] = weight
-
-
-@jit
 def forward(x, by_column, bias, start, stop, squared, z):
     """z = x @ w2.T + bias for positions start..stop, of the squares of x if ``squared`` isn't 0.
 
@@ -79,7 +60,7 @@ def forward(x, by_column, bias, start, stop, squared, z):
     x : float32[panels, B', 2, 64]
         Clipped accumulators; B' is the number of positions rounded up to STRIP.
     by_column : float32[panels, 2, 64, O']
-        See `pack`; O' is the number of outputs rounded up to LANES.
+        The weights; O' is the number of outputs rounded up to LANES.
     bias : float32[O']
     z : float32[B', O'], written; those of a strip that is begun, as a whole
     """
@@ -105,7 +86,7 @@ def backward(x, dz, by_output, start, stop, squared, masked, bias, gradient):
     dz : float32[B', O']
         Gradient with respect to the sums.
     by_output : float32[2, O', 64]
-        See `pack`.
+        The weights.
     squared : int
     masked : float32[BLOCK, 2, 64], written
         Gradient with respect to the accumulators: 0 where they are clipped.
@@ -120,15 +101,9 @@ def backward(x, dz, by_output, start, stop, squared, masked, bias, gradient):
         through[:] = 0
         for side in range(2):
             add_product(dz[first : first + STRIP], by_output[side], through[:, side])
-        for p in range(n):
-            for side in range(2):
-                for j in range(COLUMNS):
-                    value, found = inputs[p, side, j], through[p, side, j]
-                    if squared:
-                        found *= value + value
-                    found = found if 0 < value < 1 else np.float32(0)
-                    through[p, side, j] = found
-                    bias[j] += found
+        for row in range(2 * n):
+            place = 4 * COLUMNS * row
+            mask(at_address(inputs) + place, at_address(through) + place, at_address(bias), squared)
         if squared:
             inputs = inputs * inputs
         for side in range(2):

@@ -63,8 +63,9 @@ class FirstLayers:
         self._gradient = np.empty_like(self._table)
         self._resize(0)
         w2 = self._panels, 2, self._outputs, COLUMNS
-        self._by_output, self._w2_gradient = np.zeros(w2, np.float32), np.empty(w2, np.float32)
-        self._by_column = np.zeros((self._panels, 2, COLUMNS, self._outputs), np.float32)
+        self._by_output, self._w2_gradient = np.empty(w2, np.float32), np.empty(w2, np.float32)
+        self._by_column = np.empty((self._panels, 2, COLUMNS, self._outputs), np.float32)
+        self._w2 = np.zeros((self._outputs, 2, self._panels * COLUMNS), np.float32)
         self._all = np.arange(n_features, dtype=np.int32)
         self.ranks = self._all.copy()
         self.present = self._all
@@ -127,8 +128,11 @@ class FirstLayers:
         w2 : float32[O, 2M]
         b2 : float32[O]
         """
-        size = len(self._batch)
-        dense.pack(w2, self._by_output, self._by_column)
+        size, (_, m, outputs) = len(self._batch), self.sizes
+        self._w2[:outputs, :, :m] = w2.reshape(outputs, 2, m)
+        of_panels = self._w2.reshape(self._outputs, 2, self._panels, COLUMNS)
+        self._by_output[:] = of_panels.transpose(2, 1, 0, 3)
+        self._by_column[:] = of_panels.transpose(2, 1, 3, 0)
         bias = _padded(b2, self._outputs)
 
         def multiplying(start: int) -> None:
@@ -137,7 +141,7 @@ class FirstLayers:
             dense.forward(x, self._by_column, bias, start, stop, squared, self._z)
 
         self._map(multiplying, range(0, size, CHUNK))
-        return self._z[:size, : len(b2)]
+        return self._z[:size, :outputs]
 
     def backward(self, dz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sets ``gradient``; returns those of the bias float32[M] and of ``w2`` float32[O, 2M].

@@ -68,6 +68,30 @@ def _accumulate(builder: Any, total: Any, table: Any, rows: Any, n: Any) -> None
 
 
 @intrinsic
+def mask(typing_context: Any, x: Any, gradient: Any, total: Any, squared: Any) -> Any:
+    """gradient[:64] becomes 0 where x isn't inside of 0..1; total[:64] += gradient[:64]; float32.
+
+    When ``squared`` isn't 0, it is the square of x that has this gradient: then times 2 x.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        x, gradient, total, squared = args
+        zero, one = (ir.Constant(_FLOATS, [value] * COLUMNS) for value in (0.0, 1.0))
+        value, found = load(builder, x, _FLOATS, 4), load(builder, gradient, _FLOATS, 4)
+        of_square = builder.fmul(found, builder.fadd(value, value))
+        found = builder.select(builder.icmp_signed("!=", squared, I64(0)), of_square, found)
+        inside = builder.and_(
+            builder.fcmp_ordered(">", value, zero), builder.fcmp_ordered("<", value, one)
+        )
+        found = builder.select(inside, found, zero)
+        store(builder, found, gradient, 4)
+        store(builder, builder.fadd(load(builder, total, _FLOATS, 4), found), total, 4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 4), generate
+
+
+@intrinsic
 def multiply(
     typing_context: Any,
     a: Any,
