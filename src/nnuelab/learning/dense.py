@@ -85,26 +85,27 @@ def backward(x, dz, by_output, start, stop, squared, masked, bias, gradient):
         Of the panel, see `forward`.
     dz : float32[B', O']
         Gradient with respect to the sums.
-    by_output : float32[2, O', 64]
+    by_output : float32[2, O rounded up to ROWS, 64]
         The weights.
     squared : int
     masked : float32[BLOCK, 2, 64], written
         Gradient with respect to the accumulators: 0 where they are clipped.
     bias : float32[64], added to
         That of the first layer.
-    gradient : float32[2, O', 64], added to
+    gradient : of the shape of ``by_output``, added to
         That of the weights.
     """
+    outputs = by_output.shape[1]
     for first in range(start, stop, STRIP):
         n = min(STRIP, stop - first)
         inputs, through = x[first : first + STRIP], masked[first - start : first - start + STRIP]
         through[:] = 0
         for side in range(2):
-            add_product(dz[first : first + STRIP], by_output[side], through[:, side])
+            add_product(dz[first : first + STRIP, :outputs], by_output[side], through[:, side])
         for row in range(2 * n):
             place = 4 * COLUMNS * row
             mask(at_address(inputs) + place, at_address(through) + place, at_address(bias), squared)
         if squared:
             inputs = inputs * inputs
         for side in range(2):
-            add_product(dz[first : first + n].T, inputs[:n, side], gradient[side])
+            add_product(dz[first : first + n, :outputs].T, inputs[:n, side], gradient[side])

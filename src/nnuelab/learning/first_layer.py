@@ -11,7 +11,7 @@ import torch
 from nnuelab.learning import dense
 from nnuelab.learning.dense import STRIP, rounded_up
 from nnuelab.learning.parallel import Threads
-from nnuelab.learning.simd import COLUMNS, LANES
+from nnuelab.learning.simd import COLUMNS, LANES, ROWS
 from nnuelab.learning.sparse import BLOCK, Batch, compact, gather, invert, pack, scatter
 
 CHUNK = 512  # positions of one task of the forward pass
@@ -62,7 +62,7 @@ class FirstLayers:
         self._table = np.empty(self._panels * n_features * COLUMNS, np.float32)
         self._gradient = np.empty_like(self._table)
         self._resize(0)
-        w2 = self._panels, 2, self._outputs, COLUMNS
+        w2 = self._panels, 2, rounded_up(l2, ROWS), COLUMNS
         self._by_output, self._w2_gradient = np.empty(w2, np.float32), np.empty(w2, np.float32)
         self._by_column = np.empty((self._panels, 2, COLUMNS, self._outputs), np.float32)
         self._w2 = np.zeros((self._outputs, 2, self._panels * COLUMNS), np.float32)
@@ -131,7 +131,7 @@ class FirstLayers:
         size, (_, m, outputs) = len(self._batch), self.sizes
         self._w2[:outputs, :, :m] = w2.reshape(outputs, 2, m)
         of_panels = self._w2.reshape(self._outputs, 2, self._panels, COLUMNS)
-        self._by_output[:] = of_panels.transpose(2, 1, 0, 3)
+        self._by_output[:] = of_panels[: self._by_output.shape[2]].transpose(2, 1, 0, 3)
         self._by_column[:] = of_panels.transpose(2, 1, 3, 0)
         bias = _padded(b2, self._outputs)
 
@@ -175,7 +175,7 @@ class FirstLayers:
 
         self._map(inverting, range(len(blocks)))
         self._map(scattering, range(self._panels))
-        by_side = self._w2_gradient.transpose(2, 1, 0, 3).reshape(self._outputs, 2, -1)
+        by_side = self._w2_gradient.transpose(2, 1, 0, 3).reshape(-1, 2, self._panels * COLUMNS)
         w2_gradient = by_side[:outputs, :, :m].reshape(outputs, 2 * m)
         return b1_gradient.ravel()[:m].copy(), w2_gradient
 
