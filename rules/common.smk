@@ -23,7 +23,7 @@ from nnuelab.params import (
     selfplay_seconds,
     texel_seconds,
 )
-from nnuelab.params import default_experiment, kind_of_games, made, options, plans
+from nnuelab.params import default_experiment, kind_at, made, options, plans
 from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
@@ -268,12 +268,7 @@ def at_cost(played):
 def kind_of(played):
     """What the spread of trainings in an experiment's games may be pooled with."""
     experiment, yardstick = PLAYED[played]
-    chosen = plan_of[experiment].tournament
-    nodes = chosen.nodes_at(yardstick)
-    if nodes is None:
-        return kind_of_games(settings, f"movetime {chosen.movetime:g}")
-    price = " at equal cost" if yardstick.at_cost else ""
-    return kind_of_games(settings, f"nodes {nodes}{price}")
+    return kind_at(settings, plan_of[experiment].tournament, yardstick)
 
 
 def groups(experiment):

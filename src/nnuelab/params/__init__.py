@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nnuelab.params.experiments import Entry, Plan, default_experiment, kind_of_games, plans
+from nnuelab.params.experiments import Entry, Plan, default_experiment, kind_at, plans
 from nnuelab.params.files import check_files
 from nnuelab.params.minutes import (
     core_seconds,
+    measured,
     minutes,
     policy_minutes,
     policy_seconds,
@@ -40,7 +41,8 @@ __all__ = [
     "check_names",
     "core_seconds",
     "default_experiment",
-    "kind_of_games",
+    "kind_at",
+    "measured",
     "merge",
     "minutes",
     "options",

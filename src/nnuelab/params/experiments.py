@@ -23,6 +23,7 @@ from nnuelab.settings.label import Labelling
 from nnuelab.settings.quantize import Quantization
 from nnuelab.settings.sample import Sampling
 from nnuelab.settings.train import Training
+from nnuelab.tournament.yardsticks import Yardstick
 
 HARDWARE = ("device", "threads")
 Kind = TypeVar("Kind", bound=Section)
@@ -96,7 +97,7 @@ def default_experiment(params: Params) -> str:
     return "axis" if "axis" in params.experiments else next(iter(params.experiments))
 
 
-def kind_of_games(params: Params, limit: str) -> str:
+def _kind(params: Params, limit: str) -> str:
     """Of games at a limit, ``nodes 400``: with the settings of training that aren't the defaults.
 
     Where these are the same, equal trainings scatter by as much.
@@ -116,6 +117,14 @@ def kind_of_games(params: Params, limit: str) -> str:
     ]
     source = [] if params.data.source == "embedded" else [params.data.source]
     return ", ".join([limit, *source, *changed])
+
+
+def kind_at(params: Params, tournament: Tournament, yardstick: Yardstick) -> str:
+    """The kind of an experiment's games at a yardstick."""
+    nodes = tournament.nodes_at(yardstick)
+    if nodes is None:
+        return _kind(params, f"movetime {tournament.movetime:g}")
+    return _kind(params, f"nodes {nodes}{' at equal cost' * yardstick.at_cost}")
 
 
 def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Mapping
 from itertools import pairwise
-from statistics import mean
+from pathlib import Path
+from statistics import mean, median
 from typing import Any
 
+from nnuelab.errors import UserError
 from nnuelab.params import made
-from nnuelab.params.experiments import Plan
+from nnuelab.params.experiments import Entry, Plan
 from nnuelab.params.models import Params
 from nnuelab.params.policies import Policies, PolicySelfplay
+from nnuelab.tournament.yardsticks import Yardstick
 
 # On one core of a shared server, with the games that come with the project.
 GAMES_TIMES_NODES = 10_000  # per second: 25 games of 400 nodes a move
@@ -34,31 +39,82 @@ A_SLOW_GAME = 0.3  # of policies in the tournament, and its score
 
 def core_seconds(plan: Plan) -> dict[str, float]:
     """Of one job of each rule that takes longest, by the name of the rule."""
-    chosen, players = plan.tournament, len(plan.players)
-    pairings = players * (players - 1) / 2
-    games = [
-        START
-        + pairings
-        * chosen.games_at(yardstick)
-        * (nodes / GAMES_TIMES_NODES if nodes else chosen.movetime / 1000 * MOVES)
-        for yardstick in chosen.yardsticks
-        for nodes in [chosen.nodes_at(yardstick)]
-    ]
-    trained = (entry.train for entry in plan.entries)
     return {
-        "train": START + mean(EPOCH * t.epochs * t.games_share * t.l1 / 256 for t in trained),
-        "tournament": mean(games),
+        "train": mean(_training(entry) for entry in plan.entries),
+        "tournament": mean(_games(plan, yardstick) for yardstick in plan.tournament.yardsticks),
         "cost": START + COST * len(plan.entries) if plan.is_priced else 0.0,
     }
 
 
-def minutes(plan: Plan, cores: int) -> float:
-    """Minutes from nothing to the table of an experiment."""
-    job = core_seconds(plan)
+def _training(entry: Entry) -> float:
+    """Core seconds of one net."""
+    chosen = entry.train
+    return float(START + EPOCH * chosen.epochs * chosen.games_share * chosen.l1 / 256)
+
+
+def _games(plan: Plan, yardstick: Yardstick) -> float:
+    """Core seconds of all games at a yardstick."""
+    chosen, players, nodes = plan.tournament, len(plan.players), plan.tournament.nodes_at(yardstick)
+    game = nodes / GAMES_TIMES_NODES if nodes else chosen.movetime / 1000 * MOVES
+    return START + players * (players - 1) / 2 * chosen.games_at(yardstick) * game
+
+
+def minutes(plan: Plan, cores: int, speed: Mapping[str, float] | None = None) -> float:
+    """Minutes from nothing to the table of an experiment.
+
+    ``speed`` is how many times as long as estimated the jobs of a rule take here (`measured`).
+    """
+    speed = speed or {}
+    job = {rule: each * speed.get(rule, 1.0) for rule, each in core_seconds(plan).items()}
     nets = len(plan.players) * (job["train"] + NET)
     games = len(plan.tournament.yardsticks) * job["tournament"]
     # Others wait while costs are measured.
     return ((DATA + nets + games) / cores + job["cost"]) / 60
+
+
+def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[str, float]:
+    """How many times as long as estimated jobs took in earlier runs of these plans, by rule.
+
+    The median of the benchmark files that Snakemake left; a rule without any is left out. What an
+    interrupted job had done before is missing in its file.
+
+    Parameters
+    ----------
+    benchmarks : path
+        ``logs/benchmarks``.
+    cores : int
+        That games were played on.
+
+    Raises
+    ------
+    UserError
+        For a file that is no benchmark.
+    """
+    expected = {
+        f"train/{net}": _training(entry) / entry.train.threads
+        for plan in plans.values()
+        for entry in plan.entries
+        for net in (f"{entry.folder}/{seed}" for seed in plan.seeds)
+    }
+    expected |= {
+        f"tournament/{yardstick.played(name)}": _games(plan, yardstick) / cores
+        for name, plan in plans.items()
+        for yardstick in plan.tournament.yardsticks
+    }
+    ratios: dict[str, list[float]] = {}
+    for job, seconds in expected.items():
+        if (path := benchmarks / f"{job}.tsv").is_file():
+            ratios.setdefault(job.partition("/")[0], []).append(_seconds(path) / seconds)
+    return {rule: median(found) for rule, found in ratios.items()}
+
+
+def _seconds(path: Path) -> float:
+    """Wall time in a benchmark file of Snakemake."""
+    try:
+        with open(path, newline="") as file:
+            return float(next(csv.DictReader(file, delimiter="\t"))["s"])
+    except (OSError, UnicodeDecodeError, StopIteration, KeyError, ValueError):
+        raise UserError(f"{path} is no benchmark of Snakemake; remove it") from None
 
 
 def texel_seconds(params: Params) -> dict[str, float]:

@@ -44,6 +44,13 @@ Even = Annotated[int, Field(ge=2, multiple_of=2)]
 EvenOrZero = Annotated[int, Field(ge=0, multiple_of=2)]
 _MONTH = r"\d{4}-(0[1-9]|1[0-2])"
 PlayerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+GAMES = {  # setting with the games of a pairing
+    yardsticks.NODES: "games_per_pairing",
+    yardsticks.COST: "cost_games_per_pairing",
+    yardsticks.DEEP: "deep_games_per_pairing",
+    yardsticks.DEEP_COST: "deep_games_per_pairing",
+    yardsticks.TIME: "timed_games_per_pairing",
+}
 UNTUNED = "untuned"  # a player of the match of texel
 
 
@@ -200,13 +207,7 @@ class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[
 
     def games_at(self, yardstick: Yardstick) -> int:
         """Games of a pairing."""
-        return {
-            yardsticks.NODES: self.games_per_pairing,
-            yardsticks.COST: self.cost_games_per_pairing,
-            yardsticks.DEEP: self.deep_games_per_pairing,
-            yardsticks.DEEP_COST: self.deep_games_per_pairing,
-            yardsticks.TIME: self.timed_games_per_pairing,
-        }[yardstick]
+        return int(getattr(self, GAMES[yardstick]))
 
     def nodes_at(self, yardstick: Yardstick) -> int | None:
         """Nodes per move, of the anchor's where others have fewer; None where time limits them."""

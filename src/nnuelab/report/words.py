@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from nnuelab.report.table import entry
 from nnuelab.tournament import yardsticks
+from nnuelab.tournament.adjusted import LEVEL
 from nnuelab.tournament.yardsticks import COST, TIME
 
 Row = Mapping[str, str]
 
-LEVEL = 0.05  # of p-values adjusted for the number of sets
 ADJUSTED = {yardstick.column: yardstick.p for yardstick in yardsticks.ALL}  # of which strength
 
 
