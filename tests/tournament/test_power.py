@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,15 +24,20 @@ def design(sets: int, seeds: int, games: float, draws: float = power.DRAWS) -> D
     return Design([f"S{i}" for i in range(sets)], "S0", seeds, games, draws)
 
 
+def made(sets: int, seeds: int, games: float, elo: np.ndarray) -> model.Fit:
+    """Ratings of a round robin, whose variance by games is known."""
+    n = sets * seeds
+    players = [f"S{i}#{seed}" for i in range(sets) for seed in range(seeds)]
+    return model.Fit(players, elo - elo.mean(), games * (np.eye(n) - 1 / n), 0.0, 0.0)
+
+
 def quoted(experiment: str, kind: str, sets: int) -> float:
     """elo_error of the table of an experiment, from what resources/spread.csv says of it."""
     known = spread.read(ROOT / "resources/spread.csv")
     own = next(row for row in known if (row.experiment, row.kind) == (experiment, kind))
-    fitted = power.imagined(design(sets, 2, 100), own.variance - own.games)
-    scale = own.games / (fitted.covariance[0, 0] - fitted.covariance[0, 1])
     elo = np.tile([-1.0, 1.0], sets) * np.sqrt(own.variance / 2)
-    made = replace(fitted, elo=elo, covariance=fitted.covariance * scale)
-    error = ratings.sets_of(made, "S0", Pooling(experiment, kind, {}, known))["S1"].elo_error
+    pooling = Pooling(experiment, kind, {}, known)
+    error = ratings.sets_of(made(sets, 2, own.games, elo), "S0", pooling)["S1"].elo_error
     assert error is not None
     return error
 
@@ -41,9 +45,7 @@ def quoted(experiment: str, kind: str, sets: int) -> float:
 @pytest.mark.parametrize("experiment", PUBLISHED)
 def test_the_errors_of_published_tables_are_foretold_from_the_others(experiment):
     sets, games = PUBLISHED[experiment]
-    pooling = Pooling(
-        experiment, "nodes 400", {}, spread.read(ROOT / "resources/spread.csv")
-    )
+    pooling = Pooling(experiment, "nodes 400", {}, spread.read(ROOT / "resources/spread.csv"))
     training = power.expected_spread(pooling).variance
     foretold = power.forecast(design(sets, 2, games), pooling, training)
     assert foretold.error == pytest.approx(quoted(experiment, "nodes 400", sets), rel=0.2)
@@ -54,23 +56,16 @@ def test_the_table_of_axis_says_what_the_spreads_do():
 
 
 @pytest.mark.parametrize("draws", [0.2, 0.6])
-def test_covariances_are_those_of_simulated_games(draws):
+def test_the_variance_by_games_is_that_of_simulated_ones(draws):
     rng = np.random.default_rng(1)
-    players, pairs = 5, 60
+    players, pairs, reps = 5, 60, 60
     found = [
         model.fit(simulate(rng, np.zeros(players), pairs, 0.0, davidson=draws)).elo
-        for _ in range(60)
+        for _ in range(reps)
     ]
-    expected = power.covariance(2 * pairs * (1 - np.eye(players)), draws)
-    # The mean square of (players - 1) independent contrasts, 60 times.
-    ratio = np.var(found, axis=0).sum() / np.trace(expected)
-    assert ratio == pytest.approx(1, abs=3 * np.sqrt(2 / 60 / (players - 1)))
-
-
-def test_a_round_robin_by_hand():
-    found = power.covariance(100.0 * (1 - np.eye(4)), draws=0.5)
-    each = 4 * 0.5 / (model.SLOPE**2 * 100 * 4)
-    assert found == pytest.approx(each * (np.eye(4) - 1 / 4))
+    expected = power.games_variance(design(players, 1, 2 * pairs, draws))
+    ratio = np.var(found, axis=0, ddof=1).sum() / (players - 1) / expected
+    assert ratio == pytest.approx(1, abs=3 * np.sqrt(2 / reps / (players - 1)))
 
 
 def test_the_critical_value_is_that_of_dunnetts_test():
@@ -84,28 +79,30 @@ def test_the_critical_value_is_that_of_dunnetts_test():
 
 
 def share_found(planned: Design, pooling: Pooling, training: float, reps: int) -> float:
-    """How often a set is told from the anchor that is `detects` stronger, all else equal."""
+    """How often a set is called stronger that is stronger by what is said to be detected."""
     rng = np.random.default_rng(2)
-    strength = power.forecast(planned, pooling, training).detects
-    fitted = power.imagined(planned, training)
-    n, root = len(fitted.players), np.linalg.cholesky(fitted.covariance + 1e-9 * np.eye(14))
-    hits = 0
+    sets, seeds = len(planned.sets), planned.seeds
+    strength = (
+        np.repeat(np.eye(sets)[-1], seeds) * power.forecast(planned, pooling, training).detects
+    )
+    games = power.games_variance(planned)
+    p = []
     for _ in range(reps):
-        elo = np.sqrt(training) * rng.normal(size=n) + root @ rng.normal(size=n)
-        elo[-planned.seeds :] += strength
-        known = [replace(r, variance=r.variance * rng.chisquare(9) / 9) for r in pooling.known]
-        rows = ratings.sets_of(
-            replace(fitted, elo=elo - elo.mean()), "S0", replace(pooling, known=known)
-        )
-        p = rows[planned.sets[-1]].p_adjusted
-        hits += p is not None and p < 0.05
-    return hits / reps
+        elo = strength + np.sqrt(training + games) * rng.normal(size=sets * seeds)
+        rows = ratings.sets_of(made(sets, seeds, games, elo), "S0", pooling)
+        p.append(rows[planned.sets[-1]].p_adjusted)
+    return float(np.mean(np.array(p) < 0.05))
 
 
-@pytest.mark.slow
-def test_the_difference_foretold_is_found_in_80_percent():
-    pooling = Pooling("new", "k", {}, [Spread(f"e{i}", "k", "", 86.0, 50.0, 9) for i in range(3)])
-    assert share_found(design(7, 2, 130), pooling, 36.0, 400) == pytest.approx(0.8, abs=0.06)
+@pytest.mark.parametrize(
+    ("reps", "tolerance"),
+    [pytest.param(60, 0.16, id="fast"), pytest.param(800, 0.045, id="800", marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize("others", [0, 3], ids=["alone", "pooled"])
+def test_the_difference_foretold_is_found_in_80_percent(others, reps, tolerance):
+    known = [Spread(f"e{i}", "k", "", 86.0, 50.0, 9) for i in range(others)]
+    found = share_found(design(4, 3, 130), Pooling("new", "k", {}, known), 36.0, reps)
+    assert found == pytest.approx(0.8, abs=tolerance)
 
 
 def test_more_games_and_seeds_tell_more():

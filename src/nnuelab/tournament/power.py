@@ -1,24 +1,27 @@
 """What a tournament will tell of feature sets, before it is played: errors, and what it will find.
 
-A result is imagined that scatters as much as is expected, and rated as a real one is
-(`ratings.sets_of`). So the error that is foretold and the one that will be quoted are one formula.
+The variances that are expected go through the formulas that rate real games (`ratings.quoted`), so
+the error that is foretold is the one that will be quoted.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from nnuelab.errors import UserError
+from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.tournament import model, ratings, spread
 from nnuelab.tournament.adjusted import LEVEL, critical
-from nnuelab.tournament.spread import Estimate, Pooling
+from nnuelab.tournament.spread import Estimate, Pooling, Spread
 
 POWER = 0.8
 DRAWS = 0.3  # fits the errors of the published tables, at 400 nodes a move (docs/ratings.md)
 MOST_GAMES = 1_000_000  # of a pairing; more would play for years
+CASES = 15  # of how far trainings happen to scatter, equally likely
 
 
 @dataclass(frozen=True)
@@ -66,39 +69,19 @@ class Forecast:
     detects_primary: float
 
 
-def covariance(meetings: np.ndarray, draws: float = DRAWS) -> np.ndarray:
-    """Covariance of ratings, float64 [n, n], of players who are about equally strong.
+def games_variance(design: Design) -> float:
+    """Variance of a net's rating by its games, squared rating points; all nets about as strong.
 
     The points of a game have the variance (1 - d) / 4 with a share d of draws. At equality a rating
-    point moves the expected points by b / 4 (`model.SLOPE`). So the ratings are a least-squares fit
-    of the differences of pairings, each with the variance 4 (1 - d) / (b^2 games); its covariance
-    is that times the inverse of the graph's Laplacian (David, *The Method of Paired Comparisons*,
-    1988, 4.2 and 7). In a round robin of n players it is 4 (1 - d) / (b^2 games n) (I - 1/n).
+    point moves the expected points by b / 4 (`model.SLOPE`), so that a pairing tells the difference
+    of two with the variance 4 (1 - d) / (b^2 games). Least squares of all pairings of n players
+    gives ratings with the covariance 4 (1 - d) / (b^2 games n) (I - 1/n) (David, *The Method of
+    Paired Comparisons*, 1988, chapter 4), of which this is the factor.
 
-    That the two games of an opening are alike, as nets of one kind play them, makes it smaller,
-    differences in strength make it larger.
-
-    Parameters
-    ----------
-    meetings : float64 [n, n]
-        Games of each two players, symmetric, with a diagonal of 0.
-    """
-    laplacian = np.diag(meetings.sum(axis=0)) - meetings
-    return np.linalg.pinv(laplacian) * 4 * (1 - draws) / model.SLOPE**2
-
-
-def imagined(design: Design, training: float) -> model.Fit:
-    """A result where all sets are equally strong, and their nets scatter as is expected.
-
-    ``training`` is the variance of trainings, squared rating points.
+    Two games of an opening that are alike make it smaller, differences in strength larger.
     """
     nets = len(design.sets) * design.seeds
-    games = covariance(design.games * (1 - np.eye(nets)), design.draws)
-    scatter = np.linspace(-1.0, 1.0, design.seeds)
-    if design.seeds > 1:
-        scatter *= np.sqrt((training + games[0, 0] - games[0, 1]) / scatter.var(ddof=1))
-    players = [f"{name}#{seed}" for name in design.sets for seed in range(1, design.seeds + 1)]
-    return model.Fit(players, np.tile(scatter, len(design.sets)), games, 0.0, 0.0)
+    return 4 * (1 - design.draws) / (model.SLOPE**2 * design.games * nets)
 
 
 def expected_spread(pooling: Pooling) -> Estimate:
@@ -126,49 +109,91 @@ def expected_spread(pooling: Pooling) -> Estimate:
 def forecast(design: Design, pooling: Pooling, training: float) -> Forecast:
     """What a tournament will tell, if trainings have the variance ``training``.
 
+    How far this experiment's own trainings will happen to scatter decides on its error, too: all
+    cases of that are gone through. The mean of a set is independent of them.
+
     Raises
     ------
     UserError
         Where no error could be quoted: of one seed, when no other experiment of this kind tells how
         far trainings scatter.
     """
-    rated = ratings.sets_of(imagined(design, training), design.anchor, pooling)
-    rows = [row for name, row in rated.items() if name != design.anchor]
-    errors = [(row.elo_error, row) for row in rows if row.elo_error is not None]
-    if len(errors) < len(rows):
+    from scipy.special import ndtr
+    from scipy.stats import norm
+
+    games = games_variance(design)
+    deviation = float(np.sqrt((training + games) * 2 / design.seeds))
+    quantiles = (np.arange(CASES) + 0.5) / CASES
+    cases = np.array([_case(design, pooling, training, quantile) for quantile in quantiles])
+    error, adjusted, alone = cases.T
+
+    def detects(bounds: np.ndarray) -> float:
+        """The difference that is beyond the bound in 80 % of the cases."""
+        from scipy.optimize import brentq
+
+        def excess(difference: float) -> float:
+            return float(ndtr((difference - bounds) / deviation).mean()) - POWER
+
+        most = float(bounds.max() + deviation * norm.isf(1 - POWER) + deviation)
+        return float(brentq(excess, 0.0, most))
+
+    return Forecast(
+        float(SIGNIFICANCE * np.sqrt(games * 2 / design.seeds)),
+        float(np.median(error)),
+        detects(adjusted),
+        detects(alone),
+    )
+
+
+def _case(
+    design: Design, pooling: Pooling, training: float, quantile: float
+) -> tuple[float, float, float]:
+    """Of the set known least, where the variances within sets come out at ``quantile``.
+
+    Returns
+    -------
+    error, adjusted, alone : float
+        elo_error, and the differences from which on the adjusted and the single p-value are less
+        than `LEVEL`; rating points.
+    """
+    from scipy.special import chdtri, stdtrit
+
+    games = games_variance(design)
+    group_of = {name: pooling.groups.get(name, "") for name in design.sets}
+    trainings = {}
+    for group, sets in Counter(group_of.values()).items():
+        freedom = sets * (design.seeds - 1)
+        chance = float(chdtri(freedom, 1 - quantile)) / freedom if freedom else 0.0
+        own = Spread(
+            pooling.experiment, pooling.kind, group, (training + games) * chance, games, freedom
+        )
+        others = pooling.others() if group == "" else ()
+        trainings[group] = spread.pooled(own, others, tell=False)
+    of_anchor, each = group_of[design.anchor], 1 / design.seeds
+    rows = [
+        ratings.quoted(
+            ratings.SetRating("", design.seeds, 0.0, 0.0, None),
+            games * 2 * each,
+            {group: 2 * each} if group == of_anchor else {group: each, of_anchor: each},
+            trainings,
+        )
+        for group in {group_of[name] for name in design.sets if name != design.anchor}
+    ]
+    known = [(row.elo_error, row.degrees_of_freedom or np.inf) for row in rows if row.elo_error]
+    if len(known) < len(rows):
         raise UserError(
             "with one seed, and no other experiment of this kind, no error of training can be "
             "told; plan two seeds or more"
         )
-    error, row = max(errors, key=lambda pair: pair[0])
-    from scipy.stats import t
-
-    freedom = float(row.degrees_of_freedom or np.inf)
-    deviation = error / float(t.ppf(0.975, freedom))
-    grouped = len({pooling.groups.get(name, "") for name in design.sets}) > 1
+    error, freedom = max(known)
+    deviation = error / stdtrit(freedom, 0.975)
+    comparisons = len(design.sets) - 1
     adjusted = (
-        float(t.isf(LEVEL / 2 / len(rows), freedom)) if grouped else critical(len(rows), freedom)
+        critical(comparisons, freedom)
+        if len(trainings) == 1
+        else stdtrit(freedom, 1 - LEVEL / 2 / comparisons)  # Holm's first step
     )
-    return Forecast(
-        row.elo_error_games,
-        error,
-        deviation * _found_in_80_percent(adjusted, freedom),
-        deviation * _found_in_80_percent(float(t.isf(LEVEL / 2, freedom)), freedom),
-    )
-
-
-def _found_in_80_percent(bound: float, freedom: float) -> float:
-    """The difference, in standard errors, whose statistic is beyond +-bound with `POWER`.
-
-    The statistic is noncentral t.
-    """
-    from scipy.optimize import brentq
-    from scipy.stats import nct
-
-    def excess(difference: float) -> float:
-        return float(nct.sf(bound, freedom, difference) - POWER)
-
-    return float(brentq(excess, 0.0, 3 * bound + 3, xtol=1e-4))
+    return error, float(deviation * adjusted), float(deviation * stdtrit(freedom, 1 - LEVEL / 2))
 
 
 def games_needed(

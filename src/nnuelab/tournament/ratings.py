@@ -294,7 +294,7 @@ def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> d
         else:
             if min(size[name], size[anchor]) > 1:
                 row = replace(row, elo_error_seeds=_seeds_alone(shares(name), own))
-            row = _quoted(row, games, shares(name), trainings)
+            row = quoted(row, games, shares(name), trainings)
         rows[name] = row
     rows = _adjusted(rows, anchor, contrasts, fitted.covariance, trainings, group_of)
     return {row.feature_set: row for row in sorted(rows.values(), key=_by_elo)}
@@ -343,13 +343,25 @@ def _seeds_alone(shares: Mapping[str, float], own: Mapping[str, Spread]) -> floa
     return float(t.ppf(0.975, freedom) * np.sqrt(variance))
 
 
-def _quoted(
+def quoted(
     row: SetRating,
     games: float,
     shares: Mapping[str, float],
     trainings: Mapping[str, Estimate],
 ) -> SetRating:
-    """A row with the error to quote; ``games`` is the variance of its difference by the games."""
+    """A row with the error to quote, see `sets_of`.
+
+    Parameters
+    ----------
+    row : SetRating
+    games : float
+        Variance of its difference from the anchor by the games.
+    shares : mapping of str to float
+        What the variance of each group counts in that difference: 1/n of the set + 1/n of the
+        anchor.
+    trainings : mapping of str to Estimate
+        By group.
+    """
     from scipy.stats import t
 
     if not all(trainings[group].information for group in shares):

@@ -124,11 +124,12 @@ def estimate(rows: Iterable[Spread]) -> Estimate:
     return Estimate(tau2, float(np.sum(freedom / (2 * (tau2 + games) ** 2))))
 
 
-def pooled(own: Spread, others: Sequence[Spread]) -> Estimate:
+def pooled(own: Spread, others: Sequence[Spread], *, tell: bool = True) -> Estimate:
     """The estimate of an experiment's own row and others of its kind.
 
     If its own trainings scatter more than the others allow (F test of its variance against theirs
-    plus its games), the others are left out: a larger spread must not hide behind theirs.
+    plus its games), the others are left out: a larger spread must not hide behind theirs. That is
+    told on stderr, unless ``tell`` is False.
     """
     from scipy.stats import f
 
@@ -137,12 +138,13 @@ def pooled(own: Spread, others: Sequence[Spread]) -> Estimate:
         expected = known.variance + own.games
         chance = f.sf(own.variance / expected, own.freedom, known.freedom(own.games))
         if chance < DOUBTFUL:
-            print(
-                f"{own.experiment} ({own.kind}): equal trainings scatter more than elsewhere, with "
-                f"a variance of {own.variance:.0f} where {expected:.0f} was expected (p = "
-                f"{chance:.2g}); other experiments aren't used for its errors",
-                file=sys.stderr,
-            )
+            if tell:
+                print(
+                    f"{own.experiment} ({own.kind}): equal trainings scatter more than elsewhere, "
+                    f"with a variance of {own.variance:.0f} where {expected:.0f} was expected (p = "
+                    f"{chance:.2g}); other experiments aren't used for its errors",
+                    file=sys.stderr,
+                )
             return estimate([own])
     return estimate([own, *others])
 

@@ -1,0 +1,77 @@
+"""Plans of least time, and the hours that experiments take."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nnuelab import params
+from nnuelab.cli.__main__ import application
+from nnuelab.errors import UserError
+from nnuelab.params.planning import Planner, with_games
+from nnuelab.tournament import spread
+from nnuelab.tournament.yardsticks import COST, NODES
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def planner(settings):
+    known = spread.read(ROOT / "resources/spread.csv")
+    return Planner(params.validate(settings), known, 0.3, None, 2, {})
+
+
+def test_the_proposed_plan_suffices_and_no_other_number_of_seeds_is_faster(planner):
+    plan = params.plans(planner.params)["mobility"]
+    best = planner.cheapest("mobility", plan, 20.0, range(1, 40), primary=True)
+    for yardstick in (NODES, COST):
+        assert planner.forecast("mobility", best, yardstick).detects_primary <= 20.1
+    for seeds in (len(best.seeds) - 1, len(best.seeds) + 1):
+        other = planner.cheapest("mobility", plan, 20.0, [seeds], primary=True)
+        assert planner.hours(other) >= planner.hours(best)
+    fewer = with_games(best, {NODES: int(0.8 * best.tournament.games_per_pairing)})
+    assert planner.forecast("mobility", fewer, NODES).detects_primary > 20
+    with pytest.raises(UserError, match="plan more seeds"):
+        planner.cheapest("mobility", plan, 2.0, [2], primary=True)
+
+
+def test_earlier_runs_tell_the_speed_of_this_machine(planner, tmp_path):
+    plans = params.plans(planner.params)
+    axis = plans["axis"]
+    assert params.measured(plans, tmp_path, 2) == {}
+    job = params.core_seconds(axis)
+    for name, seconds in (
+        ("train/ALL/1.tsv", 3 * job["train"]),
+        ("tournament/axis.tsv", 2 * job["tournament"] / 2),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"s\th:m:s\n{seconds}\t0:00:00\n")
+    speed = params.measured(plans, tmp_path, 2)
+    assert speed == {"train": pytest.approx(3), "tournament": pytest.approx(2)}
+    slower = dataclasses.replace(planner, speed=speed)
+    assert slower.hours(axis) > 1.5 * planner.hours(axis)
+    (tmp_path / "train/ALL/1.tsv").write_text("nothing\n")
+    with pytest.raises(UserError, match=r"1\.tsv is no benchmark"):
+        params.measured(plans, tmp_path, 2)
+
+
+def test_the_command_tells_each_limit_and_what_it_assumes(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    runner = CliRunner()
+    shown = runner.invoke(application(), ["power", "--sets", "3", "--seeds", "4"])
+    assert shown.exit_code == 0, shown.output
+    head, nodes, cost = shown.stdout.splitlines()
+    row = dict(zip(head.split(","), nodes.split(","), strict=True))
+    assert row["games_at"] == "fixed nodes"
+    assert (row["sets"], row["seeds"], row["games"]) == ("3", "4", str(66 * 130))
+    assert 0 < float(row["error"]) < float(row["detects_primary"]) < float(row["detects"])
+    assert cost.startswith(",equal cost,3,4,")
+    shown = runner.invoke(application(), ["power", "axs"])
+    assert shown.exit_code == 1
+    assert "did you mean axis?" in shown.stderr
+    shown = runner.invoke(application(), ["power", "axis", "--sets", "3"])
+    assert shown.exit_code == 2
