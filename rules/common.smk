@@ -1,5 +1,6 @@
 """Settings, code hashes and names of files that the rules share; what is imported here is light."""
 
+import json
 import os
 import re
 from functools import cache
@@ -23,7 +24,7 @@ from nnuelab.params import (
     selfplay_seconds,
     texel_seconds,
 )
-from nnuelab.params import default_experiment, kind_at, made, options, plans
+from nnuelab.params import default_experiment, fixed, kind_at, made, options, plans
 from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE

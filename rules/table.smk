@@ -50,6 +50,7 @@ rule table:
         ],
         statistics=lambda w: statistics_of([w.experiment]),
         spread=settings.spread or [],
+        fixed="<results>/tournament/fixed/{experiment}.json",
     output:
         table=report(
             "<results>/{experiment}_table.csv",
@@ -83,5 +84,5 @@ rule table:
     shell:
         "nnuelab table {params.nets:q} --experiment {wildcards.experiment:q}"
         " --anchor {params.anchor:q} --pgn {input.games:q} {params.others:q} {params.statistics:q} --csv {output.table:q}"
-        " {params.spread:q} {params.kinds:q} {params.groups:q}"
+        " {params.spread:q} {params.kinds:q} {params.groups:q} --fixed {input.fixed:q}"
         " --markdown {output.markdown:q} 2> {log:q}"

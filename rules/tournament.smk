@@ -61,6 +61,21 @@ rule cost:
         " {params.options:q} --output {output.costs:q} > {log:q} 2>&1"
 
 
+rule fixed:
+    output:
+        fixed="<results>/tournament/fixed/{experiment}.json",
+    log:
+        "<logs>/fixed/{experiment}.log",
+    conda:
+        "environment.yaml"
+    params:
+        fixed=lambda w: json.dumps(fixed(settings, w.experiment)),
+    message:
+        "Hypothesis and design of experiment {wildcards.experiment}"
+    shell:
+        "printf '%s\\n' {params.fixed:q} > {output.fixed:q} 2> {log:q}"
+
+
 rule tournament:
     input:
         nets=lambda w: of_nets(PLAYED[w.played][0], "net.nnue"),
@@ -70,6 +85,10 @@ rule tournament:
         ),
         book=lambda w: plan_of[PLAYED[w.played][0]].tournament.book,
         costs=lambda w: at_cost(w.played),
+        # Games record what was fixed when they began; a later change is no reason to play again.
+        fixed=lambda w: ancient(
+            f"<results>/tournament/fixed/{PLAYED[w.played][0]}.json"
+        ),
     output:
         games="<results>/tournament/{played}.pgn",
     log:
@@ -96,7 +115,7 @@ rule tournament:
         "Games of {wildcards.played}, at {params.at}; progress in {log}"
     shell:
         "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
-        " {params.costs:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
+        " --fixed {input.fixed:q} {params.costs:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule rate:

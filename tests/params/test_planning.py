@@ -75,3 +75,48 @@ def test_the_command_tells_each_limit_and_what_it_assumes(monkeypatch):
     assert "did you mean axis?" in shown.stderr
     shown = runner.invoke(application(), ["power", "axis", "--sets", "3"])
     assert shown.exit_code == 2
+
+
+def mistakes(settings, hypothesis):
+    settings["experiments"]["axis"]["hypothesis"] = hypothesis
+    with pytest.raises(params.ParamsError) as caught:
+        params.validate(settings)
+    return "\n".join(caught.value.mistakes)
+
+
+def test_a_hypothesis_names_a_set_games_and_a_bound(settings):
+    assert "axis.hypothesis.set: ALL must be one of" in mistakes(
+        settings, {"set": "ALL", "is": "stronger"}
+    )
+    assert "no games are played for elo_time" in mistakes(
+        settings, {"set": "H+V", "is": "weaker", "column": "elo_time"}
+    )
+    assert "within: 15" in mistakes(settings, {"set": "H+V", "is": "equivalent"})
+    assert "within is for equivalent" in mistakes(
+        settings, {"set": "H+V", "is": "weaker", "within": 15}
+    )
+
+
+def test_the_hash_covers_hypothesis_and_design_and_nothing_else(settings):
+    def fixed():
+        return params.fixed(params.validate(settings), "axis")
+
+    assert fixed()["hypothesis"] is None
+    settings["experiments"]["axis"]["hypothesis"] = {"set": "h+v", "is": "weaker"}
+    before = fixed()
+    assert before["hypothesis"]["set"] == "H+V"
+    settings["puzzles"]["count"] = 7
+    settings["train"]["threads"] = 2
+    settings["experiments"]["size"]["seeds"] = [7, 8]
+    assert fixed() == before
+    seen = {before["sha256"]}
+    for change in (
+        lambda: settings["experiments"]["axis"]["hypothesis"].update(column="elo_cost"),
+        lambda: settings["experiments"]["axis"].update(seeds=[1, 2, 3]),
+        lambda: settings["tournament"].update(games_per_pairing=132),
+        lambda: settings["train"].update(epochs=13),
+        lambda: settings["sample"].update(min_ply=18),
+    ):
+        change()
+        seen.add(fixed()["sha256"])
+    assert len(seen) == 6

@@ -66,6 +66,10 @@ def table(
         ),
     ] = None,
     group: Group = None,
+    fixed: Annotated[
+        Path | None,
+        typer.Option(help="Hypothesis and design of the experiment, JSON, for the provenance."),
+    ] = None,
     blocks: Blocks = None,
 ) -> None:
     """Make the table of an experiment: one row per feature set and variant.
@@ -74,6 +78,7 @@ def table(
     --pgn results/tournament/axis.pgn --csv axis.csv --markdown axis.md
     """
     from nnuelab import artifacts
+    from nnuelab.report import hypotheses
     from nnuelab.report import table as tables
     from nnuelab.tournament import spread as spreads
     from nnuelab.tournament import yardsticks
@@ -90,7 +95,7 @@ def table(
         yardsticks.TIME: time_pgn,
     }
     others = {yardstick: path for yardstick, path in given.items() if path is not None}
-    read = [path for path in (pgn, cost, spread, *others.values()) if path is not None]
+    read = [path for path in (pgn, cost, spread, fixed, *others.values()) if path is not None]
     read += statistics or []
     artifacts.check_apart([*paths.values(), *beside, *read, *(blocks or [])], [csv, markdown])
     players = paths if have_names else paths.values()
@@ -105,6 +110,8 @@ def table(
         for yardstick in yardsticks.ALL
     }
     rows = tables.build(experiment, players, pgn, anchor, others, statistics or [], costs, pooling)
+    played = {yardsticks.NODES: pgn, **others}
+    told = {} if fixed is None else hypotheses.told(fixed, played)
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, tables.to_markdown(experiment, rows, anchor)),
@@ -114,7 +121,7 @@ def table(
         artifacts.provenance(
             path,
             inputs={**{str(source): source for source in read}, **paths},
-            parameters={"experiment": experiment, "anchor": anchor},
+            parameters={"experiment": experiment, "anchor": anchor, **told},
             module="report.table",
         )
 

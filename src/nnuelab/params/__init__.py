@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nnuelab.params.experiments import Entry, Plan, default_experiment, kind_at, plans
+from nnuelab.params.experiments import Entry, Plan, default_experiment, fixed, kind_at, plans
 from nnuelab.params.files import check_files
 from nnuelab.params.minutes import (
     core_seconds,
@@ -41,6 +41,7 @@ __all__ = [
     "check_names",
     "core_seconds",
     "default_experiment",
+    "fixed",
     "kind_at",
     "measured",
     "merge",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -87,6 +89,30 @@ class Plan:
             for entry in self.entries
             for seed in self.seeds
         }
+
+
+def fixed(params: Params, name: str) -> dict[str, Any]:
+    """What an experiment fixes before its games, as JSON: its hypothesis, and a hash of all of it.
+
+    The hash covers the hypothesis and the design: sets, trainings, seeds, games, and the settings
+    of data, samples, labels, training and quantization.
+    """
+    experiment = params.experiments[name]
+    sections = ("data", "sample", "label", "train", "quantize", "tournament")
+    design = {
+        "experiment": experiment.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        **{
+            each: getattr(params, each).model_dump(
+                mode="json", by_alias=True, exclude=set(HARDWARE)
+            )
+            for each in sections
+        },
+    }
+    asked = experiment.hypothesis
+    return {
+        "hypothesis": asked and asked.model_dump(mode="json", by_alias=True),
+        "sha256": hashlib.sha256(json.dumps(design, sort_keys=True).encode()).hexdigest(),
+    }
 
 
 def default_experiment(params: Params) -> str:
@@ -268,6 +294,17 @@ def _nonsense(path: str, experiment: Experiment, plan: Plan) -> Iterable[str]:
                 yield (f"{path}.spreads.{group}: {entry} is none of the sets: {'; '.join(names)}")
             elif plan.groups[entry] != group:
                 yield f"{path}.spreads.{group}: {entry} is in {plan.groups[entry]}, too; choose one"
+    asked = experiment.hypothesis
+    if asked is not None:
+        if asked.set not in names or asked.set == plan.anchor:
+            others = "; ".join(name for name in names if name != plan.anchor)
+            yield f"{path}.hypothesis.set: {asked.set} must be one of the other sets: {others}"
+        columns = [yardstick.column for yardstick in plan.tournament.yardsticks]
+        if asked.column not in columns:
+            yield (
+                f"{path}.hypothesis.column: no games are played for {asked.column}; there are "
+                f"{', '.join(columns)}"
+            )
     if len(plan.players) == 1:
         yield (
             f"{path}: one feature set with one seed is a single player; a tournament needs two: "

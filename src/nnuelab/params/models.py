@@ -344,6 +344,28 @@ class Texel(section(Positions)):  # type: ignore[misc]
         return TexelTuning.model_validate(self.tuning.model_dump() | changes)
 
 
+class Hypothesis(Section):
+    """What an experiment is to find out, fixed before its games: one set against the anchor.
+
+    The games end where the design says: all seeds, all games of each pairing.
+    """
+
+    set: str
+    """A feature set or, where there are variants, SET,VARIANT."""
+    is_: Annotated[Literal["stronger", "weaker", "equivalent"], Field(alias="is")]
+    """What is expected of it."""
+    within: Positive | None = None
+    """Elo: by less than this an equivalent set differs from the anchor."""
+    column: Literal["elo", "elo_cost", "elo_deep", "elo_deep_cost", "elo_time"] = "elo"
+    """Of the table, that decides: at fixed nodes, at equal cost, ..."""
+
+    @model_validator(mode="after")
+    def _has_a_bound_where_it_needs_one(self) -> Self:
+        if (self.is_ == "equivalent") != (self.within is not None):
+            raise ValueError("within is for equivalent, which needs it; such as within: 15")
+        return self
+
+
 class Experiment(Section):
     """Nets that are compared with each other: each feature set, as each variant, with each seed."""
 
@@ -361,6 +383,8 @@ class Experiment(Section):
     """Changes to the section tournament."""
     spreads: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     """Groups of sets (SET or SET,VARIANT) whose trainings scatter otherwise than most."""
+    hypothesis: Hypothesis | None = None
+    """What it is to find out; its page says whether that was fixed before the games."""
 
     @model_validator(mode="after")
     def _has_one_kind_of_variants(self) -> Experiment:

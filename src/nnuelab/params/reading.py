@@ -160,10 +160,20 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
             continue
         sets, seeds = experiment.get("feature_sets"), experiment.get("seeds")
         anchor = experiment.get("anchor")
-        if not experiment.get("variants") and not experiment.get("grid"):
-            anchor = name_of(anchor, f"{path}.anchor")
-        elif isinstance(anchor, str) and (told := NetName.parse(anchor)).variant:
-            anchor = str(replace(told, feature_set=name_of(told.feature_set, f"{path}.anchor")))
+        alone = not experiment.get("variants") and not experiment.get("grid")
+
+        def entry(name: Any, place: str, alone: bool = alone) -> Any:
+            if alone:
+                return name_of(name, place)
+            if isinstance(name, str) and (told := NetName.parse(name)).variant:
+                return str(replace(told, feature_set=name_of(told.feature_set, place)))
+            return name
+
+        anchor = entry(anchor, f"{path}.anchor")
+        asked = experiment.get("hypothesis")
+        if isinstance(asked, Mapping) and "set" in asked:
+            asked = {**asked, "set": entry(asked["set"], f"{path}.hypothesis.set")}
+            experiment = {**experiment, "hypothesis": asked}
         if isinstance(sets, list):
             sets = [name_of(text, f"{path}.feature_sets[{i}]") for i, text in enumerate(sets)]
             if twice := repeated(sets):

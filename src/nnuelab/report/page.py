@@ -23,6 +23,7 @@ from nnuelab.report import (
     feature_statistics,
     games,
     grids,
+    hypotheses,
     inspect,
     plots,
     policies,
@@ -123,6 +124,8 @@ class _Builder:
             return section
         with told(section.problems, "the table"):
             section.said = words.summary(rows, anchor)
+            if experiment.hypothesis:
+                section.said.insert(0, hypotheses.in_words(experiment.hypothesis, rows, anchor))
             section.grids.append(grids.results(self.found, experiment))
             section.note = table.notes(rows)
         with told(section.problems, "the plots"):

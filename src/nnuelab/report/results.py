@@ -93,6 +93,8 @@ class Experiment:
     nets : list of NetFiles
     problems : list of str
         What is missing or damaged, each with the remedy.
+    hypothesis : dict
+        As `hypotheses.told` has it; empty where there is none.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Experiment:
     nets: list[NetFiles] = field(default_factory=list)
     pgn: Path | None = None
     problems: list[str] = field(default_factory=list)
+    hypothesis: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -247,6 +250,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         found.problems += _last_words(folder, name)
     record = records.get(label, {})
     found.anchor = str(record.get("parameters", {}).get("anchor", ""))
+    found.hypothesis = record.get("parameters", {}).get("hypothesis", {})
     if not found.anchor and found.rows:
         found.anchor = next((table.entry(r) for r in found.rows if r["elo"] == "0.0"), "")
     entries = {table.entry(row) for row in found.rows}

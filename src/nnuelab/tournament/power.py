@@ -162,11 +162,10 @@ def _case(
     group_of = {name: pooling.groups.get(name, "") for name in design.sets}
     trainings = {}
     for group, sets in Counter(group_of.values()).items():
-        freedom = sets * (design.seeds - 1)
-        chance = float(chdtri(freedom, 1 - quantile)) / freedom if freedom else 0.0
-        own = Spread(
-            pooling.experiment, pooling.kind, group, (training + games) * chance, games, freedom
-        )
+        within = sets * (design.seeds - 1)  # degrees of freedom
+        chance = float(chdtri(within, 1 - quantile)) / within if within else 0.0
+        variance = (training + games) * chance
+        own = Spread(pooling.experiment, pooling.kind, group, variance, games, within)
         others = pooling.others() if group == "" else ()
         trainings[group] = spread.pooled(own, others, tell=False)
     of_anchor, each = group_of[design.anchor], 1 / design.seeds

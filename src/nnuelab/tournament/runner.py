@@ -44,6 +44,7 @@ def tournament(
     processes: int = 0,
     runner: Runner = Runner.OWN,
     costs: Path | None = None,
+    fixed: Mapping[str, Any] | None = None,
 ) -> Summary:
     """Plays a tournament and writes its PGN, with provenance and summary beside it.
 
@@ -67,6 +68,9 @@ def tournament(
     costs : path, optional
         Where the players' limits come from (`cost.read`), for the provenance. The games depend on
         the limits alone.
+    fixed : mapping, optional
+        The hypothesis of an experiment and its hash, for the provenance. Games that began under
+        another one begin again.
 
     Raises
     ------
@@ -101,12 +105,14 @@ def tournament(
     }
     told = {name: player.settings() for name, player in players.items()}
     code = ["tournament.runner", *modules(players.values())]
+    told_before = {} if fixed is None else {"fixed": dict(fixed)}
     identity = {
         "players": [[name, told[name]] for name in names],
         "files": {name: artifacts.sha256(file) for name, file in files.items()},
         "book": artifacts.sha256(book),
         "settings": asdict(settings),
         "code": artifacts.code_hash(code, blocks),
+        **told_before,
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
         test = None if settings.sprt is None else LiveTest(settings.sprt)
@@ -124,7 +130,7 @@ def tournament(
         artifacts.provenance(
             output,
             inputs={**inputs, **({} if costs is None else {"costs": costs})},
-            parameters={"players": told, **asdict(settings)},
+            parameters={"players": told, **asdict(settings), **told_before},
             seed=settings.seed,
             module=code,
             summary=summary.told(),

@@ -1,0 +1,76 @@
+"""What an experiment was to find out, whether that was fixed before its games, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nnuelab.report.reading import read_json, read_record
+from nnuelab.report.table import entry
+from nnuelab.tournament.yardsticks import ALL, Yardstick
+
+
+def told(path: Path, games: Mapping[Yardstick, Path]) -> dict[str, Any]:
+    """What the provenance of a table says of a hypothesis, nothing where there is none.
+
+    Parameters
+    ----------
+    path : path
+        Hypothesis and hash as the experiment has them now (`params.fixed`).
+    games : mapping of Yardstick to path
+        PGN files, whose provenance has the hash with which they began.
+
+    Returns
+    -------
+    dict
+        ``hypothesis``, with its ``sha256`` and whether it was ``fixed_before`` the games that
+        decide.
+
+    Raises
+    ------
+    UserError
+        A file is missing or damaged.
+    """
+    now = read_json(path, "sha256")
+    asked = now.get("hypothesis")
+    if not asked:
+        return {}
+    decisive = next(pgn for yardstick, pgn in games.items() if yardstick.column == asked["column"])
+    record = read_record(decisive.with_name(decisive.name + ".json"))
+    before = record["parameters"].get("fixed", {})
+    same = before.get("sha256") == now["sha256"]
+    return {"hypothesis": {**asked, "sha256": now["sha256"], "fixed_before": same}}
+
+
+def in_words(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]], anchor: str) -> str:
+    """The hypothesis and what became of it: one contrast, so its error is that of one interval."""
+    row = next(row for row in rows if entry(row) == asked["set"])
+    column = asked["column"]
+    at = next(yardstick.title for yardstick in ALL if yardstick.column == column)
+    expected = {
+        "stronger": f"{asked['set']} is stronger than {anchor}",
+        "weaker": f"{asked['set']} is weaker than {anchor}",
+        "equivalent": f"{asked['set']} differs from {anchor} by less than {asked['within']} Elo",
+    }[asked["is"]]
+    when = (
+        "fixed before the games"
+        if asked["fixed_before"]
+        else "not fixed before the games, or changed since"
+    )
+    text = f"The hypothesis, {when}: {expected}, at {at}."
+    if not row.get(f"{column}_error"):
+        return f"{text} Undecided: its error isn't known."
+    elo, error = float(row[column]), float(row[f"{column}_error"])
+    low, high = elo - error, elo + error
+    bound = float(asked["within"] or 0)
+    holds = {"stronger": low > 0, "weaker": high < 0, "equivalent": -bound < low and high < bound}
+    against = {"stronger": high < 0, "weaker": low > 0, "equivalent": low > bound or high < -bound}
+    verdict = (
+        "It holds"
+        if holds[asked["is"]]
+        else "It is refuted"
+        if against[asked["is"]]
+        else "These games leave it undecided"
+    )
+    return f"{text} {verdict}: {elo:+.1f} \u00b1{error:.1f} (95 %, of this comparison alone)."
