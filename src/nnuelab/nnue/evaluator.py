@@ -1,7 +1,9 @@
 """A net as the evaluator of a search, with lazily updated accumulators.
 
 An accumulator is updated ply by ply from the nearest ply above that has one. The plies between keep
-theirs, for all the siblings that follow: jumping over them would be paid again by every one.
+theirs, for all the siblings that follow: jumping over them would be paid again by every one. Only
+positions in check are jumped over. They are not evaluated, few moves follow, and what the check has
+taken from the accumulator, most of the mobility for one, an evasion brings back.
 
 Where the key of the features changes on the way (the own king has moved, mostly), no feature stays.
 Then the accumulator comes from the last position with that key and its accumulator, wherever in the
@@ -105,19 +107,30 @@ def _source(a, line, ply, perspective):
 
 
 @inline
+def _next(line, source, ply):
+    """The next ply behind ``source`` on the way to ``ply`` that gets an accumulator."""
+    step = source + 1
+    while step < ply and ply_at(line, step).position.checkers != 0:
+        step += 1
+    return step
+
+
+@inline
 def _steps(a, line, source, ply, perspective):
     """Computes the accumulators of one perspective behind ``source``, up to ``ply``."""
     accumulators = accumulators_of(a)
-    for step in range(source + 1, ply + 1):
+    while source < ply:
+        step = _next(line, source, ply)
         _step(
             a,
-            ply_at(line, step - 1).position,
+            ply_at(line, source).position,
             ply_at(line, step).position,
             perspective,
-            accumulators[at(step - 1), at(perspective)],
+            accumulators[at(source), at(perspective)],
             accumulators[at(step), at(perspective)],
         )
         ply_at(line, step).computed[at(perspective)] = 1
+        source = step
 
 
 @inline
@@ -126,10 +139,11 @@ def _steps_of_both(a, line, source, ply):
     net, accumulators = a.net, accumulators_of(a)
     added = view(a.added, (2, net.max_active), np.int32)
     removed = view(a.removed, (2, net.max_active), np.int32)
-    for step in range(source + 1, ply + 1):
+    while source < ply:
+        step = _next(line, source, ply)
         n_added, n_removed = kernels.changes_of_both(
             net.features,
-            ply_at(line, step - 1).position,
+            ply_at(line, source).position,
             ply_at(line, step).position,
             added,
             removed,
@@ -137,7 +151,7 @@ def _steps_of_both(a, line, source, ply):
         for perspective in range(2):
             inference.update(
                 net,
-                accumulators[at(step - 1), at(perspective)],
+                accumulators[at(source), at(perspective)],
                 accumulators[at(step), at(perspective)],
                 added[at(perspective)],
                 n_added & _COUNT,
@@ -147,6 +161,7 @@ def _steps_of_both(a, line, source, ply):
             n_added >>= _COUNT_BITS
             n_removed >>= _COUNT_BITS
             ply_at(line, step).computed[at(perspective)] = 1
+        source = step
 
 
 @inline
