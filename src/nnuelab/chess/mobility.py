@@ -10,6 +10,7 @@ import numpy as np
 
 from nnuelab.chess import attacks, fills
 from nnuelab.chess.attacks import bit
+from nnuelab.chess.moves import piece_attacks
 from nnuelab.chess.pawns import pawn_attacks
 from nnuelab.chess.position import BISHOP, KING, KNIGHT, PAWN, QUEEN, ROOK
 from nnuelab.jit import at, inline, jit, lsb
@@ -94,17 +95,26 @@ def attackers(position, movers, sets):
 
 
 @inline
+def _pawn_moves(position, pawns, us):
+    """Squares that pawns of a colour could go to, checks aside."""
+    enemy = position.colors[us ^ 1]
+    empty = ~(position.colors[us] | enemy)
+    return (pawn_attacks(pawns, us) & enemy) | (pawn_steps(pawns, us) & empty)
+
+
+@inline
 def _moves(position, movers, us):
-    """Squares that a colour's ``movers`` of each role but the king could go to, checks aside."""
-    own, enemy = position.colors[us], position.colors[us ^ 1]
-    empty = ~(own | enemy)
+    """Squares that a colour's ``movers`` of each role but the king could go to, checks aside.
+
+    Those of its own pieces are among them, but for pawns.
+    """
+    empty = ~(position.colors[_WHITE] | position.colors[_BLACK])
     straight, diagonal = fills.sliders(
         position.roles[ROOK] & movers, position.roles[BISHOP] & movers, empty
     )
     queens = position.roles[QUEEN] & movers
     queens_straight, queens_diagonal = fills.sliders(queens, queens, empty)
-    pawns = position.roles[PAWN] & movers
-    by_pawns = (pawn_attacks(pawns, us) & enemy) | (pawn_steps(pawns, us) & empty)
+    by_pawns = _pawn_moves(position, position.roles[PAWN] & movers, us)
     by_knights = fills.knights(position.roles[KNIGHT] & movers)
     return by_pawns, by_knights, diagonal, straight, queens_straight | queens_diagonal
 
@@ -127,46 +137,44 @@ def moves(position, movers, sets):
 
 
 @jit
-def _moves_with_pins(position, movers, pinned, us):
-    """The same when some movers are pinned: those only move on the line of their king."""
-    king = lsb(position.roles[KING] & position.colors[us])
-    pawns, knights, bishops, rooks, queens = _moves(position, movers & ~pinned, us)
-    while pinned:  # a knight has no square on the line
-        square = lsb(pinned)
-        pinned &= pinned - _ONE
-        line = attacks.line(king, square)
-        by_pawn, _, by_bishop, by_rook, by_queen = _moves(position, bit(square), us)
-        pawns |= by_pawn & line
-        bishops |= by_bishop & line
-        rooks |= by_rook & line
-        queens |= by_queen & line
-    return pawns, knights, bishops, rooks, queens
+def _moves_of_some(position, movers, us):
+    """:func:`_moves` as a function of its own: it is seldom needed a second time."""
+    return _moves(position, movers, us)
 
 
 @inline
-def _mobility_of(position, movers, us, sets):
+def _attacked(position, us, found):
+    """Squares that a colour attacks, of whose pieces ``found`` is what :func:`_moves` found."""
+    _, knights, bishops, rooks, queens = found
+    own = position.colors[us]
+    by_king = attacks.king(lsb(position.roles[KING] & own))
+    by_pawns = pawn_attacks(position.roles[PAWN] & own, us)
+    return by_king | by_pawns | knights | bishops | rooks | queens
+
+
+@inline
+def _safe_moves(position, movers, us, found, attacked, sets):
+    """Writes the sets of a colour, whose pieces found some squares and whose enemy attacks some."""
     them = us ^ 1
     own, enemy = position.colors[us], position.colors[them]
-    empty = ~(own | enemy)
+    occupied = own | enemy
     queens = position.roles[QUEEN]
     straight = (position.roles[ROOK] | queens) & enemy
     diagonal = (position.roles[BISHOP] | queens) & enemy
     king_bit = position.roles[KING] & own
     king = lsb(king_bit)
-    # A king doesn't hide from a slider behind itself.
-    danger, more_danger = fills.sliders(straight, diagonal, empty | king_bit)
-    danger |= more_danger
-    danger |= fills.knights(position.roles[KNIGHT] & enemy)
-    danger |= pawn_attacks(position.roles[PAWN] & enemy, them)
-    danger |= attacks.king(lsb(position.roles[KING] & enemy))
+    checkers, pinned = fills.checks_and_pins(king_bit, own, straight, diagonal, ~occupied)
+    danger, sliders = attacked, checkers
+    while sliders:  # a king doesn't hide from a slider behind itself
+        slider = lsb(sliders)
+        sliders &= sliders - _ONE
+        danger |= attacks.line(king, slider) & ~bit(slider)
     sets[2 * KING + us] = _king_attacks(king_bit & movers) & ~own & ~danger
 
-    movers = own & movers
-    pawns, knights, bishops, rooks, queens = _moves(position, movers, us)
-    checkers, pinned = fills.checks_and_pins(king_bit, own, straight, diagonal, empty)
-    pinned &= movers
-    if pinned:
-        pawns, knights, bishops, rooks, queens = _moves_with_pins(position, movers, pinned, us)
+    free = own & movers & ~pinned
+    if free != own:
+        found = _moves_of_some(position, free, us)
+    pawns, knights, bishops, rooks, queens = found
     checkers |= attacks.pawn(us, king) & position.roles[PAWN] & enemy
     checkers |= attacks.knight(king) & position.roles[KNIGHT] & enemy
     allowed = ~own
@@ -180,6 +188,16 @@ def _mobility_of(position, movers, us, sets):
     sets[2 * BISHOP + us] = bishops & allowed
     sets[2 * ROOK + us] = rooks & allowed
     sets[2 * QUEEN + us] = queens & allowed
+    pinned &= movers
+    while pinned:  # on the line of the king there may be moves
+        square = lsb(pinned)
+        pinned &= pinned - _ONE
+        role = np.int64(position.board[square]) >> 1
+        if role == PAWN:
+            targets = _pawn_moves(position, bit(square), us)
+        else:
+            targets = piece_attacks(role, square, occupied)
+        sets[2 * role + us] |= targets & attacks.line(king, square) & allowed
 
 
 @inline
@@ -190,8 +208,10 @@ def mobility(position, movers, sets):
     pieces and the single push; only where the own king is not attacked afterwards. Neither
     castling, en passant nor double pushes.
     """
-    _mobility_of(position, movers, _WHITE, sets)
-    _mobility_of(position, movers, _BLACK, sets)
+    white = _moves(position, position.colors[_WHITE], _WHITE)
+    black = _moves(position, position.colors[_BLACK], _BLACK)
+    _safe_moves(position, movers, _WHITE, white, _attacked(position, _BLACK, black), sets)
+    _safe_moves(position, movers, _BLACK, black, _attacked(position, _WHITE, white), sets)
 
 
 @inline

@@ -152,8 +152,12 @@ def squares_active(data, position, perspective, out):
 
 def squares_changes(data, old, new, perspective, added, removed):
     before, after = _both(data, old, new)
-    n_added, n_removed = np.int64(0), np.int64(0)
-    for piece in range(PIECES):
+    n_added, n_removed, changed = np.int64(0), np.int64(0), _ZERO
+    for piece in range(PIECES):  # most sets stay as they are
+        changed |= np.uint64(before[at(piece)] != after[at(piece)]) << np.uint64(piece)
+    while changed:
+        piece = lsb(changed)
+        changed &= changed - _ONE
         was, now = before[at(piece)], after[at(piece)]
         n_added = _append(added, n_added, now & ~was, piece)
         n_removed = _append(removed, n_removed, was & ~now, piece)
