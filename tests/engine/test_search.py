@@ -417,6 +417,16 @@ def test_lazy_accumulators_are_those_from_scratch(
         assert engine.evaluate(position) == inference.evaluate(net, position)
 
 
+def test_a_position_in_check_gets_no_accumulator_on_the_way(fresh: Engine) -> None:
+    record, line = fresh.record, fresh._memory.line
+    fresh._place_root(notation.from_fen(chess.STARTING_FEN), ())
+    for ply, move in enumerate(("e2e4", "f7f6", "d1h5", "g7g6")):
+        node.enter(record, ply, notation.parse_uci(line[ply]["position"], move))
+    value = node.evaluate(record, 4)
+    assert value == inference.evaluate(fresh._memory.evaluator.data["net"], line[4]["position"])
+    assert line["computed"][:5].all(axis=1).tolist() == [True, True, True, False, True]
+
+
 def test_bench_counts_the_same_nodes_every_time(fresh: Engine) -> None:
     first, second = bench.run(fresh, 5), bench.run(fresh, 5)
     assert first.nodes == second.nodes > 1000
