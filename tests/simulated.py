@@ -15,19 +15,30 @@ def simulate(
     advantage: float = 30.0,
     opening: float = 0.0,
     davidson: float | None = None,
+    taste: float = 0.0,
+    alike: int = 1,
+    book: int | None = None,
 ) -> Results:
     """A round robin of ``pairs`` openings per pairing; ``opening`` = sd of an opening's bias.
 
-    Draws by Davidson's model with this share between equals, or 0.7 of what is possible.
+    Draws by Davidson's model with this share between equals, or 0.7 of what is possible. ``taste``
+    is the sd of what an opening adds to a player's strength, the same for ``alike`` neighbours.
+    Each pairing draws its openings from a ``book`` of so many; without one all are different.
     """
     n = len(elo)
     first, second = np.triu_indices(n, 1)
     a, b = np.repeat(first, pairs), np.repeat(second, pairs)
-    bias = rng.normal(0, opening, len(a))
-    white = np.concatenate([a, b])
-    black = np.concatenate([b, a])
-    p = 1 / (1 + np.exp(-model.SLOPE * (elo[white] + advantage + np.tile(bias, 2) - elo[black])))
+    if book is None:
+        book = len(a)
+        drawn = np.arange(book)
+    else:
+        drawn = np.concatenate([rng.permutation(book)[:pairs] for _ in first])
+    bias = rng.normal(0, opening, book)
+    strength = elo[:, None] + np.repeat(rng.normal(0, taste, (n // alike, book)), alike, axis=0)
+    white, black, at = np.concatenate([a, b]), np.concatenate([b, a]), np.tile(drawn, 2)
+    lead = strength[white, at] + advantage + bias[at] - strength[black, at]
+    p = 1 / (1 + np.exp(-model.SLOPE * lead))
     draw = 0.7 * np.minimum(p, 1 - p) if davidson is None else details.draw_rate(p, davidson)
     u = rng.random(len(p))
     points = np.where(u < p - draw / 2, 1.0, np.where(u < p + draw / 2, 0.5, 0.0))
-    return Results([f"p{i}" for i in range(n)], white, black, points, np.tile(np.arange(len(a)), 2))
+    return Results([f"p{i}" for i in range(n)], white, black, points, at)

@@ -293,6 +293,14 @@ def test_open_comments_are_those_found_letter_by_letter(line: str, comment: bool
     assert pgn.open_comment(line.encode(), comment) == still
 
 
+def test_games_from_one_position_cluster_whoever_played_them(tmp_path: Path) -> None:
+    games = [("a", "b", "1-0"), ("b", "a", "1-0"), ("a", "c", "1-0"), ("c", "a", "1/2-1/2")]
+    extra = '[FEN "8/8/8/8/8/8/8/K1k5 w - - 0 1"]\n[Round "3.1"]\n'
+    results = read_results([write_pgn(tmp_path / "g.pgn", games, extra)])
+    assert results.cluster.tolist() == [0, 0, 0, 0]
+    assert results.pair.tolist() == [0, 0, 1, 1]
+
+
 def test_rounds_of_different_files_are_different_openings(tmp_path: Path) -> None:
     games = [("a", "b", "1-0"), ("b", "a", "1-0")]
     paths = [write_pgn(tmp_path / name, games, '[Round "3.1"]\n') for name in ("g.pgn", "h.pgn")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,13 +38,40 @@ def test_intervals_of_games_cover_the_truth(
     assert low < np.mean(anchored) < high
 
 
+def coverage_with_taste(rng: np.random.Generator, book: int | None, tournaments: int) -> np.ndarray:
+    """Shares of intervals that hold, clustered by opening and by opening pair."""
+    elo = np.array([20.0, 0.0, 0.0, 0.0, -20.0])
+    hits = []
+    for _ in range(tournaments):
+        results = simulate(rng, elo, 40, opening=60, taste=100, book=book)
+        for clusters in (results.cluster, results.pair):
+            fitted = model.fit(replace(results, cluster=clusters))
+            rated, error = fitted.relative_to(np.eye(5)[2])
+            hits.append((np.abs(rated - elo) < error)[[0, 1, 3, 4]])
+    return np.reshape(hits, (tournaments, 2, 4)).mean(axis=(0, 2))
+
+
+def test_an_opening_that_several_pairings_play_tells_no_more_of_a_player() -> None:
+    by_opening, by_pair = coverage_with_taste(np.random.default_rng(24), 40, 60)
+    assert 0.91 < by_opening < 0.98
+    assert by_pair < by_opening - 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("book", [None, 70, 40], ids=["own-openings", "overlapping", "shared"])
+def test_openings_that_suit_a_player_are_in_the_error(book: int | None) -> None:
+    by_opening, by_pair = coverage_with_taste(np.random.default_rng(23), book, 500)
+    assert 0.93 < by_opening < 0.97
+    assert book is None or by_pair < 0.93
+
+
 def play_sets(
-    rng: np.random.Generator, spread: float, pairs: int
+    rng: np.random.Generator, spread: float, pairs: int, taste: float = 0.0
 ) -> tuple[dict[str, ratings.SetRating], dict[str, float]]:
     """Ratings of sets whose nets vary by ``spread``, and what these very nets are worth."""
     names = [f"{name}#{seed}" for name in SETS for seed in range(SEEDS)]
     elo = np.repeat(list(SETS.values()), SEEDS) + rng.normal(0, spread, len(names))
-    results = simulate(rng, elo, pairs)
+    results = simulate(rng, elo, pairs, taste=taste, alike=SEEDS)
     nets = dict(zip(SETS, elo.reshape(-1, SEEDS).mean(axis=1), strict=True))
     fitted = model.fit(results)
     fitted = model.Fit(

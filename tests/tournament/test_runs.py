@@ -177,7 +177,7 @@ def test_ratings_read_the_tournament_by_pairs(text: str, tmp_path: Path) -> None
     path.write_text(text)
     results = read_results([path])
     assert results.players == ["A#0", "B#1", "C#2"]
-    assert set(Counter(results.cluster.tolist()).values()) == {2}
+    assert set(Counter(results.pair.tolist()).values()) == {2}
 
 
 def test_pgn_holds_nothing_that_depends_on_time(text: str) -> None:

@@ -142,10 +142,10 @@ def rate(
     kind: Kind = "",
     group: Group = None,
 ) -> None:
-    """Rate the players of PGN files by Ordo's model, with 95 % errors clustered by opening pair.
+    """Rate the players of PGN files by Ordo's model, with 95 % errors clustered by opening.
 
-    Prints CSV: name,elo,error,points,games,score by elo, descending; score = points / games. Two
-    games of the same players from the same FEN (or of rounds N.1 and N.2) are an opening pair.
+    Prints CSV: name,elo,error,points,games,score by elo, descending; score = points / games. Games
+    from the same FEN (or of the same players in rounds N.1 and N.2) have their opening in common.
 
     `nnuelab inspect` shows what --details writes.
 

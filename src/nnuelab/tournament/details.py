@@ -113,7 +113,7 @@ def equal_draw_rate(results: Results, fitted: model.Fit) -> tuple[float, float]:
     Returns
     -------
     rate, error : float
-        0..1, with half its 95 % interval, clustered by opening pair.
+        0..1, with half its 95 % interval, clustered by opening.
     """
     from scipy.optimize import brentq
 
@@ -151,7 +151,7 @@ def told(
     found: dict[str, Any] = {
         "anchor": anchor,
         "games": len(results),
-        "opening_pairs": len(np.unique(results.cluster)),
+        "openings": len(np.unique(results.cluster)),
         "white_advantage": fitted.white_advantage,
         "white_advantage_error": fitted.white_advantage_error,
         "draws": float(np.mean(results.points == 0.5)),

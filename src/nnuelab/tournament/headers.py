@@ -30,7 +30,8 @@ class Results:
     points : float64 [n]
         White's: 1, 0.5 or 0.
     cluster : int32 [n]
-        Number of the opening pair that the game belongs to (see `opening_pair`).
+        Number of the `opening` that the game was played from. Such games are not independent,
+        whoever played them.
     unfinished : int
         Games with the result ``*``, which are left out.
     """
@@ -45,22 +46,37 @@ class Results:
     def __len__(self) -> int:
         return len(self.points)
 
+    @property
+    def pair(self) -> np.ndarray:
+        """Number of the opening pair of each game, both players and their opening: int64 [n]."""
+        players = np.sort(np.stack([self.white, self.black]), axis=0)
+        keys = np.stack([*players, self.cluster])
+        return np.unique(keys, axis=1, return_inverse=True)[1].ravel()
 
-def opening_pair(tags: Mapping[str, str], file: object, number: int) -> tuple[object, ...]:
-    """Key of an opening pair: games with equal keys are not independent, and cluster.
 
-    The two players and the position that they started from. Where the PGN has no ``FEN`` (or the
-    standard one): the two players, the file and the first part of a ``Round`` like ``12.2``. Where
-    that is missing too, the file and the game's number in it: each game stands alone.
+def opening(tags: Mapping[str, str], file: object, number: int) -> tuple[object, ...]:
+    """Key of the opening of a game.
+
+    The position that it started from. Where the PGN has no ``FEN`` (or the standard one): the two
+    players, the file and the first part of a ``Round`` like ``12.2``. Where that is missing too,
+    the file and the game's number in it: each game stands alone.
     """
-    pairing = tuple(sorted((tags["White"], tags["Black"])))
     fen = tags.get("FEN", "")
     if fen and not fen.startswith(START):
-        return (*pairing, fen)
-    opening, dot, game = tags.get("Round", "").rpartition(".")
-    if dot and opening and game.isdigit():
-        return (*pairing, file, "round", opening)
+        return (fen,)
+    round_, dot, game = tags.get("Round", "").rpartition(".")
+    if dot and round_ and game.isdigit():
+        return (*_players(tags), file, round_)
     return (file, number)
+
+
+def opening_pair(tags: Mapping[str, str], file: object, number: int) -> tuple[object, ...]:
+    """Key of an opening pair: the two players and their `opening`."""
+    return (*_players(tags), *opening(tags, file, number))
+
+
+def _players(tags: Mapping[str, str]) -> list[str]:
+    return sorted((tags["White"], tags["Black"]))
 
 
 def name_of(tags: Mapping[str, str], color: str, place: str) -> str:
@@ -110,7 +126,7 @@ def read_results(paths: Iterable[Path | str]) -> Results:
             white.append(names.setdefault(tags["White"], len(names)))
             black.append(names.setdefault(tags["Black"], len(names)))
             points.append(POINTS[tags["Result"]])
-            key = opening_pair(tags, path, number)
+            key = opening(tags, path, number)
             cluster.append(clusters.setdefault(key, len(clusters)))
     if unfinished:
         print(f"{unfinished:,} unfinished games (result *) are left out", file=sys.stderr)

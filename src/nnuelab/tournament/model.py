@@ -31,7 +31,7 @@ class Fit:
     elo : float64 [n]
         Rating points; their mean is 0.
     covariance : float64 [n, n]
-        Of ``elo``, each relative to the mean: sandwich estimate, clustered by opening pair.
+        Of ``elo``, each relative to the mean: sandwich estimate, clustered by opening.
     white_advantage, white_advantage_error : float
         w and 1.96 of its standard deviations, rating points; both 0 where it can't be told.
     """

@@ -2,7 +2,7 @@
 
 Ratings are Ordo's points (202 points = 76 %; x 0.9913 = logistic Elo). They come from the program
 `ordo` where it is installed, otherwise from the same model fitted here; errors always come from the
-sandwich covariance clustered by opening pair, so that a table doesn't depend on what is installed.
+sandwich covariance clustered by opening, so that a table doesn't depend on what is installed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from nnuelab.tournament.headers import Results, read_results
 from nnuelab.tournament.spread import Estimate, Pooling, Spread, pooled
 
 COLUMNS = ("name", "elo", "error", "points", "games", "score")
-FEW = 30  # opening pairs; with ten, errors of 95 % hold in 89 %
+FEW = 30  # openings; with ten, errors of 95 % hold in 89 %
 
 
 @dataclass(frozen=True)
@@ -142,16 +142,16 @@ def rated(
             f"the players are {', '.join(results.players)}"
         )
     fitted = fit(results)
-    pairs = len(np.unique(results.cluster))
+    openings = len(np.unique(results.cluster))
     if fitted.white_advantage_error:
         print(
             f"white advantage {fitted.white_advantage:+.2f} +- {fitted.white_advantage_error:.2f}, "
-            f"draws {np.mean(results.points == 0.5):.1%} of {len(results):,} games in "
-            f"{pairs:,} opening pairs",
+            f"draws {np.mean(results.points == 0.5):.1%} of {len(results):,} games from "
+            f"{openings:,} openings",
             file=sys.stderr,
         )
-    if pairs < FEW:
-        print(f"{pairs} opening pairs are few: the errors come out too small", file=sys.stderr)
+    if openings < FEW:
+        print(f"{openings} openings are few: the errors come out too small", file=sys.stderr)
     return results, fitted
 
 
@@ -211,7 +211,7 @@ def feature_sets(
 def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> dict[str, SetRating]:
     """Rates feature sets from the ratings of their nets, a random effect within each set.
 
-    With r the ratings of the nets, V their joint covariance (clustered by opening pair), c the
+    With r the ratings of the nets, V their joint covariance (clustered by opening), c the
     contrast (mean of the set's n nets - mean of the anchor's n0), and of each group of sets that
     scatter alike s2 = sum of (r - mean of its set)^2 / df, df = sum of (n - 1), and w, the games'
     part of s2 by the trace of V within sets:

@@ -297,7 +297,7 @@ def from_pgn(pgn: Iterable[Path | str], player: str) -> Tally:
     number = results.players.index(player)
     own = (results.white == number) | (results.black == number)
     points = np.where(results.white == number, results.points, 1 - results.points)[own]
-    tally = Tally.of_games(points, results.cluster[own])
+    tally = Tally.of_games(points, results.pair[own])
     if len(tally.counts) == 3:
         print("the games don't pair by openings: each is taken for itself", file=sys.stderr)
     elif alone := len(points) - tally.games:
