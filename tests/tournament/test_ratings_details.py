@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from nnuelab import artifacts
 from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
 from nnuelab.cli import tournament as _more  # noqa: F401
 from nnuelab.cli.app import app
@@ -138,6 +139,9 @@ def write_sets(path: Path) -> Path:
 
 def test_the_command_writes_what_inspect_shows(tmp_path: Path) -> None:
     games, out = write_sets(tmp_path / "g.pgn"), tmp_path / "details.json"
+    net = tmp_path / "net.nnue"
+    net.write_text("weights")
+    artifacts.provenance(games, inputs={"book": games, "net ALL#2": net})
     command = [sys.executable, "-m", "nnuelab.cli", "rate", str(games)]
     done = subprocess.run(
         [*command, "--details", str(out), "--sets", "ALL"], capture_output=True, text=True
@@ -149,8 +153,16 @@ def test_the_command_writes_what_inspect_shows(tmp_path: Path) -> None:
     ]
     assert len(found["head_to_head"]) == 6
     assert {sum(meeting["counts"]) for meeting in found["head_to_head"]} == {20}
+    hashed = {"player": "ALL#2", "file": "net", "sha256": artifacts.sha256(net)}
+    assert found["files"] == [hashed]
     sets = {row["feature_set"]: row for row in found["feature_sets"]}
     assert sets["ALL"]["elo"] == 0
+    # A table's Elo and its error of the games follow from the nets and their covariance.
+    contrast = np.array([row["name"].startswith("H+V") for row in found["players"]]) - 0.5
+    elo = np.array([row["elo"] for row in found["players"]])
+    assert sets["H+V"]["elo"] == pytest.approx(contrast @ elo)
+    error = 1.96 * np.sqrt(contrast @ np.array(found["covariance"]) @ contrast)
+    assert sets["H+V"]["elo_error_games"] == pytest.approx(error, rel=1e-4)
     assert sets["H+V"]["elo_error"] >= sets["H+V"]["elo_error_games"] > 0
     assert (tmp_path / "details.json.json").is_file()
     shown = CliRunner().invoke(app, ["inspect", str(out), "--json"], catch_exceptions=False)

@@ -40,8 +40,16 @@ def tournament(
         Path | None, typer.Option(help="YAML or TOML with players, their options and limits.")
     ] = None,
     format: Annotated[
-        Format, typer.Option(help="Each with each, the first with the others, or two players.")
+        Format,
+        typer.Option(
+            help="Each with each, sets above all with the anchor, the first with the others, or "
+            "two players."
+        ),
     ] = Format.ROUND_ROBIN,
+    anchor: Annotated[
+        str | None,
+        typer.Option(help="Of anchored: SET or SET,VARIANT that others are compared with."),
+    ] = None,
     games: Games,
     depth: Depth = None,
     movetime: Movetime = None,
@@ -110,7 +118,7 @@ def tournament(
     files = [file for entrant in entrants.values() for file in entrant.files().values()]
     artifacts.check_apart(files, [output])
     test = None if sprt is None else read_test(sprt, sprt_model)
-    settings = Settings(games.games_per_pairing, format, games.seed, rules, test)
+    settings = Settings(games.games_per_pairing, format, games.seed, rules, test, anchor)
     before = None if fixed is None else read_json(fixed, "sha256")
     summary = play(
         entrants,
@@ -132,7 +140,9 @@ def rate(
     csv: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
     details: Annotated[
         Path | None,
-        typer.Option(help="JSON: head-to-head, likelihood of superiority, draws, covariance."),
+        typer.Option(
+            help="JSON: head-to-head, likelihood of superiority, draws, covariance, hashes of nets."
+        ),
     ] = None,
     sets: Annotated[
         str | None,
@@ -151,6 +161,7 @@ def rate(
 
     Example: nnuelab rate results/tournament/axis.pgn --anchor ALL#1
     """
+    from nnuelab.report.reading import read_record
     from nnuelab.tournament import details as more
     from nnuelab.tournament import ratings
     from nnuelab.tournament.spread import Pooling
@@ -164,7 +175,10 @@ def rate(
     texts = {csv: table}
     if details is not None:
         pooling = Pooling(experiment, kind, groups_of(group))
-        texts[details] = more.to_json(more.told(results, fitted, anchor, sets, pooling))
+        beside = (path.with_name(f"{path.name}.json") for path in pgn)
+        records = [read_record(path) for path in beside if path.is_file()]
+        told = more.told(results, fitted, anchor, sets, pooling, records)
+        texts[details] = more.to_json(told)
     for path in outputs:
         with artifacts.atomic(path) as temporary:
             temporary.write_text(texts[path])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -131,17 +131,33 @@ def equal_draw_rate(results: Results, fitted: model.Fit) -> tuple[float, float]:
     return rate, float(SIGNIFICANCE * math.sqrt(left @ left) / slope)
 
 
+def files(players: Collection[str], records: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What each player played with, each file once, by the provenance of its games."""
+    named = (
+        (player, kind, source["sha256"])
+        for record in records
+        for name, source in record["inputs"].items()
+        for kind, _, player in [name.partition(" ")]
+        if player in players
+    )
+    return [
+        {"player": player, "file": kind, "sha256": sha256}
+        for player, kind, sha256 in sorted(set(named))
+    ]
+
+
 def told(
     results: Results,
     fitted: model.Fit,
     anchor: str | None,
     anchor_set: str | None,
     pooling: Pooling | None = None,
+    records: Iterable[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Everything about a tournament as JSON: what `nnuelab rate --details` writes.
 
     ``anchor_set`` and ``pooling`` are those of `ratings.sets_of`; without the former no feature
-    sets are told.
+    sets are told. ``records`` are the provenance of the games, where they have any.
     """
     rows = ratings.table(results, fitted, anchor)
     place = {name: i for i, name in enumerate(fitted.players)}
@@ -158,6 +174,7 @@ def told(
         "draw_rate_of_equals": rate,
         "draw_rate_of_equals_error": rate_error,
         "players": [asdict(row) for row in rows],
+        "files": files(fitted.players, records),
         "superiority": [
             {
                 "player": row.name,
