@@ -247,7 +247,7 @@ def of_ladder():
 
 def adjudication(tournament):
     """Options of games at any limit."""
-    return options(tournament, without=["book", *LIMITS])
+    return options(tournament, without=["book", "format", *LIMITS])
 
 
 def options_at(yardstick, chosen):
@@ -258,6 +258,16 @@ def options_at(yardstick, chosen):
     )
     games = ["--games-per-pairing", chosen.games_at(yardstick)]
     return [*games, *limit, *adjudication(chosen)]
+
+
+def options_of(played):
+    """Options of an experiment's games."""
+    experiment, yardstick = PLAYED[played]
+    plan = plan_of[experiment]
+    chosen = plan.tournament
+    anchored = chosen.format == "anchored"
+    meetings = ["--format=anchored", f"--anchor={plan.anchor}"] if anchored else []
+    return [*meetings, *options_at(yardstick, chosen)]
 
 
 def at_cost(played):

@@ -107,9 +107,7 @@ rule tournament:
         ),
         players=lambda w, input: players(PLAYED[w.played][0], input.nets),
         costs=lambda w, input: ["--cost", input.costs] if input.costs else [],
-        options=lambda w: options_at(
-            PLAYED[w.played][1], plan_of[PLAYED[w.played][0]].tournament
-        ),
+        options=lambda w: options_of(w.played),
         at=lambda w: PLAYED[w.played][1].title,
     message:
         "Games of {wildcards.played}, at {params.at}; progress in {log}"

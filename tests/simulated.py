@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from nnuelab.tournament import details, model
@@ -11,7 +13,7 @@ from nnuelab.tournament.headers import Results
 def simulate(
     rng: np.random.Generator,
     elo: np.ndarray,
-    pairs: int,
+    pairs: int | np.ndarray,
     advantage: float = 30.0,
     opening: float = 0.0,
     davidson: float | None = None,
@@ -19,7 +21,7 @@ def simulate(
     alike: int = 1,
     book: int | None = None,
 ) -> Results:
-    """A round robin of ``pairs`` openings per pairing; ``opening`` = sd of an opening's bias.
+    """A round robin of ``pairs`` openings, by pairing if need be; ``opening`` = sd of their bias.
 
     Draws by Davidson's model with this share between equals, or 0.7 of what is possible. ``taste``
     is the sd of what an opening adds to a player's strength, the same for ``alike`` neighbours.
@@ -32,7 +34,8 @@ def simulate(
         book = len(a)
         drawn = np.arange(book)
     else:
-        drawn = np.concatenate([rng.permutation(book)[:pairs] for _ in first])
+        each = np.broadcast_to(pairs, len(first))
+        drawn = np.concatenate([rng.permutation(book)[:count] for count in each])
     bias = rng.normal(0, opening, book)
     strength = elo[:, None] + np.repeat(rng.normal(0, taste, (n // alike, book)), alike, axis=0)
     white, black, at = np.concatenate([a, b]), np.concatenate([b, a]), np.tile(drawn, 2)
@@ -42,3 +45,13 @@ def simulate(
     u = rng.random(len(p))
     points = np.where(u < p - draw / 2, 1.0, np.where(u < p + draw / 2, 0.5, 0.0))
     return Results([f"p{i}" for i in range(n)], white, black, points, at)
+
+
+def by_least_squares(names: list[str], openings: Mapping[tuple[str, str], float]) -> np.ndarray:
+    """Covariance of the players' ratings [n, n], the difference of two in an opening having 1."""
+    information = np.zeros((len(names), len(names)))
+    for (first, second), count in openings.items():
+        i, j = names.index(first), names.index(second)
+        information[[i, j], [i, j]] += count
+        information[[i, j], [j, i]] -= count
+    return np.linalg.pinv(information)

@@ -9,7 +9,10 @@ from scipy import stats
 from nnuelab.errors import UserError
 from nnuelab.tournament import model, ratings, spread
 from nnuelab.tournament.adjusted import dunnett, holm
+from nnuelab.tournament.schedule import Settings, pairings
 from nnuelab.tournament.spread import Pooling, Spread
+from nnuelab.tournament.words import Format
+from tests.simulated import by_least_squares
 
 # Variance by games and degrees of freedom of the published experiments, and their sets x seeds.
 KNOWN = {"axis": (51, 7), "pairwise": (79, 4), "mobility": (109, 3), "baseline": (36, 9)}
@@ -21,13 +24,15 @@ DESIGNS = {
 }
 
 
-def simulated(rng, sets, seeds, spreads, games, known=None, groups=None):
-    """Ratings of sets of equal strength, as a balanced round robin gives them."""
+def simulated(rng, sets, seeds, spreads, games, known=None, groups=None, design=Format.ROUND_ROBIN):
+    """Ratings of sets of equal strength; ``games`` is a net's variance by them in a round robin."""
     n = sets * seeds
-    scatter = np.repeat(np.broadcast_to(spreads, sets), seeds) * rng.normal(size=n)
-    elo = scatter + np.sqrt(games) * rng.normal(size=n)
     players = [f"S{i}#{seed}" for i in range(sets) for seed in range(seeds)]
-    fitted = model.Fit(players, elo - elo.mean(), games * (np.eye(n) - 1 / n), 0.0, 0.0)
+    openings = pairings(players, Settings(200, design, anchor="S0"))
+    covariance = 100 * n * games * by_least_squares(players, openings)
+    scatter = np.repeat(np.broadcast_to(spreads, sets), seeds) * rng.normal(size=n)
+    elo = scatter - scatter.mean() + rng.multivariate_normal(np.zeros(n), covariance)
+    fitted = model.Fit(players, elo, covariance, 0.0, 0.0)
     rows = [
         Spread(name, "k", "", (known**2 + w) * rng.chisquare(df) / df, w, df)
         for name, (w, df) in KNOWN.items()
@@ -53,6 +58,14 @@ def test_the_error_to_quote_covers_95_percent(monkeypatch, design, training):
     sets, seeds, games = DESIGNS[design]
     share = coverage(monkeypatch, 1500, 1, sets, seeds, training, games, known=training)
     assert 0.93 < share < 0.975
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_error_to_quote_covers_where_most_games_are_the_anchors(monkeypatch, design):
+    sets, seeds, games = DESIGNS[design]
+    more = {"known": 6.0, "design": Format.ANCHORED}
+    assert 0.93 < coverage(monkeypatch, 1500, 5, sets, seeds, 6.0, games, **more) < 0.975
 
 
 @pytest.mark.slow

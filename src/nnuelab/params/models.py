@@ -180,6 +180,8 @@ class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[
 
     book: str
     """Openings: EPD or PGN."""
+    format: Literal["round-robin", "anchored"]
+    """anchored: as many games, shared out so that differences from the anchor are known best."""
     cost_games_per_pairing: EvenOrZero
     """Further games where each player has the nodes that cost as much as the anchor's; 0: none."""
     costs: str | None

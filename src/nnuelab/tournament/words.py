@@ -9,9 +9,10 @@ BASELINES = ("random", "material")
 
 
 class Format(StrEnum):
-    """Who meets whom: each the others, the first the others, or two players each other."""
+    """Who meets whom: each the others, sets an anchor above all, the first the others, or two."""
 
     ROUND_ROBIN = "round-robin"
+    ANCHORED = "anchored"
     GAUNTLET = "gauntlet"
     MATCH = "match"
 
