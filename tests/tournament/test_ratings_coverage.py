@@ -87,14 +87,18 @@ def play_sets(
         pytest.param(500, 0.93, 0.97, id="500", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("spread", [10.0, 40.0], ids=["games-matter", "seeds-matter"])
+@pytest.mark.parametrize(
+    ("spread", "taste"),
+    [(10.0, 0.0), (10.0, 50.0), (40.0, 0.0)],
+    ids=["games-matter", "openings-suit-sets", "seeds-matter"],
+)
 def test_intervals_of_seeds_cover_the_truth(
-    tournaments: int, low: float, high: float, spread: float
+    tournaments: int, low: float, high: float, spread: float, taste: float
 ) -> None:
     rng = np.random.default_rng(21)
     hits: dict[str, list[bool]] = {"games": [], "seeds": [], "both": []}
     for _ in range(tournaments):
-        sets, nets = play_sets(rng, spread, 12)
+        sets, nets = play_sets(rng, spread, 12, taste)
         for name, truth in SETS.items():
             row = sets[name]
             if name == "ALL":
