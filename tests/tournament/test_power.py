@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from scipy import stats
 
 from nnuelab.errors import UserError
-from nnuelab.tournament import model, power, ratings, spread
+from nnuelab.tournament import model, power, ratings, schedule, spread
 from nnuelab.tournament.adjusted import critical, dunnett
 from nnuelab.tournament.power import Design
 from nnuelab.tournament.spread import Pooling, Spread
+from nnuelab.tournament.words import Format
 from tests.simulated import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +68,23 @@ def test_the_variance_by_games_is_that_of_simulated_ones(draws):
     expected = power.games_variance(design(players, 1, 2 * pairs, draws))
     ratio = np.var(found, axis=0, ddof=1).sum() / (players - 1) / expected
     assert ratio == pytest.approx(1, abs=3 * np.sqrt(2 / reps / (players - 1)))
+
+
+@pytest.mark.parametrize("format", [Format.ROUND_ROBIN, Format.ANCHORED])
+@pytest.mark.parametrize(("sets", "seeds"), [(2, 1), (3, 2), (7, 2), (9, 8)])
+def test_the_variance_of_a_difference_is_that_of_least_squares(sets, seeds, format):
+    planned = replace(design(sets, seeds, 20_000), format=format)
+    names = [f"{name}#{seed}" for name in planned.sets for seed in range(seeds)]
+    meetings = schedule.pairings(names, schedule.Settings(20_000, format, anchor="S0"))
+    laplacian = np.zeros((len(names), len(names)))
+    for players, openings in meetings.items():
+        i, j = map(names.index, players)
+        laplacian[[i, j], [i, j]] += 2 * openings
+        laplacian[[i, j], [j, i]] -= 2 * openings
+    weights = np.repeat(np.eye(sets)[1] - np.eye(sets)[0], seeds) / seeds
+    points = 4 * (1 - planned.draws) / model.SLOPE**2
+    expected = points * weights @ np.linalg.pinv(laplacian) @ weights
+    assert power.difference_variance(planned) == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_critical_value_is_that_of_dunnetts_test():

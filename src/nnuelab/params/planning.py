@@ -14,6 +14,7 @@ from nnuelab.params.models import GAMES, Params, Tournament
 from nnuelab.tournament import power
 from nnuelab.tournament.power import Design, Forecast
 from nnuelab.tournament.spread import Pooling, Spread
+from nnuelab.tournament.words import Format
 from nnuelab.tournament.yardsticks import Yardstick
 
 MOST_SEEDS = 64
@@ -115,7 +116,8 @@ class Planner:
     def _design(self, plan: Plan, yardstick: Yardstick) -> Design:
         sets = list(dict.fromkeys(str(entry.name) for entry in plan.entries))
         games = plan.tournament.games_at(yardstick)
-        return Design(sets, plan.anchor, len(plan.seeds), games, self.draws)
+        format = Format(plan.tournament.format)
+        return Design(sets, plan.anchor, len(plan.seeds), games, self.draws, format)
 
 
 def with_games(plan: Plan, games: Mapping[Yardstick, int]) -> Plan:

@@ -17,6 +17,7 @@ from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.tournament import model, ratings, spread
 from nnuelab.tournament.adjusted import LEVEL, critical
 from nnuelab.tournament.spread import Estimate, Pooling, Spread
+from nnuelab.tournament.words import Format
 
 POWER = 0.8
 DRAWS = 0.3  # fits the errors of the published tables, at 400 nodes a move (docs/ratings.md)
@@ -26,7 +27,7 @@ CASES = 15  # of how far trainings happen to scatter, equally likely
 
 @dataclass(frozen=True)
 class Design:
-    """A round robin of all nets of some feature sets.
+    """A tournament of all nets of some feature sets.
 
     Attributes
     ----------
@@ -37,8 +38,11 @@ class Design:
         Nets of each set.
     games : float
         Of each pairing.
+        In the format anchored the mean over all of a round robin.
     draws : float
         Share of the games between equals that are drawn.
+    format : Format
+        ROUND_ROBIN or ANCHORED.
     """
 
     sets: Sequence[str]
@@ -46,6 +50,7 @@ class Design:
     seeds: int
     games: float
     draws: float = DRAWS
+    format: Format = Format.ROUND_ROBIN
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Forecast:
 
 
 def games_variance(design: Design) -> float:
-    """Variance of a net's rating by its games, squared rating points; all nets about as strong.
+    """Variance of a net's rating by a round robin, squared rating points; all about as strong.
 
     The points of a game have the variance (1 - d) / 4 with a share d of draws. At equality a rating
     point moves the expected points by b / 4 (`model.SLOPE`), so that a pairing tells the difference
@@ -82,6 +87,19 @@ def games_variance(design: Design) -> float:
     """
     nets = len(design.sets) * design.seeds
     return 4 * (1 - design.draws) / (model.SLOPE**2 * design.games * nets)
+
+
+def difference_variance(design: Design) -> float:
+    """Variance of a set's difference from the anchor by the games, squared rating points.
+
+    Of k sets of n nets, the format anchored makes (sqrt(k) + k - 2)^2 / (2 (k - 1)) of the k - 1/n
+    that a round robin leaves, by the inverse of the Laplacian of its games (`schedule`).
+    """
+    of_round_robin = games_variance(design) * 2 / design.seeds
+    if design.format is not Format.ANCHORED:
+        return of_round_robin
+    k = len(design.sets)
+    return of_round_robin * (k**0.5 + k - 2) ** 2 / (2 * (k - 1)) / (k - 1 / design.seeds)
 
 
 def expected_spread(pooling: Pooling) -> Estimate:
@@ -121,8 +139,8 @@ def forecast(design: Design, pooling: Pooling, training: float) -> Forecast:
     from scipy.special import ndtr
     from scipy.stats import norm
 
-    games = games_variance(design)
-    deviation = float(np.sqrt((training + games) * 2 / design.seeds))
+    games = difference_variance(design)
+    deviation = float(np.sqrt(training * 2 / design.seeds + games))
     quantiles = (np.arange(CASES) + 0.5) / CASES
     cases = np.array([_case(design, pooling, training, quantile) for quantile in quantiles])
     error, adjusted, alone = cases.T
@@ -138,7 +156,7 @@ def forecast(design: Design, pooling: Pooling, training: float) -> Forecast:
         return float(brentq(excess, 0.0, most))
 
     return Forecast(
-        float(SIGNIFICANCE * np.sqrt(games * 2 / design.seeds)),
+        float(SIGNIFICANCE * np.sqrt(games)),
         float(np.median(error)),
         detects(adjusted),
         detects(alone),
@@ -172,7 +190,7 @@ def _case(
     rows = [
         ratings.quoted(
             ratings.SetRating("", design.seeds, 0.0, 0.0, None),
-            games * 2 * each,
+            difference_variance(design),
             {group: 2 * each} if group == of_anchor else {group: each, of_anchor: each},
             trainings,
         )
