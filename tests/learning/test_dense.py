@@ -54,6 +54,7 @@ data = folder / "train.npy", folder / "validation.npy"
 plain = {"l1": 72, "l2": 8}
 rare = {"l1": 16, "l2": 8, "l3": 4, "buckets": 2, "activation": "squared"}
 rare |= {"fake_quantize_epochs": 1, "clip_norm": 0.01, "optimizer": "rowwise-adam"}
+rare |= {"average": 0.3, "weight_decay": 0.1}
 for name, shape in (("plain", plain), ("rare", rare)):
     settings = Settings("ALL+KB(4)", epochs=2, batch_size=256, learning_rate=1e-3, **shape)
     files = Path(sys.argv[2]) / f"{name}.pt", Path(sys.argv[2]) / f"{name}.csv"

@@ -1,4 +1,4 @@
-"""Optimizers of rows against torch's Adam, and against slow twins."""
+"""Optimizers of rows against torch's AdamW, and against slow twins."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ def steps(count: int) -> list[tuple[np.ndarray, np.ndarray, float]]:
     return found
 
 
-def test_adam_is_that_of_torch() -> None:
+@pytest.mark.parametrize("decay", [0.0, 3.0])
+def test_adam_is_adamw_of_torch(decay: float) -> None:
     weight = torch.randn(N, M, generator=torch.Generator().manual_seed(1))
     theirs = weight.clone().requires_grad_()
-    oracle = torch.optim.Adam([theirs], betas=BETAS, eps=EPS)
-    ours = RowAdam(weight, rowwise=False)
+    oracle = torch.optim.AdamW([theirs], betas=BETAS, eps=EPS, weight_decay=decay)
+    ours = RowAdam(weight, rowwise=False, decay=decay)
     for rows, gradient, rate in steps(30):
         theirs.grad = torch.zeros(N, M)
         theirs.grad[rows] = torch.from_numpy(gradient)
@@ -58,14 +59,14 @@ def test_adam_is_that_of_torch() -> None:
 def test_rowwise_adam_is_its_formula() -> None:
     weight = torch.randn(N, M, generator=torch.Generator().manual_seed(1))
     w, m, v = weight.double().numpy().copy(), np.zeros((N, M)), np.zeros(N)
-    ours = RowAdam(weight, rowwise=True)
+    ours = RowAdam(weight, rowwise=True, decay=3.0)
     for t, (rows, gradient, rate) in enumerate(steps(30), 1):
         ours.step(layers_with(rows, gradient), rate)
         for row, g in zip(rows, gradient.astype(np.float64), strict=True):
             m[row] = BETAS[0] * m[row] + (1 - BETAS[0]) * g
             v[row] = BETAS[1] * v[row] + (1 - BETAS[1]) * (g**2).mean()
             denominator = (v[row] / (1 - BETAS[1] ** t)) ** 0.5 + EPS
-            w[row] -= rate * m[row] / (1 - BETAS[0] ** t) / denominator
+            w[row] -= rate * (3.0 * w[row] + m[row] / (1 - BETAS[0] ** t) / denominator)
     np.testing.assert_allclose(weight.numpy(), w, rtol=1e-4, atol=1e-6)
 
 

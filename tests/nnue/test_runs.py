@@ -104,9 +104,16 @@ def test_twenty_kills_change_nothing(datasets: Data, tmp_path: Path) -> None:
     check_kills([float(wait) for wait in rng.uniform(0, 0.4, 20)], datasets, tmp_path, "scores")
 
 
-@pytest.mark.parametrize("more", [{}, {"fake_quantize_epochs": 2, "buckets": 3}])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"average": 0.3, "weight_decay": 0.1},
+        {"average": 0.3, "fake_quantize_epochs": 2, "buckets": 3},
+        {"fake_quantize_epochs": 2, "buckets": 3},
+    ],
+)
 def test_a_run_continues_within_an_epoch(
-    more: dict[str, int], datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    more: dict[str, float], datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped after each of its checkpoints in turn."""
     settings = replace(SETTINGS, **more)  # type: ignore[arg-type]

@@ -113,10 +113,10 @@ def test_the_first_layers_have_the_same_bits_with_any_number_of_threads(n_featur
 
 def test_a_step_is_autograd_with_adam() -> None:
     threads = Threads(1)
-    settings = replace(SETTINGS, batch_size=700)
+    settings = replace(SETTINGS, batch_size=700, weight_decay=5.0)
     trainer = Trainer(settings, features.parse(settings.feature_set), threads)
     oracle = Network(192, 72, 8, torch.Generator().manual_seed(settings.seed), 64)
-    adam = torch.optim.Adam(oracle.parameters(), lr=settings.learning_rate)
+    adam = torch.optim.AdamW(oracle.parameters(), lr=settings.learning_rate, weight_decay=5.0)
     with torch.no_grad():  # off the clip's corner, where a position without features would lie
         for network in (trainer.network, oracle):
             network.b1 += 0.1
@@ -136,6 +136,39 @@ def test_a_step_is_autograd_with_adam() -> None:
         close = torch.isclose(ours, theirs, rtol=1e-4, atol=2e-5)
         assert close.float().mean() > 0.995
         assert float((ours - theirs).detach().abs().max()) < 3 * settings.learning_rate
+
+
+def test_equal_seeds_begin_with_equal_layers_behind_the_first() -> None:
+    networks = []
+    for name in ("ALL", "ALL+H", "H+KB(4)"):
+        generator = torch.Generator().manual_seed(7)
+        shape = {"l3": 8, "activation": "squared", "buckets": 2}
+        networks.append(Network.untrained(features.parse(name), 16, 8, generator, **shape))
+    for name in ("w2", "b2", "wh", "bh", "w3", "b3"):
+        first, *others = (getattr(network, name) for network in networks)
+        assert all(torch.equal(first, other) for other in others), name
+    ratio = networks[1].w1[:768] / networks[0].w1
+    torch.testing.assert_close(ratio, torch.full_like(ratio, float(ratio[0, 0])))
+
+
+def test_an_average_is_kept_and_changes_no_step(
+    datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    found = {}
+    for share in (0.0, 0.5):
+        paths = tmp_path / f"{share}.pt", tmp_path / f"{share}.csv"
+        found[share] = train(replace(SETTINGS, average=share), *datasets, *paths, 1)
+    last, averaged = found[0.0].model, found[0.5].model
+    assert all(torch.equal(last[name], found[0.5].optimizer["last"][name]) for name in last)
+    assert all(not torch.equal(last[name], averaged[name]) for name in last)
+    # What is validated is what is kept.
+    loader = Loader(datasets[1], found[0.5].features, SETTINGS.objective, SETTINGS.batch_size)
+    threads, total = Threads(1), 0.0
+    for part in loader.in_order():
+        output = found[0.5].network()(part.batch, threads)
+        total += float(SETTINGS.objective.losses(output.detach(), part.target).sum())
+    assert found[0.5].history[-1]["validation_loss"] == pytest.approx(total / len(loader), rel=1e-6)
+    assert found[0.5].history[-1]["validation_loss"] != found[0.0].history[-1]["validation_loss"]
 
 
 def test_second_layer_weights_stay_within_int8() -> None:
@@ -277,6 +310,8 @@ def test_rowwise_adam_fits_where_adam_does_not(monkeypatch: pytest.MonkeyPatch) 
     table = 4 * features_of.size * 512
     monkeypatch.setattr(memory, "installed", lambda: int(4.9 * table))
     memory.check_training(features_of, 512, 64, "rowwise-adam")
+    with pytest.raises(UserError, match="smaller"):
+        memory.check_training(features_of, 512, 64, "rowwise-adam", average=True)
     with pytest.raises(UserError, match="smaller"):
         memory.check_training(features_of, 512, 64, "adam")
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nnuelab import artifacts
+from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
+from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
 
-net_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Net files: convert them.")
+net_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Nets: convert files, and compare equal trainings.")
 app.add_typer(net_app, name="net")
 
 FORMATS = {".nnue": "this project's", ".nn": "the study's", ".bin": "bullet's"}
@@ -71,6 +74,41 @@ def convert(
         + (f"; read it with --l2 {net.l2} --shifts {told}" if output.suffix == ".bin" else ""),
         err=True,
     )
+
+
+@net_app.command()
+def spread(
+    nets: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="NET NET...",
+            help="Nets, .nnue or .nn, that differ by their seed.",
+            autocompletion=completion.nets,
+        ),
+    ],
+    positions: Annotated[Path, typer.Option(help="Dataset, .npy.")],
+    count: Annotated[int, typer.Option(min=2, help="Positions, evenly spaced.")] = 50_000,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    blocks: Blocks = None,
+) -> None:
+    """Compare what equal trainings say of the same positions: how far nets scatter, without games.
+
+    Example: nnuelab net spread results/nets/ALL/*/net.nnue --positions results/data/validation.npy
+    """
+    import json as encoder
+
+    need_torch()
+    from nnuelab.nnue.spread import measure
+
+    found = measure(nets, positions, count)
+    if json:
+        print(encoder.dumps(asdict(found)))
+    else:
+        print(
+            f"{found.nets} nets, {found.positions:,} positions: two nets differ by "
+            f"{found.rms_cp:.1f} cp rms of evaluations with a standard deviation of "
+            f"{found.sd_cp:.0f} cp, {100 * found.rms_score:.2f} % rms of expected scores"
+        )
 
 
 def _shifts(text: str) -> dict[str, int]:

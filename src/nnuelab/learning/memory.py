@@ -19,10 +19,13 @@ GB = 1e9
 EXTRACTED = 1 << 28  # bytes of lists that need not be larger
 
 
-def check_training(features: FeatureSet, l1: int, batch_size: int, optimizer: str) -> None:
+def check_training(
+    features: FeatureSet, l1: int, batch_size: int, optimizer: str, average: bool = False
+) -> None:
     """Checks that this machine has the memory for the first layer's training.
 
-    ``rowwise-adam`` has one of the moments for a row instead of a weight.
+    ``rowwise-adam`` has one of the moments for a row instead of a weight; an average of the weights
+    is a further table.
 
     Raises
     ------
@@ -31,7 +34,7 @@ def check_training(features: FeatureSet, l1: int, batch_size: int, optimizer: st
     """
     singles = (term.factors[0] for term in features.terms if len(term.factors) == 1)
     shared = any(block.virtual() is not None for block in singles)
-    tables = (TABLES_IF_SHARED if shared else TABLES) - (optimizer == "rowwise-adam")
+    tables = (TABLES_IF_SHARED if shared else TABLES) - (optimizer == "rowwise-adam") + average
     weights = tables * FLOAT * features.size * l1
     blocks = -(-batch_size // BLOCK)
     lists = 2 * INDEX * features.max_active * (BATCHES * batch_size + blocks * BLOCK)

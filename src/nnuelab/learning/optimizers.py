@@ -1,4 +1,4 @@
-"""Adam for the table of the first layer, where a batch has a gradient for some rows only."""
+"""AdamW for the table of the first layer, where a batch has a gradient for some rows only."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _CHUNK = 512  # rows of one task
 
 
 @jit
-def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, betas, eps):
-    """A step of Adam (Kingma and Ba, 2015) for rows start..stop.
+def adam(weight, m, v, seen, gradient, ranks, start, stop, keep, rate, root, betas, eps):
+    """A step of AdamW (Loshchilov and Hutter, 2019) for rows start..stop.
 
     A row without a gradient has one of 0: its moments decay, and it goes on by them. Only a row
-    that never had one stays where it is.
+    that never had one stays where it is, but for the decay of weights.
 
     Parameters
     ----------
@@ -28,6 +28,8 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, betas, ep
     gradient : float32[panels, D, 64]
     ranks : int32[N]
         Which row of the gradient is whose; -1 for none.
+    keep : float32
+        1 - learning rate * weight decay.
     rate : float32
         Learning rate / (1 - beta1^t).
     root : float32
@@ -41,6 +43,9 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, betas, ep
     for f in range(start, stop):
         rank = np.int64(ranks[f])
         if rank < 0 and not seen[f]:
+            if keep != 1:
+                for j in range(columns):
+                    weight[f, at(j)] *= keep
             continue
         seen[f] = True
         for panel in range(gradient.shape[0]):
@@ -52,11 +57,12 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, rate, root, betas, ep
                 k = at(j)
                 m_part[k] = beta1 * m_part[k] + rest1 * g[k]
                 v_part[k] = beta2 * v_part[k] + rest2 * g[k] * g[k]
-                w_part[k] -= rate * m_part[k] / (np.sqrt(v_part[k]) / root + eps)
+                step = rate * m_part[k] / (np.sqrt(v_part[k]) / root + eps)
+                w_part[k] = keep * w_part[k] - step
 
 
 @jit
-def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, betas, eps):
+def rowwise_adam(weight, m, v, present, gradient, start, stop, keep, rate, root, betas, eps):
     """A step for rows present[start:stop], with one second moment for a whole row (``v``, float32
     [N]): the mean of its squares. Rows without a gradient stay as they are, moments included. See
     `adam`.
@@ -82,11 +88,11 @@ def rowwise_adam(weight, m, v, present, gradient, start, stop, rate, root, betas
             for j in range(n):
                 k = at(j)
                 m_part[k] = beta1 * m_part[k] + rest1 * g[k]
-                w_part[k] -= factor * m_part[k]
+                w_part[k] = keep * w_part[k] - factor * m_part[k]
 
 
 class RowAdam:
-    """Adam for a table of rows, or the row-wise variant; the same bits for any number of threads.
+    """AdamW for a table of rows, or the row-wise variant; the same bits for any number of threads.
 
     ``rowwise-adam`` is another optimizer, for tables of tens of thousands of rows: rows that a
     batch doesn't have are left alone (as in torch's SparseAdam), and the second moment is one
@@ -96,10 +102,12 @@ class RowAdam:
     ----------
     weight : float32 [N, M]
     rowwise : bool
+    decay : float
+        Of weights.
     """
 
-    def __init__(self, weight: torch.Tensor, rowwise: bool) -> None:
-        self.weight, self.rowwise, self.steps = weight, rowwise, 0
+    def __init__(self, weight: torch.Tensor, rowwise: bool, decay: float = 0.0) -> None:
+        self.weight, self.rowwise, self.decay, self.steps = weight, rowwise, decay, 0
         n = weight.shape[0]
         self.m = np.zeros(weight.shape, np.float32)
         self.v = np.zeros(n if rowwise else weight.shape, np.float32)
@@ -113,7 +121,8 @@ class RowAdam:
         betas = np.array([beta1, 1 - beta1, beta2, 1 - beta2], np.float32)
         with np.errstate(over="ignore"):  # the loss will tell of a rate that is beyond all measure
             scaled = np.float32(rate / (1 - beta1**self.steps))
-        scalars = scaled, np.float32((1 - beta2**self.steps) ** 0.5), betas, np.float32(EPS)
+            keep = np.float32(1 - rate * self.decay)
+        scalars = keep, scaled, np.float32((1 - beta2**self.steps) ** 0.5), betas, np.float32(EPS)
 
         def some(start: int) -> None:
             if self.rowwise:

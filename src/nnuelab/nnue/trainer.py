@@ -12,6 +12,7 @@ import torch
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.learning import schedules
+from nnuelab.learning.averaging import Average
 from nnuelab.learning.first_layer import FirstLayers
 from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
@@ -26,8 +27,16 @@ from nnuelab.settings.train import Training
 CALIBRATION = 65536  # positions over which activations are averaged
 
 
-# Settings that older checkpoints don't have
-LATER = ("l3", "activation", "buckets", "fake_quantize_epochs", "games_share")
+# Settings that older checkpoints don't have, and what these were trained with
+LATER: dict[str, str | float] = {
+    "l3": 0,
+    "activation": "clipped",
+    "buckets": 1,
+    "fake_quantize_epochs": 0,
+    "games_share": 1.0,
+    "weight_decay": 0.0,
+    "average": 0.0,
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +71,10 @@ class Settings:
         in steps.
     clip_norm : float
         A longer gradient (of all parameters together, L2) is shortened to it; 0: never.
+    weight_decay : float
+        Of AdamW: a step takes this times the rate from each weight, as a share.
+    average : float
+        See ``averaging.Average``; 0: the net has the last weights.
     patience : int
         Epochs without a lower validation loss after which the run ends with the best net; 0: never.
     seed : int
@@ -87,6 +100,8 @@ class Settings:
     buckets: int = Training.buckets
     fake_quantize_epochs: int = Training.fake_quantize_epochs
     games_share: float = Training.games_share
+    weight_decay: float = Training.weight_decay
+    average: float = Training.average
 
     @classmethod
     def of(cls, feature_set: str, chosen: Training, seed: int) -> Self:
@@ -98,12 +113,12 @@ class Settings:
     def described(self) -> dict[str, Any]:
         """All of it as flat JSON types.
 
-        What came later and is left at its default isn't named: runs from before go on.
+        What came later and is as it was before isn't named: runs from before go on.
         """
         flat = asdict(self)
         del flat["objective"]
-        for name in LATER:
-            if flat[name] == type(self).__dataclass_fields__[name].default:
+        for name, before in LATER.items():
+            if flat[name] == before:
                 del flat[name]
         return flat | self.objective.described()
 
@@ -126,6 +141,13 @@ class Trainer:
         Processes that train together.
     device : torch.device, optional
         Where the net is: on the CPU the kernels of ``first_layer`` work, elsewhere torch's own.
+
+    Attributes
+    ----------
+    network : Network
+        What steps train.
+    kept : Network
+        What is validated and kept: the same one, or its average.
     """
 
     def __init__(
@@ -151,16 +173,24 @@ class Trainer:
             buckets=settings.buckets,
         )
         self.network.to(self.device)
+        self.average = Average(self.network, settings.average) if settings.average else None
+        self.kept = self.average.model if self.average else self.network
         self._layers: FirstLayers | None = None
         parameters = list(self.network.parameters())
         if self.device.type == "cpu":
             self._layers = self.network.first_layers(threads, whole=self.group.size > 1)
-            self.rows_optimizer = RowAdam(self.network.w1, settings.optimizer == "rowwise-adam")
+            rowwise = settings.optimizer == "rowwise-adam"
+            self.rows_optimizer = RowAdam(self.network.w1, rowwise, settings.weight_decay)
             parameters = self.network.dense_parameters()
         elif settings.optimizer != "adam":
             raise UserError(f"{settings.optimizer} is for the CPU; add --device cpu")
-        self.optimizer = torch.optim.Adam(
-            parameters, lr=settings.learning_rate, betas=BETAS, eps=EPS, fused=True
+        self.optimizer = torch.optim.AdamW(
+            parameters,
+            lr=settings.learning_rate,
+            betas=BETAS,
+            eps=EPS,
+            weight_decay=settings.weight_decay,
+            fused=True,
         )
 
     def learning_rate(self, done: int, per_epoch: int) -> float:
@@ -178,15 +208,17 @@ class Trainer:
 
     def fake_quantize(self) -> None:
         """From now on the net rounds as its integer net would if quantized now."""
-        self.network.shifts = shifts_of(self.network, self.feature_set)
-        self.network.clip_weights()
+        shifts = shifts_of(self.kept, self.feature_set)
+        for network in (self.network, self.kept):
+            network.shifts = dict(shifts)
+            network.clip_weights()
 
     def step(self, labelled: Labelled, rate: float) -> float:
         """One step of the optimizer; returns the sum of the losses before it."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
-        output = self._valued(labelled.batch)
+        output = self._valued(self.network, labelled.batch)
         loss = self.settings.objective.losses(output, labelled.target.to(self.device)).sum()
         (loss / labelled.total).backward()
         gradients = []
@@ -203,6 +235,8 @@ class Trainer:
             self.rows_optimizer.step(self._layers, rate)
         self.optimizer.step()
         self.network.clip_weights()
+        if self.average:
+            self.average.step(self.network)
         return float(total)
 
     def is_finite(self) -> bool:
@@ -212,13 +246,13 @@ class Trainer:
     @torch.no_grad()
     def outputs(self, labelled: Labelled) -> torch.Tensor:
         """Centipawns for the side to move of each position, float32[B * positions]."""
-        return self._valued(labelled.batch).cpu()
+        return self._valued(self.kept, labelled.batch).cpu()
 
-    def _valued(self, batch: Batch) -> torch.Tensor:
+    def _valued(self, network: Network, batch: Batch) -> torch.Tensor:
         if self._layers is not None:
-            return self.network.valued(batch, self._layers)
-        inputs = self.network.accumulators(self._active(batch))
-        return self.network.head(inputs, batch.pieces)
+            return network.valued(batch, self._layers)
+        inputs = network.accumulators(self._active(batch))
+        return network.head(inputs, batch.pieces)
 
     def _active(self, batch: Batch) -> torch.Tensor:
         """Features on the device, int32[2, B, K], with N for none."""
@@ -254,8 +288,11 @@ class Trainer:
         optimizer = {"dense": self.optimizer.state_dict()}
         if self._layers is not None:
             optimizer["rows"] = self.rows_optimizer.state_dict()
+        if self.average:
+            optimizer["average"] = self.average.state_dict()
+            optimizer["last"] = dict(self.network.state_dict())
         return Checkpoint(
-            model=_on_cpu(dict(self.network.state_dict())),
+            model=_on_cpu(dict(self.kept.state_dict())),
             optimizer=_on_cpu(optimizer),
             activations=self.mean_activations(loader),
             generator=self.generator.get_state(),
@@ -265,8 +302,12 @@ class Trainer:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Resumes from a checkpoint."""
-        self.network.load_state_dict(checkpoint.model)
-        self.network.shifts = dict(checkpoint.shifts)
+        self.kept.load_state_dict(checkpoint.model)
+        if self.average:
+            self.average.load_state_dict(checkpoint.optimizer["average"])
+            self.network.load_state_dict(checkpoint.optimizer["last"])
+        for network in (self.network, self.kept):
+            network.shifts = dict(checkpoint.shifts)
         if self._layers is not None:
             self.rows_optimizer.load_state_dict(checkpoint.optimizer["rows"])
         self.optimizer.load_state_dict(checkpoint.optimizer["dense"])
@@ -286,7 +327,8 @@ class Trainer:
             raise UserError(
                 f"{path} holds a net of {there}, not of {here}; start from one of the same shape"
             )
-        self.network.load_state_dict(checkpoint.model)
+        for network in (self.network, self.kept):
+            network.load_state_dict(checkpoint.model)
 
     @torch.no_grad()
     def mean_activations(self, loader: Loader) -> torch.Tensor:
@@ -295,11 +337,11 @@ class Trainer:
         total, positions = torch.zeros(2 * self.settings.l1, dtype=torch.float64), 0
         for labelled in islice(loader.shuffled(self.settings.seed, 0), batches):
             if self._layers is not None:
-                weights = self.network.rows().numpy(), self.network.b1.numpy()
+                weights = self.kept.rows().numpy(), self.kept.b1.numpy()
                 clipped = self._layers.accumulators(*weights, labelled.batch)
-                found = self.network.of_clipped(torch.from_numpy(clipped))
+                found = self.kept.of_clipped(torch.from_numpy(clipped))
             else:
-                found = self.network.accumulators(self._active(labelled.batch))
+                found = self.kept.accumulators(self._active(labelled.batch))
             total += found.double().sum(0).cpu()
             positions += len(labelled.batch)
         return (total / positions).float()

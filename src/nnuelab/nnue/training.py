@@ -72,7 +72,9 @@ def train(
     try:
         feature_set = features.parse(settings.feature_set)
         positions = settings.batch_size * settings.objective.positions
-        memory.check_training(feature_set, settings.l1, positions, settings.optimizer)
+        memory.check_training(
+            feature_set, settings.l1, positions, settings.optimizer, settings.average > 0
+        )
         run = Run(
             Checkpoint,
             settings,

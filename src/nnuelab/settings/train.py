@@ -44,6 +44,15 @@ class Training:
         0.5, "For step: factor of the learning rate from one epoch to the next.", gt=0, le=1
     )
     warmup: int = setting(0, "First steps, over which the rate rises.", ge=0)
+    weight_decay: float = setting(
+        0.0, "Of AdamW: a step takes this times the rate from each weight, as a share.", ge=0
+    )
+    average: float = setting(
+        0.0,
+        "The net has the mean weights of about this share of the run, its last; 0: the last ones.",
+        ge=0,
+        le=1,
+    )
     clip_norm: float = setting(0.0, "Clip gradients to this norm; 0: never.", ge=0)
     patience: int = setting(
         0,
