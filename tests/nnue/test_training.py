@@ -148,7 +148,7 @@ def test_equal_seeds_begin_with_equal_layers_behind_the_first() -> None:
         first, *others = (getattr(network, name) for network in networks)
         assert all(torch.equal(first, other) for other in others), name
     ratio = networks[1].w1[:768] / networks[0].w1
-    torch.testing.assert_close(ratio, torch.full_like(ratio, float(ratio[0, 0])))
+    torch.testing.assert_close(ratio, ratio[:1, :1].expand_as(ratio))
 
 
 def test_an_average_is_kept_and_changes_no_step(
