@@ -41,7 +41,7 @@ def test_the_command_compares_nets(tmp_path: Path) -> None:
         chosen = ["--positions", str(positions), "--count", "200", "--json"]
         done = CliRunner().invoke(app, ["net", "spread", *map(str, paths), *chosen])
         assert (done.exit_code == 0) == (len(paths) > 1), done.output
-        return done.stdout if len(paths) > 1 else str(done.exception)
+        return done.stdout if len(paths) > 1 else done.output
 
     assert json.loads(spread(nets[0], nets[0]))["rms_cp"] == 0
     found, more = json.loads(spread(*nets)), json.loads(spread(*nets, nets[0]))

@@ -15,7 +15,9 @@ from nnuelab.cli.app import Blocks, Commands, app
 from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
 
-net_app = typer.Typer(cls=Commands, no_args_is_help=True, help="Nets: convert files, and compare equal trainings.")
+net_app = typer.Typer(
+    cls=Commands, no_args_is_help=True, help="Nets: convert files, and compare equal trainings."
+)
 app.add_typer(net_app, name="net")
 
 FORMATS = {".nnue": "this project's", ".nn": "the study's", ".bin": "bullet's"}

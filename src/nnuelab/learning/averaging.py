@@ -17,10 +17,9 @@ Model = TypeVar("Model", bound=nn.Module)
 class Average(Generic[Model]):
     """Mean of the weights after each step, those of step t weighted by t^(2 / share - 2).
 
-    So their mean age is that of the last ``share`` of all steps so far, as if these alone were
-    averaged, and 1 is the plain mean of all. The length of the run needn't be known: the weights are
-    right after every step. (Polynomial-decay averaging, Shamir and Zhang 2013; "power function
-    EMA", Karras et al. 2024.)
+    Their mean age is that of the last ``share`` of all steps so far; 1 is the plain mean of all.
+    The length of the run needn't be known. (Polynomial-decay averaging, Shamir and Zhang 2013;
+    "power function EMA", Karras et al. 2024.)
 
     Parameters
     ----------

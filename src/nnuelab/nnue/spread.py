@@ -61,7 +61,8 @@ def measure(nets: Sequence[Path], positions: Path, count: int) -> Spread:
 def of_values(values: np.ndarray) -> Spread:
     """The spread of evaluations in centipawns, [nets, positions]."""
     return Spread(
-        *values.shape,
+        nets=values.shape[0],
+        positions=values.shape[1],
         sd_cp=float(values.std(axis=1).mean()),
         rms_cp=_rms(values),
         rms_score=_rms(1 / (1 + np.exp(-values / Training.output_scale))),
