@@ -44,6 +44,13 @@ def evaluate(net: Net, stm_rows: list[int], other_rows: list[int], pieces: int =
     return forward(net, accumulator(net, stm_rows), accumulator(net, other_rows), pieces)
 
 
+def rows(weight: torch.Tensor, shared: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:
+    """The sum of each feature's own row and those that it shares."""
+    return torch.stack(
+        [own + shared[of[of >= 0]].sum(0) for own, of in zip(weight, numbers, strict=True)]
+    )
+
+
 def first_layer(weight: torch.Tensor, bias: torch.Tensor, batch: Batch) -> torch.Tensor:
     """Clipped accumulators [B, 2M] by torch's EmbeddingBag; any floating type."""
     sides = []

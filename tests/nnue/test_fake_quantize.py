@@ -100,7 +100,7 @@ def test_a_net_that_rounds_is_the_integer_net(kind: dict[str, Any]) -> None:
     assert rms[0] < rms[1] / 2
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, {"factorize": "all"}])
 def test_torch_operators_round_as_the_kernels_do(kind: dict[str, Any]) -> None:
     """What a GPU does, here on the CPU."""
     ours, theirs = (

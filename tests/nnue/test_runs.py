@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -110,13 +111,14 @@ def test_twenty_kills_change_nothing(datasets: Data, tmp_path: Path) -> None:
         {"average": 0.3, "weight_decay": 0.1},
         {"average": 0.3, "fake_quantize_epochs": 2, "buckets": 3},
         {"fake_quantize_epochs": 2, "buckets": 3},
+        {"average": 0.3, "factorize": "all"},
     ],
 )
 def test_a_run_continues_within_an_epoch(
-    more: dict[str, float], datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    more: dict[str, Any], datasets: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped after each of its checkpoints in turn."""
-    settings = replace(SETTINGS, **more)  # type: ignore[arg-type]
+    settings = replace(SETTINGS, **more)
     expected = run(settings, datasets, tmp_path / "whole")
     folder, written = tmp_path / "stopped", 0
     write = Checkpoint.write
@@ -199,9 +201,9 @@ def test_fine_tuning_begins_with_the_net_of_a_checkpoint(datasets: Data, tmp_pat
 def test_fine_tuning_needs_a_net_of_the_same_shape(datasets: Data, tmp_path: Path) -> None:
     run(replace(SETTINGS, epochs=1), datasets, tmp_path)
     start = tmp_path / "checkpoint.pt"
-    for other in (replace(SETTINGS, feature_set="H"), replace(SETTINGS, l1=8)):
-        with pytest.raises(UserError, match=r"a net of H\+V, 192 -> 72 x2 -> 8 -> 1, not of"):
-            run(other, datasets, tmp_path / "other", start=start)
+    for other in ({"feature_set": "H"}, {"l1": 8}, {"factorize": "all"}):
+        with pytest.raises(UserError, match=r"H\+V, 192 -> 72 x2 -> 8 -> 1, 0 shared rows, not of"):
+            run(replace(SETTINGS, **other), datasets, tmp_path / "other", start=start)
     with pytest.raises(UserError, match=r"there is no checkpoint .*none.pt to start from"):
         run(SETTINGS, datasets, tmp_path / "other", start=tmp_path / "none.pt")
 

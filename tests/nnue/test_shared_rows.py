@@ -1,41 +1,71 @@
-"""Features that share weights in training: king buckets."""
+"""Features that share rows of weights in training: in king buckets, or all that are alike."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+
 import numpy as np
+import pytest
 import torch
 
-from nnuelab.features import parse
-from nnuelab.learning.first_layer import FirstLayers
-from nnuelab.learning.parallel import Threads
-from nnuelab.learning.simd import COLUMNS
+from nnuelab.features import FeatureSet, parse
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import quantize
+from tests import feature_sets
+from tests.naive import nnue as naive_nets
+from tests.naive import sharing as naive
 
 SET = "H+KB(4)"
+LARGEST = 12_000  # features that the slow twin takes
 
 
 def network() -> Network:
     features = parse(SET)
-    found = Network(features.size, 8, 4, torch.Generator().manual_seed(1), 32, features.virtual())
+    found = Network(
+        features.size, 8, 4, torch.Generator().manual_seed(1), 32, features.shared_rows("all")
+    )
     with torch.no_grad():
         found.shared.copy_(torch.randn(found.shared.shape) * 0.01)
     return found
 
 
+def alike(features: FeatureSet, table: np.ndarray) -> Counter[frozenset[int]]:
+    """The groups of features that share a row."""
+    assert table.shape[0] == features.size
+    assert (np.unique(table[table >= 0]) == np.arange(table.max(initial=-1) + 1)).all()
+    rows: dict[int, set[int]] = defaultdict(set)
+    for index, number in zip(*np.nonzero(table >= 0), strict=True):
+        rows[int(table[index, number])].add(int(index))
+    return Counter(map(frozenset, rows.values()))
+
+
+SETS = [*feature_sets.blocks(), *feature_sets.PRODUCTS, "PHASE(2,KB(2)+PP)+H*V"]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SETS if "TOPK" not in name and parse(name).size < LARGEST]
+)
+def test_features_share_with_what_differs_in_one_concept_or_factor(name):
+    features = parse(name)
+    groups = (frozenset(group) for group in naive.parts(features).values() if len(group) > 1)
+    assert alike(features, features.shared_rows("all")) == Counter(groups)
+
+
 def test_features_that_differ_only_in_the_bucket_share_weights():
     features = parse(SET)
-    shared = features.virtual()
-    assert shared is not None
+    table = features.shared_rows("kings")
+    assert table.shape == (features.size, 1)
+    shared = table[:, 0]
     assert (shared[:96] == -1).all()
-    assert sorted(set(shared.tolist())) == list(range(-1, 768))
     for index in (96, 96 + 500, 96 + 767):
         same = np.flatnonzero(shared == shared[index])
         assert same.tolist() == [index + bucket * 768 for bucket in range(4)]
         words = {features.feature_name(i).split(" (mirrored")[0] for i in same.tolist()}
         assert len(words) == 1
-    assert parse("ALL+KA").virtual() is None
+    assert not parse("ALL+KA+KING*H").shared_rows("kings").size
+    assert not parse("KB(1)").shared_rows("kings").size
+    assert not parse(SET).shared_rows("none").size
 
 
 def test_phases_and_named_sums_share_the_weights_of_what_they_are_made_of(tmp_path, monkeypatch):
@@ -45,12 +75,10 @@ def test_phases_and_named_sums_share_the_weights_of_what_they_are_made_of(tmp_pa
         'mine = named("MINE", parse("KB(4)+H"), "King buckets and files.")\n'
     )
     monkeypatch.setenv("NNUELAB_BLOCKS", str(path))
-    inner = parse("KB(4)+H").virtual()
-    assert inner is not None
-    np.testing.assert_array_equal(parse("MINE").virtual(), inner)
+    inner = parse("KB(4)+H").shared_rows("kings")
+    np.testing.assert_array_equal(parse("MINE").shared_rows("kings"), inner)
     features = parse("V+PHASE(3,MINE)")
-    shared = features.virtual()
-    assert shared is not None
+    shared = features.shared_rows("kings")[:, 0]
     assert (shared[:96] == -1).all()
     for index in (96, 96 + 500, 96 + len(inner) + 7):  # king buckets of the first and second phase
         same = np.flatnonzero(shared == shared[index])
@@ -58,31 +86,14 @@ def test_phases_and_named_sums_share_the_weights_of_what_they_are_made_of(tmp_pa
     for phase in range(3):
         start = 96 + phase * len(inner)
         assert (shared[start + 4 * 768 : start + len(inner)] == -1).all()
-    assert sorted(set(shared.tolist())) == list(range(-1, 3 * 768))
-    assert parse("PHASE(3,H)").virtual() is None
+    assert not parse("PHASE(3,H)").shared_rows("kings").size
 
 
-def test_a_row_is_its_own_and_the_shared_part():
+def test_a_row_is_its_own_and_the_shared_ones():
     found = network()
-    rows = found.rows()
-    assert torch.equal(rows[:96], found.w1[:96])
-    for index in (96, 96 + 768 + 5):
-        assert torch.equal(rows[index], found.w1[index] + found.shared[(index - 96) % 768])
-
-
-def test_the_gradient_of_the_rows_is_that_of_both_parts():
-    found = network()
-    n, m, o = found.sizes
-    layers = FirstLayers(n, m, o, Threads(1))
-    layers.present = np.arange(0, n, 3, dtype=np.int32)
-    layers.gradient = np.zeros((1, len(layers.present), COLUMNS), np.float32)
-    wanted = torch.zeros(n, m)
-    wanted[layers.present] = torch.randn(len(layers.present), m)
-    layers.gradient[0, :, :m] = wanted[layers.present]
-    (shared,) = torch.autograd.grad((found.rows() * wanted).sum(), [found.shared])
-    found.share_gradient(layers)
-    assert found.shared.grad is not None
-    torch.testing.assert_close(found.shared.grad, shared)
+    numbers = parse(SET).shared_rows("all")
+    assert numbers.shape[1] > 3
+    torch.testing.assert_close(found.rows(), naive_nets.rows(found.w1, found.shared, numbers))
 
 
 def test_a_net_has_the_sums():
@@ -92,7 +103,7 @@ def test_a_net_has_the_sums():
     def net(model: dict[str, torch.Tensor]) -> np.ndarray:
         made = Checkpoint(
             feature_set=SET,
-            settings={},
+            settings={"factorize": "all"},
             epoch=1,
             model=model,
             optimizer={},

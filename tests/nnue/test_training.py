@@ -60,6 +60,12 @@ def dense_gradient(layers: FirstLayers) -> torch.Tensor:
     return found
 
 
+def random_numbers(n_features: int) -> np.ndarray:
+    """Which of 20 shared rows each feature has, at most three, -1 for none."""
+    rng = np.random.default_rng(1)
+    return rng.integers(-1, 20, (n_features, 3)).astype(np.int32)
+
+
 SHAPES = [(96, 8, 3, 3), (768, 64, 32, 700), (300, 100, 7, 513), (SMALL + 900, 72, 16, 301)]
 
 
@@ -73,25 +79,32 @@ def test_the_first_layers_are_embedding_bag_and_linear(
     b1 = torch.rand(m, generator=generator).requires_grad_()
     w2 = (torch.rand(o, 2 * m, generator=generator) - 0.5).requires_grad_()
     b2 = torch.rand(o, generator=generator).requires_grad_()
+    shared = ((torch.rand(20, m, generator=generator) - 0.5) / 4).requires_grad_()
+    numbers = random_numbers(n_features)
     out_gradient = torch.randn(size, o, generator=generator)
-    layers = FirstLayers(n_features, m, o, Threads(1))
-    ours = sums(weight.detach(), b1, w2, b2, batch, layers)
-    hidden = naive.first_layer(weight, b1, batch)
+    layers = FirstLayers(n_features, m, o, Threads(1), numbers=numbers)
+    ours = sums(weight.detach(), shared, b1, w2, b2, batch, layers)
+    hidden = naive.first_layer(naive.rows(weight, shared, numbers), b1, batch)
     assert 0.1 < (hidden == 0).float().mean() + (hidden == 1).float().mean() < 0.9
     expected = torch.nn.functional.linear(hidden, w2, b2)
     torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-4)
-    gradients = torch.autograd.grad(ours, [b1, w2, b2], out_gradient)
-    wanted = torch.autograd.grad(expected, [b1, w2, b2, weight], out_gradient)
+    gradients = torch.autograd.grad(ours, [shared, b1, w2, b2], out_gradient)
+    wanted = torch.autograd.grad(expected, [shared, b1, w2, b2, weight], out_gradient)
     for a, b in zip([*gradients, dense_gradient(layers)], wanted, strict=True):
         # A sum within rounding of 0 or 1 may be clipped on one side only.
         torch.testing.assert_close(a, b, rtol=1e-3, atol=2e-3)
 
 
 def test_the_oracle_agrees_with_finite_differences() -> None:
-    batch = random_batch(20, 6, width=5)
-    weight = (torch.rand(20, 4, dtype=torch.float64) - 0.4).requires_grad_()
-    bias = torch.rand(4, dtype=torch.float64).requires_grad_()
-    assert torch.autograd.gradcheck(lambda w, b: naive.first_layer(w, b, batch), (weight, bias))
+    batch, numbers = random_batch(20, 6, width=5), random_numbers(20)
+    weight, shared = torch.rand(2, 20, 4, dtype=torch.float64).unbind(0)
+    bias = torch.rand(4, dtype=torch.float64)
+
+    def accumulators(*first: torch.Tensor) -> torch.Tensor:
+        return naive.first_layer(naive.rows(*first[:2], numbers), first[2], batch)
+
+    first = [weight - 0.4, (shared - 0.5) / 4, bias]
+    assert torch.autograd.gradcheck(accumulators, [tensor.requires_grad_() for tensor in first])
 
 
 @pytest.mark.parametrize("n_features", [96, SMALL + 900])
@@ -103,9 +116,10 @@ def test_the_first_layers_have_the_same_bits_with_any_number_of_threads(n_featur
         weight = torch.rand(n_features, 130, generator=generator) - 0.4
         b1 = torch.zeros(130, requires_grad=True)
         w2 = (torch.rand(9, 260, generator=generator) - 0.5).requires_grad_()
-        layers = FirstLayers(n_features, 130, 9, Threads(n))
-        out = sums(weight, b1, w2, torch.zeros(9), batch, layers)
-        gradients = torch.autograd.grad((out**2).sum(), [b1, w2])
+        shared = torch.rand(20, 130, generator=generator).requires_grad_()
+        layers = FirstLayers(n_features, 130, 9, Threads(n), numbers=random_numbers(n_features))
+        out = sums(weight, shared, b1, w2, torch.zeros(9), batch, layers)
+        gradients = torch.autograd.grad((out**2).sum(), [shared, b1, w2])
         results.append([out, *gradients, dense_gradient(layers)])
     for other in results[1:]:
         assert all(torch.equal(a, b) for a, b in zip(results[0], other, strict=True))
@@ -300,20 +314,25 @@ def test_too_much_for_the_machine_is_told_before_it_is_taken(
     assert not list(tmp_path.iterdir())
     # Half of it is the lists: what matters is their number, not the weights'.
     with pytest.raises(UserError, match="up to 362,404 active features"):
-        memory.check_training(features.parse("MB*AB"), 8, 16384, "adam")
-    memory.check_training(features.parse("MB*AB"), 8, 1024, "adam")
-    memory.check_training(features.parse("KA+PHASE(4,KB(16))"), 512, 16384, "adam")
+        memory.check_training(features.parse("MB*AB"), 8, 16384, "adam", "kings")
+    memory.check_training(features.parse("MB*AB"), 8, 1024, "adam", "kings")
+    memory.check_training(features.parse("KA+PHASE(4,KB(16))"), 512, 16384, "adam", "kings")
 
 
-def test_rowwise_adam_fits_where_adam_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    features_of = features.parse("KA")
-    table = 4 * features_of.size * 512
-    monkeypatch.setattr(memory, "installed", lambda: int(4.9 * table))
-    memory.check_training(features_of, 512, 64, "rowwise-adam")
+def test_what_fits_depends_on_the_optimizer_and_on_shared_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ka = features.parse("KA")
+    monkeypatch.setattr(memory, "installed", lambda: int(5.1 * 4 * ka.size * 512))
+    memory.check_training(ka, 512, 64, "adam", "kings")
     with pytest.raises(UserError, match="smaller"):
-        memory.check_training(features_of, 512, 64, "rowwise-adam", average=True)
+        memory.check_training(ka, 512, 64, "adam", "all")
+    monkeypatch.setattr(memory, "installed", lambda: int(4.9 * 4 * ka.size * 512))
+    memory.check_training(ka, 512, 64, "rowwise-adam", "kings")
     with pytest.raises(UserError, match="smaller"):
-        memory.check_training(features_of, 512, 64, "adam")
+        memory.check_training(ka, 512, 64, "rowwise-adam", "kings", average=True)
+    with pytest.raises(UserError, match="smaller"):
+        memory.check_training(ka, 512, 64, "adam", "kings")
 
 
 def test_wide_sets_are_verified_in_smaller_parts() -> None:
@@ -322,10 +341,12 @@ def test_wide_sets_are_verified_in_smaller_parts() -> None:
     assert memory.positions_at_once(features.parse("MB*AB*H"), 4096) == 2
 
 
-@pytest.mark.parametrize("name", ["ALL+H", "KB(4)"])
-def test_steps_of_torch_operators_are_those_of_the_kernels(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "factorize"), [("ALL+H", "none"), ("KB(4)", "kings"), ("KB(4)+PP", "all")]
+)
+def test_steps_of_torch_operators_are_those_of_the_kernels(name: str, factorize: str) -> None:
     """What a GPU does, here on the CPU."""
-    settings = replace(SETTINGS, feature_set=name, batch_size=300)
+    settings = replace(SETTINGS, feature_set=name, batch_size=300, factorize=factorize)
     feature_set = features.parse(name)
     ours, theirs = (Trainer(settings, feature_set, Threads(1)) for _ in range(2))
     theirs._layers = None  # as on another device
@@ -338,7 +359,7 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(name: str) -> None:
     outputs = [t.outputs(labelled(batch, target)) for t in (ours, theirs)]
     apart = (outputs[0] - outputs[1]).abs()
     # Adam divides by the size of the gradient, which magnifies the rounding of tiny ones.
-    assert float(apart.median()) < 0.05
+    assert float(apart.median()) < 0.1
     assert float(apart.max()) < 0.05 * float(outputs[0].abs().max())
 
 

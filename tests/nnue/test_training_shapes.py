@@ -91,7 +91,7 @@ def test_squares_are_those_of_embedding_bag_and_linear(m: int, o: int, size: int
     w2 = (torch.rand(o, 2 * m, generator=generator) - 0.5).requires_grad_()
     b2 = torch.rand(o, generator=generator).requires_grad_()
     layers = FirstLayers(300, m, o, Threads(1), squared=True)
-    ours = sums(weight.detach(), b1, w2, b2, batch, layers)
+    ours = sums(weight.detach(), torch.zeros(0, m), b1, w2, b2, batch, layers)
     expected = torch.nn.functional.linear(naive.first_layer(weight, b1, batch) ** 2, w2, b2)
     torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-4)
     out_gradient = torch.randn(size, o, generator=generator)

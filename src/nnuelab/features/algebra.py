@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from nnuelab.errors import UserError
+from nnuelab.features import sharing
 from nnuelab.features.answers import Classes, Kernels, Tabulated, Tuples
 from nnuelab.features.concepts import Concept
 from nnuelab.features.legality import Seen, compatible_places
@@ -168,13 +169,16 @@ class Block(ABC):
         """The same for the products that the block is a factor of."""
         return self.classes()
 
-    def virtual(self) -> np.ndarray | None:
-        """int64[size]: features of one number share weights in training, besides their own.
+    def shared(self, every: bool) -> np.ndarray:
+        """int64[size, F]: features with one number share a row of weights in training; -1: none.
 
-        Numbers begin at 0, -1 is for features that share none. Rare features learn from their like
-        that way; None when there are none. The sums of both are the weights of the net.
+        Parameters
+        ----------
+        every : bool
+            Features that differ in one concept alone share a row; otherwise those that the block's
+            definition says.
         """
-        return None
+        return sharing.by_concept(self.size, self.tuples()) if every else sharing.none(self.size)
 
     @property
     def alive_is_exact(self) -> bool:
@@ -311,6 +315,15 @@ class Product:
             alive &= np.expand_dims(pair, tuple(set(range(alive.ndim)) - {a, b}))
         return alive.ravel()
 
+    def shared(self, every: bool) -> np.ndarray:
+        """int64[size, F], as of a block; features that differ in one factor alone share a row."""
+        if len(self.factors) == 1:
+            return self.factors[0].shared(every)
+        if not every:
+            return sharing.none(self.size)
+        values = np.unravel_index(np.arange(self.size), self.shape)
+        return sharing.but_one(np.stack(values, axis=1), self.shape)
+
     @property
     def alive_is_exact(self) -> bool:
         """Whether that finds all: of one block that knows, of two factors about places.
@@ -428,18 +441,24 @@ class FeatureSet:
         """bool[size]: whether a feature can be active in a legal position, as far as is known."""
         return np.concatenate([term.alive() for term in self.terms])
 
-    def virtual(self) -> np.ndarray | None:
-        """int64[size]: number of the weights that a feature shares in training, -1 for none.
+    def shared(self, every: bool) -> np.ndarray:
+        """int64[size, F]: what each feature shares with others of its term. See `Block.shared`."""
+        return sharing.below([term.shared(every) for term in self.terms])
 
-        None when no feature does. See :meth:`Block.virtual`.
+    def shared_rows(self, factorize: str) -> np.ndarray:
+        """int32[size, F]: the shared rows of each feature, numbered without gaps, -1 for none.
+
+        Rare features learn from their like that way: what a feature weighs is the sum of its own
+        row and those that it shares ("factorization").
+
+        Parameters
+        ----------
+        factorize : {"none", "kings", "all"}
+            What is shared: nothing, what definitions of blocks say (king buckets), or whatever
+            features have in common but for one concept or one factor.
         """
-        found, start = np.full(self.size, -1, np.int64), 0
-        for offset, term in zip(self.offsets, self.terms, strict=True):
-            shared = term.factors[0].virtual() if len(term.factors) == 1 else None
-            if shared is not None:
-                found[offset : offset + term.size] = np.where(shared >= 0, start + shared, -1)
-                start += int(shared.max()) + 1
-        return found if start else None
+        shared = sharing.none(self.size) if factorize == "none" else self.shared(factorize == "all")
+        return sharing.compact(shared)
 
     @property
     def alive_is_exact(self) -> bool:

@@ -12,7 +12,16 @@ from nnuelab.learning import dense
 from nnuelab.learning.dense import STRIP, rounded_up
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.simd import COLUMNS, LANES, ROWS
-from nnuelab.learning.sparse import BLOCK, Batch, compact, gather, invert, pack, scatter
+from nnuelab.learning.sparse import (
+    BLOCK,
+    Batch,
+    compact,
+    gather,
+    invert,
+    pack,
+    scatter,
+    scatter_shared,
+)
 
 CHUNK = 512  # positions of one task of the forward pass
 SMALL = 4096  # rows of a table that is taken as a whole, whatever a batch needs of it
@@ -34,6 +43,8 @@ class FirstLayers:
         same shape.
     squared : bool
         The second layer gets the squares of the clipped accumulators.
+    numbers : int32[N, F], optional
+        Rows that each feature shares with others, -1 for none: see ``sparse.pack``.
 
     Attributes
     ----------
@@ -53,8 +64,10 @@ class FirstLayers:
         threads: Threads,
         whole: bool = False,
         squared: bool = False,
+        numbers: np.ndarray | None = None,
     ) -> None:
         self.sizes, self.threads, self.squared = (n_features, l1, l2), threads, squared
+        self.numbers = np.empty((n_features, 0), np.int32) if numbers is None else numbers
         self.rounding: Callable[[torch.Tensor], torch.Tensor] | None = None
         self._whole = whole or n_features <= SMALL
         self._panels = -(-l1 // COLUMNS)
@@ -83,12 +96,15 @@ class FirstLayers:
         d = len(self.present)
         return memory[: self._panels * d * COLUMNS].reshape(self._panels, d, COLUMNS)
 
-    def gather(self, weight: np.ndarray, bias: np.ndarray, batch: Batch) -> np.ndarray:
+    def gather(
+        self, weight: np.ndarray, shared: np.ndarray, bias: np.ndarray, batch: Batch
+    ) -> np.ndarray:
         """Clipped accumulators float32[panels, B', 2, 64], valid until the next batch.
 
         Parameters
         ----------
         weight : float32[N, M]
+        shared : float32[S, M]
         bias : float32[M]
         batch : Batch
         """
@@ -104,7 +120,8 @@ class FirstLayers:
         rows = self._batch.rows
 
         def packing(start: int) -> None:
-            pack(weight, self.present, start, min(start + CHUNK, len(self.present)), table)
+            stop = min(start + CHUNK, len(self.present))
+            pack(weight, shared, self.numbers, self.present, start, stop, table)
 
         def gathering(start: int) -> None:
             gather(table, padded, rows, batch.n, start, min(start + CHUNK, len(batch)), self._x)
@@ -113,10 +130,12 @@ class FirstLayers:
         self._map(gathering, range(0, len(batch), CHUNK))
         return self._x
 
-    def accumulators(self, weight: np.ndarray, bias: np.ndarray, batch: Batch) -> np.ndarray:
+    def accumulators(
+        self, weight: np.ndarray, shared: np.ndarray, bias: np.ndarray, batch: Batch
+    ) -> np.ndarray:
         """Clipped accumulators float32[B, 2M], side to move first; parameters as of `gather`."""
         m = self.sizes[1]
-        x = self.gather(weight, bias, batch)[:, : len(batch)]
+        x = self.gather(weight, shared, bias, batch)[:, : len(batch)]
         sides = x.transpose(1, 2, 0, 3).reshape(len(batch), 2, -1)[:, :, :m]
         return sides.reshape(len(batch), 2 * m)
 
@@ -143,13 +162,15 @@ class FirstLayers:
         self._map(multiplying, range(0, size, CHUNK))
         return self._z[:size, :outputs]
 
-    def backward(self, dz: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def backward(self, dz: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sets ``gradient``; returns those of the bias float32[M] and of ``w2`` float32[O, 2M].
 
         Parameters
         ----------
         dz : float32[B, O]
             Gradient with respect to the sums of the second layer.
+        shared : float32[S, M], written
+            The gradient of the shared rows.
         """
         _, m, outputs = self.sizes
         batch, d, size = self._batch, len(self.present), len(self._batch)
@@ -172,6 +193,7 @@ class FirstLayers:
             lists = starts, sources, listed, counts, int(self.squared)
             found = self.gradient[panel], b1_gradient[panel], self._w2_gradient[panel]
             scatter(*inputs, *lists, *found)
+            scatter_shared(panel, self.gradient, self.numbers, self.present, shared)
 
         self._map(inverting, range(len(blocks)))
         self._map(scattering, range(self._panels))
@@ -193,28 +215,32 @@ class _Sums(torch.autograd.Function):
     def forward(
         ctx: Any,
         weight: torch.Tensor,
+        shared: torch.Tensor,
         b1: torch.Tensor,
         w2: torch.Tensor,
         b2: torch.Tensor,
         batch: Batch,
         layers: FirstLayers,
     ) -> torch.Tensor:
-        x = layers.gather(weight.detach().numpy(), b1.detach().numpy(), batch)
+        rows, more, bias = (tensor.detach().numpy() for tensor in (weight, shared, b1))
+        x = layers.gather(rows, more, bias, batch)
         if layers.rounding is not None:  # in place: the backward pass takes them, too
             with torch.no_grad():
                 x[:] = layers.rounding(torch.from_numpy(x))
+        ctx.shared = shared.shape
         ctx.layers = layers
         return torch.from_numpy(layers.products(w2.detach().numpy(), b2.detach().numpy()))
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        dz = gradients[0]
-        b1, w2 = ctx.layers.backward(dz.numpy())
-        return None, torch.from_numpy(b1), torch.from_numpy(w2), dz.sum(0), None, None
+        dz, shared = gradients[0], torch.empty(ctx.shared)
+        b1, w2 = ctx.layers.backward(dz.numpy(), shared.numpy())
+        return None, shared, torch.from_numpy(b1), torch.from_numpy(w2), dz.sum(0), None, None
 
 
 def sums(
     weight: torch.Tensor,
+    shared: torch.Tensor,
     b1: torch.Tensor,
     w2: torch.Tensor,
     b2: torch.Tensor,
@@ -229,6 +255,8 @@ def sums(
     Parameters
     ----------
     weight : float32 [N, M], on the CPU, contiguous
+    shared : float32 [S, M]
+        Rows that features share as ``layers.numbers`` says.
     b1 : float32 [M]
     w2 : float32 [O, 2M]
     b2 : float32 [O]
@@ -240,5 +268,5 @@ def sums(
     -------
     float32 [B, O]
     """
-    found: torch.Tensor = _Sums.apply(weight, b1, w2, b2, batch, layers)
+    found: torch.Tensor = _Sums.apply(weight, shared, b1, w2, b2, batch, layers)
     return found

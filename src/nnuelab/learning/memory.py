@@ -12,15 +12,20 @@ from nnuelab.learning.sparse import BLOCK
 
 FLOAT, INDEX = 4, 4  # bytes
 # Tables as large as the first layer: weights, gradient, Adam's two moments, and the panels that the
-# kernels read; with shared weights the merged rows, and those while they are added up.
-TABLES, TABLES_IF_SHARED = 5, 7
+# kernels read. Those of the rows that features share are the first four.
+TABLES, SHARED_TABLES = 5, 4
 BATCHES = 2  # of active features at once: the one in work and the next
 GB = 1e9
 EXTRACTED = 1 << 28  # bytes of lists that need not be larger
 
 
 def check_training(
-    features: FeatureSet, l1: int, batch_size: int, optimizer: str, average: bool = False
+    features: FeatureSet,
+    l1: int,
+    batch_size: int,
+    optimizer: str,
+    factorize: str,
+    average: bool = False,
 ) -> None:
     """Checks that this machine has the memory for the first layer's training.
 
@@ -32,15 +37,16 @@ def check_training(
     UserError
         With what is needed for what, and what there is.
     """
-    singles = (term.factors[0] for term in features.terms if len(term.factors) == 1)
-    shared = any(block.virtual() is not None for block in singles)
-    tables = (TABLES_IF_SHARED if shared else TABLES) - (optimizer == "rowwise-adam") + average
+    tables = TABLES - (optimizer == "rowwise-adam") + average
     weights = tables * FLOAT * features.size * l1
     blocks = -(-batch_size // BLOCK)
     lists = 2 * INDEX * features.max_active * (BATCHES * batch_size + blocks * BLOCK)
     lists += 2 * blocks * INDEX * features.size  # which features have positions, and where
     lists += FLOAT * batch_size * 2 * l1  # accumulators
     there = installed()
+    if weights + lists <= there:  # else listing what is shared might be too much, too
+        shared = int(features.shared_rows(factorize).max(initial=-1)) + 1
+        weights += (SHARED_TABLES + average) * FLOAT * shared * l1
     if weights + lists > there:
         raise UserError(
             f"training {features.name} takes at least {(weights + lists) / GB:,.1f} GB of memory, "

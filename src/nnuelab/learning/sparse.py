@@ -104,17 +104,61 @@ def compact(rows, n, ranks, out, present):
 
 
 @jit
-def pack(weight, present, start, stop, packed):
-    """Rows present[start:stop] of ``weight`` (float32[N, M]) as panels (float32[panels, D, 64])."""
+def pack(weight, shared, numbers, present, start, stop, packed):
+    """Rows present[start:stop], each with the rows that it shares added, as panels.
+
+    Parameters
+    ----------
+    weight : float32[N, M]
+    shared : float32[S, M]
+        Rows that features share.
+    numbers : int32[N, F]
+        Which ones, -1 for none.
+    present : int32[D]
+    packed : float32[panels, D, 64], these rows written
+    """
     m = weight.shape[1]
     for i in range(start, stop):
-        row = weight[present[i]]
+        f = present[i]
+        row = weight[f]
         for panel in range(packed.shape[0]):
             first = panel * COLUMNS
+            columns = min(COLUMNS, m - first)
             target, source = packed[panel, i], row[first:]
-            for j in range(min(COLUMNS, m - first)):
+            for j in range(columns):
                 target[at(j)] = source[at(j)]
-            target[min(COLUMNS, m - first) :] = 0
+            target[columns:] = 0
+            for k in range(numbers.shape[1]):
+                if numbers[f, k] >= 0:
+                    more = shared[numbers[f, k], first:]
+                    for j in range(columns):
+                        target[at(j)] += more[at(j)]
+
+
+@jit
+def scatter_shared(panel, gradient, numbers, present, total):
+    """The gradient of 64 columns of the shared rows, from those of the rows that share them.
+
+    Parameters
+    ----------
+    panel : int
+        Which columns.
+    gradient : float32[panels, D, 64]
+        Of rows ``present``.
+    numbers, present : see `pack`
+    total : float32[S, M], these columns written
+    """
+    first = panel * COLUMNS
+    columns = min(COLUMNS, total.shape[1] - first)
+    total[:, first : first + columns] = 0
+    for i in range(present.size):
+        source = gradient[panel, i]
+        for k in range(numbers.shape[1]):
+            number = numbers[present[i], k]
+            if number >= 0:
+                target = total[number, first:]
+                for j in range(columns):
+                    target[at(j)] += source[at(j)]
 
 
 @jit

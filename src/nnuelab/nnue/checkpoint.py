@@ -9,6 +9,7 @@ import torch
 
 from nnuelab.learning.checkpoint import RunState
 from nnuelab.nnue.network import Network
+from nnuelab.settings.train import Training
 
 
 @dataclass(kw_only=True)
@@ -42,11 +43,13 @@ class Checkpoint(RunState):
 
     def network(self) -> Network:
         """The float net; one with fake quantization rounds here, too."""
-        virtual = self.features.virtual() if "shared" in self.model else None
+        factorize = (
+            self.settings.get("factorize", Training.factorize) if "shared" in self.model else "none"
+        )
         network = Network(
             *self.sizes,
             torch.Generator(),
-            virtual=virtual,
+            numbers=self.features.shared_rows(factorize),
             l3=self.model["bh"].shape[0] // self.buckets if "bh" in self.model else 0,
             activation=self.settings.get("activation", "clipped"),
             buckets=self.buckets,

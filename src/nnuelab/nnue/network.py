@@ -20,10 +20,19 @@ CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
 
 
-def merged(own: torch.Tensor, shared: torch.Tensor, virtual: torch.Tensor) -> torch.Tensor:
-    """Rows [N, M] of features that have their own and a part in the shared ones (-1 for none)."""
-    padded = torch.cat([shared, torch.zeros_like(shared[:1])])  # the last row is that of -1
-    return own + padded[virtual]
+def merged(own: torch.Tensor, shared: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """What features add, [N, M]: their own rows and up to F shared ones, -1 for none.
+
+    Parameters
+    ----------
+    own : float32 [N, M]
+    shared : float32 [S, M]
+    numbers : int32 [N, F]
+    """
+    padded = torch.cat([shared, shared.new_zeros(1, shared.shape[1])])  # the last is that of -1
+    for column in numbers.T:
+        own = own + padded[column]
+    return own
 
 
 def quantized(clipped: torch.Tensor, shift: int, squared: bool) -> torch.Tensor:
@@ -58,9 +67,8 @@ class Network(nn.Module):
         Where the initial weights come from: they depend on its seed alone.
     active : float
         Features that are typically active; sets the scale of the first weights.
-    virtual : int64[N], optional
-        Number of the weights that a feature shares with others, -1 for none: FeatureSet.virtual.
-        What a feature adds to an accumulator is the sum of its own row and the shared one.
+    numbers : int32[N, F], optional
+        Rows that a feature shares with others, -1 for none: FeatureSet.shared_rows.
     l3 : int
         P, neurons of a further hidden layer; 0: there is none.
     activation : {"clipped", "squared"}
@@ -75,11 +83,17 @@ class Network(nn.Module):
 
     @classmethod
     def untrained(
-        cls, features: FeatureSet, l1: int, l2: int, generator: torch.Generator, **shape: Any
+        cls,
+        features: FeatureSet,
+        l1: int,
+        l2: int,
+        generator: torch.Generator,
+        factorize: str,
+        **shape: Any,
     ) -> Network:
         """What training begins with; ``shape`` are l3, activation and buckets."""
-        active = min(features.max_active, features.size)
-        return cls(features.size, l1, l2, generator, active, features.virtual(), **shape)
+        active, numbers = min(features.max_active, features.size), features.shared_rows(factorize)
+        return cls(features.size, l1, l2, generator, active, numbers, **shape)
 
     def __init__(
         self,
@@ -88,7 +102,7 @@ class Network(nn.Module):
         l2: int,
         generator: torch.Generator,
         active: float = 32,
-        virtual: np.ndarray | None = None,
+        numbers: np.ndarray | None = None,
         *,
         l3: int = 0,
         activation: str = "clipped",
@@ -97,9 +111,13 @@ class Network(nn.Module):
         super().__init__()
         self.activation, self.buckets = activation, buckets
         self.shifts: dict[str, int] = {}
-        self._virtual = None if virtual is None else torch.from_numpy(virtual)
-        if virtual is not None:
-            self.shared = nn.Parameter(torch.zeros(int(virtual.max()) + 1, l1))
+        if numbers is None:
+            numbers = np.empty((n_features, 0), np.int32)
+        self.numbers: torch.Tensor
+        self.register_buffer("numbers", torch.from_numpy(numbers), persistent=False)
+        self.shared = torch.zeros(int(numbers.max(initial=-1)) + 1, l1)
+        if len(self.shared):
+            self.shared = nn.Parameter(self.shared)
 
         def uniform(bound: float, *shape: int) -> nn.Parameter:
             return nn.Parameter((torch.rand(*shape, generator=generator) * 2 - 1) * bound)
@@ -144,7 +162,8 @@ class Network(nn.Module):
         """The kernels of the first layer and of the second, that of all buckets."""
         n, m, _ = self.sizes
         squared = self.activation == "squared"
-        return FirstLayers(n, m, self.b2.shape[0], threads, whole, squared)
+        numbers = self.numbers.numpy()
+        return FirstLayers(n, m, self.b2.shape[0], threads, whole, squared, numbers)
 
     def forward(self, batch: Batch, threads: Threads) -> torch.Tensor:
         """Centipawns for the side to move, float32[B]."""
@@ -158,7 +177,7 @@ class Network(nn.Module):
             kernels.rounding = partial(quantized, shift=shift, squared=squared)
         w2 = self._dense(self.w2, "l2_shift")
         b1, b2 = self._biases(self.b1, "l1_shift"), self._biases(self.b2, "l2_shift")
-        found = sums(self.rows().detach(), b1, w2, b2, batch, kernels)
+        found = sums(*self.tables(), b1, w2, b2, batch, kernels)
         return self.rest(found, batch.pieces)
 
     def accumulators(self, active: torch.Tensor) -> torch.Tensor:
@@ -192,10 +211,18 @@ class Network(nn.Module):
         """The same of sums that are clipped already."""
         return clipped if self.activation == "clipped" else clipped.square()
 
+    def tables(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Rows of the features' own and shared ones, that the kernels add.
+
+        Where the net rounds, it is the sum that is rounded: it takes the place of their own.
+        """
+        if not self.shifts:
+            return self.w1.detach(), self.shared
+        return self.rows().detach(), _through(self.shared, torch.zeros_like(self.shared))
+
     def rows(self) -> torch.Tensor:
         """What each feature adds to an accumulator, float32[N, M]."""
-        virtual = self._virtual
-        rows = self.w1 if virtual is None else merged(self.w1, self.shared, virtual)
+        rows = merged(self.w1, self.shared, self.numbers)
         return rows if not self.shifts else _rounded(rows, LEVELS * 2.0 ** self.shifts["l1_shift"])
 
     def _biases(self, values: torch.Tensor, layer: str) -> torch.Tensor:
@@ -209,18 +236,6 @@ class Network(nn.Module):
     def scale(self, shift: int) -> float:
         """What 1.0 of a hidden layer's weights is as an integer."""
         return 2.0**shift * LEVELS / unit(self.activation)
-
-    @torch.no_grad()
-    def share_gradient(self, kernels: FirstLayers) -> None:
-        """Takes the gradient of :meth:`rows` in ``kernels`` for that of what rows share."""
-        if self._virtual is None:
-            return
-        virtual = self._virtual[torch.from_numpy(kernels.present).long()]
-        shares = virtual >= 0
-        rows = torch.from_numpy(kernels.gradient).permute(1, 0, 2).flatten(1)[:, : self.sizes[1]]
-        self.shared.grad = torch.zeros_like(self.shared).index_add_(
-            0, virtual[shares], rows[shares]
-        )
 
     def head(self, inputs: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
         """From what the second layer gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""

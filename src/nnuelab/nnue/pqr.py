@@ -203,6 +203,7 @@ def _untrained(features: FeatureSet, net: Network | netfile.Net) -> Network:
         l1,
         l2,
         torch.Generator().manual_seed(UNTRAINED_SEED),
+        "none",
         l3=net.l3,
         activation=net.activation,
         buckets=net.buckets,

@@ -36,6 +36,7 @@ LATER: dict[str, str | float] = {
     "games_share": 1.0,
     "weight_decay": 0.0,
     "average": 0.0,
+    "factorize": "kings",
 }
 
 
@@ -59,6 +60,8 @@ class Settings:
     epochs, batch_size : int
     games_share : float
         Of the games to learn from, so many.
+    factorize : {"none", "kings", "all"}
+        What features share in training: see ``FeatureSet.shared_rows``.
     optimizer : str
         Of the first layer's rows: adam, or rowwise-adam (see ``optimizers.RowAdam``).
     learning_rate : float
@@ -102,6 +105,7 @@ class Settings:
     games_share: float = Training.games_share
     weight_decay: float = Training.weight_decay
     average: float = Training.average
+    factorize: str = Training.factorize
 
     @classmethod
     def of(cls, feature_set: str, chosen: Training, seed: int) -> Self:
@@ -168,6 +172,7 @@ class Trainer:
             settings.l1,
             settings.l2,
             self.generator,
+            settings.factorize,
             l3=settings.l3,
             activation=settings.activation,
             buckets=settings.buckets,
@@ -223,7 +228,6 @@ class Trainer:
         (loss / labelled.total).backward()
         gradients = []
         if self._layers is not None:
-            self.network.share_gradient(self._layers)
             gradients = [torch.from_numpy(self._layers.gradient)]
         gradients += [p.grad for p in self.network.parameters() if p.grad is not None]
         # Under another name, since what is summed over processes is replaced.
@@ -319,10 +323,14 @@ class Trainer:
         Raises
         ------
         UserError
-            When it has another feature set or other sizes.
+            When it has another feature set, other sizes, or shares other rows.
         """
-        there = f"{checkpoint.feature_set}, {checkpoint.network().layers}"
-        here = f"{self.settings.feature_set}, {self.network.layers}"
+
+        def shape(feature_set: str, network: Network) -> str:
+            return f"{feature_set}, {network.layers}, {len(network.shared)} shared rows"
+
+        there = shape(checkpoint.feature_set, checkpoint.network())
+        here = shape(self.settings.feature_set, self.network)
         if there != here:
             raise UserError(
                 f"{path} holds a net of {there}, not of {here}; start from one of the same shape"
@@ -337,8 +345,9 @@ class Trainer:
         total, positions = torch.zeros(2 * self.settings.l1, dtype=torch.float64), 0
         for labelled in islice(loader.shuffled(self.settings.seed, 0), batches):
             if self._layers is not None:
-                weights = self.kept.rows().numpy(), self.kept.b1.numpy()
-                clipped = self._layers.accumulators(*weights, labelled.batch)
+                own, shared = (table.numpy() for table in self.kept.tables())
+                bias = self.kept.b1.numpy()
+                clipped = self._layers.accumulators(own, shared, bias, labelled.batch)
                 found = self.kept.of_clipped(torch.from_numpy(clipped))
             else:
                 found = self.kept.accumulators(self._active(labelled.batch))

@@ -73,7 +73,12 @@ def train(
         feature_set = features.parse(settings.feature_set)
         positions = settings.batch_size * settings.objective.positions
         memory.check_training(
-            feature_set, settings.l1, positions, settings.optimizer, settings.average > 0
+            feature_set,
+            settings.l1,
+            positions,
+            settings.optimizer,
+            settings.factorize,
+            settings.average > 0,
         )
         run = Run(
             Checkpoint,

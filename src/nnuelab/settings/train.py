@@ -24,6 +24,11 @@ class Training:
         ge=1,
         le=32,
     )
+    factorize: Literal["none", "kings", "all"] = setting(
+        "kings",
+        "Features that share weights in training: none; those of king buckets; all that differ in "
+        "one concept, or in one factor, alone.",
+    )
     # With this rate, this decay and small batches, a few hundred thousand positions gave the lowest
     # validation loss. The study's, for billions: 16384, 5e-4 and 0.99.
     epochs: int = setting(6, "Passes over the training data.", ge=1)

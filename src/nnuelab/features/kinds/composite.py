@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab.features import sharing
 from nnuelab.features.algebra import Block, FeatureSet, check_definition, kernels_by
 from nnuelab.features.answers import Classes, Kernels
 from nnuelab.features.legality import Seen
@@ -77,13 +78,11 @@ class Composite(Block):
             check=tables.check,
         )
 
-    def virtual(self) -> np.ndarray | None:
-        """Features share weights with their like of the same phase."""
-        inner = self.inner.virtual()
-        if inner is None:
-            return None
-        starts = np.arange(self.n)[:, None] * (inner.max() + 1)
-        return np.where(inner >= 0, starts + inner, -1).ravel()
+    def shared(self, every: bool) -> np.ndarray:
+        """Features share rows with their like of the same phase, and with those of others."""
+        found = sharing.below([self.inner.shared(every)] * self.n)
+        phases = np.tile(np.arange(self.inner.size), self.n)
+        return sharing.beside([found, phases[:, None]]) if every else found
 
     def classes(self) -> Classes:
         return self.inner.classes() & Classes(count=self.phases)

@@ -97,7 +97,12 @@ class KingPiece(Block):
     def classes(self) -> Classes:
         return Classes(own=self.class_of)
 
-    def virtual(self) -> np.ndarray | None:
+    def shared(self, every: bool) -> np.ndarray:
+        numbers = None if every else self._buckets()
+        return super().shared(every) if numbers is None else numbers[:, None]
+
+    def _buckets(self) -> np.ndarray | None:
+        """int64[size]: features of one number differ in the value of ``shared_by`` alone."""
         if self.shared_by is None:
             return None
         shape = [concept.size for concept in self.concepts]
@@ -118,7 +123,7 @@ class KingPiece(Block):
         return list({feature for feature in found if feature >= 0})
 
     def meaning(self) -> tuple[Any, ...]:
-        return self.rows, self.virtual()
+        return self.rows, self._buckets()
 
     def kernels(self) -> Kernels:
         return king_kernels(self.tabulated())

@@ -81,6 +81,10 @@ class Pairs(Block):
         both = np.concatenate([places.reshape(-1, 6), places[:, ::-1].reshape(-1, 6)])
         return [Tuples("", _PLACE * 2, both, np.tile(np.arange(self.size), 2))]
 
+    def shared(self, every: bool) -> np.ndarray:
+        """Pairs with a piece in common share its row."""
+        return self.pairs.astype(np.int64) if every else super().shared(every)
+
     def feature_name(self, index: int) -> str:
         return " and ".join(place_name(int(place)) for place in self.pairs[index])
 
