@@ -158,6 +158,7 @@ use rule tournament as generation_tournament with:
             )
         ],
         costs=[],
+        fixed=[],
         options=options_at(yardsticks.NODES, settings.tournament),
         at=yardsticks.NODES.title,
     message:

@@ -107,13 +107,14 @@ rule tournament:
         ),
         players=lambda w, input: players(PLAYED[w.played][0], input.nets),
         costs=lambda w, input: ["--cost", input.costs] if input.costs else [],
+        fixed=lambda w, input: ["--fixed", input.fixed],
         options=lambda w: options_of(w.played),
         at=lambda w: PLAYED[w.played][1].title,
     message:
         "Games of {wildcards.played}, at {params.at}; progress in {log}"
     shell:
         "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
-        " --fixed {input.fixed:q} {params.costs:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
+        " {params.fixed:q} {params.costs:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule rate:

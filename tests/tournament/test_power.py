@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from nnuelab.errors import UserError
+from nnuelab.settings.games import DRAWS
 from nnuelab.tournament import model, power, ratings, schedule, spread
 from nnuelab.tournament.adjusted import critical, dunnett
 from nnuelab.tournament.power import Design
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = {"axis": (7, 130), "pairwise": (4, 130), "mobility": (3, 130), "baseline": (9, 100)}
 
 
-def design(sets: int, seeds: int, games: float, draws: float = power.DRAWS) -> Design:
+def design(sets: int, seeds: int, games: float, draws: float = DRAWS) -> Design:
     return Design([f"S{i}" for i in range(sets)], "S0", seeds, games, draws)
 
 

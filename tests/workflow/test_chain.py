@@ -33,7 +33,7 @@ POLICY = {"policy_sample", "policy_label", *TAUGHT}
 MATCH = {f"policy_selfplay_{rule}" for rule in ("games", "score")}
 SELFPLAY = {"policy_selfplay_learn", *MATCH}
 PAGE = {"policy_agreement", "report"}
-CHAIN = {"download", "sample", "label", "count", "cost", *NETS, *GAMES}
+CHAIN = {"download", "sample", "label", "count", "cost", "fixed", *NETS, *GAMES}
 
 # A feature block of a user's own, outside the package.
 BLOCK = '''

@@ -11,7 +11,7 @@ import typer
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError, nearest
-from nnuelab.tournament.power import DRAWS
+from nnuelab.settings.games import DRAWS
 
 
 @app.command()

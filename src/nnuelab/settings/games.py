@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nnuelab.settings import NO_LIMIT, setting
 
+DRAWS = 0.3  # share between equals; fits errors of the published tables (docs/planning.md)
 ORDERING_DEPTH, ORDERING_DEPTH_MAX = 2, 127  # plies left, from which on a policy orders moves
 
 

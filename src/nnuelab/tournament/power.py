@@ -14,13 +14,13 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.intervals import SIGNIFICANCE
+from nnuelab.settings.games import DRAWS
 from nnuelab.tournament import model, ratings, spread
 from nnuelab.tournament.adjusted import LEVEL, critical
 from nnuelab.tournament.spread import Estimate, Pooling, Spread
 from nnuelab.tournament.words import Format
 
 POWER = 0.8
-DRAWS = 0.3  # fits the errors of the published tables, at 400 nodes a move (docs/ratings.md)
 MOST_GAMES = 1_000_000  # of a pairing; more would play for years
 CASES = 15  # of how far trainings happen to scatter, equally likely
 
