@@ -157,7 +157,8 @@ def test_equal_seeds_begin_with_equal_layers_behind_the_first() -> None:
     for name in ("ALL", "ALL+H", "H+KB(4)"):
         generator = torch.Generator().manual_seed(7)
         shape = {"l3": 8, "activation": "squared", "buckets": 2}
-        networks.append(Network.untrained(features.parse(name), 16, 8, generator, **shape))
+        net = Network.untrained(features.parse(name), 16, 8, generator, "kings", **shape)
+        networks.append(net)
     for name in ("w2", "b2", "wh", "bh", "w3", "b3"):
         first, *others = (getattr(network, name) for network in networks)
         assert all(torch.equal(first, other) for other in others), name
