@@ -352,7 +352,7 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(name: str, factorize:
     ours, theirs = (Trainer(settings, feature_set, Threads(1)) for _ in range(2))
     theirs._layers = None  # as on another device
     theirs.optimizer = torch.optim.Adam(theirs.network.parameters())
-    for seed in range(3):
+    for seed in range(2):
         batch = random_batch(feature_set.size, 300, seed=seed)
         target = torch.rand(300, generator=torch.Generator().manual_seed(seed))
         losses = [t.step(labelled(batch, target), 1e-3) for t in (ours, theirs)]
@@ -360,7 +360,7 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(name: str, factorize:
     outputs = [t.outputs(labelled(batch, target)) for t in (ours, theirs)]
     apart = (outputs[0] - outputs[1]).abs()
     # Adam divides by the size of the gradient, which magnifies the rounding of tiny ones.
-    assert float(apart.median()) < 0.1
+    assert float(apart.median()) < 0.05
     assert float(apart.max()) < 0.05 * float(outputs[0].abs().max())
 
 
