@@ -46,7 +46,7 @@ REFUSED |= {"experiments.*.feature_sets.0", "selfplay.feature_set", "report.0"}
 REFUSED |= {"texel.simplify.0", "policy.variants.*.feature_set"}
 REFUSED |= {f"policy.selfplay.{name}" for name in ("runs.*.features", "policies.0", "opponents.0")}
 REFUSED |= {f"ladder.also.*.{stage}" for stage in ("texel", "policy", "selfplay")}
-REFUSED |= {"experiments.*.spreads.*.0"}
+REFUSED |= {"experiments.*.spreads.*.0", "experiments.*.hypothesis.set"}
 REFUSED |= {"blocks.0"}  # goes to the jobs by their environment
 
 
