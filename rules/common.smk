@@ -10,7 +10,7 @@ from statistics import mean
 from snakemake.exceptions import WorkflowError
 
 from nnuelab import features
-from nnuelab.artifacts import code_hash
+from nnuelab.artifacts import code_hash, logs_of
 from nnuelab.errors import UserError
 from nnuelab.evaluator import module_of
 from nnuelab.features import fingerprint
@@ -52,7 +52,7 @@ RESULTS = results_folder(workflow.configfiles)
 
 pathvars:
     results=RESULTS,
-    logs=RESULTS.replace("results", "logs", 1),
+    logs=str(logs_of(RESULTS)),
     benchmarks="<logs>/benchmarks",
 
 

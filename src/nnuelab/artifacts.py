@@ -143,6 +143,16 @@ def check_ending(path: Path, what: str, *endings: str) -> None:
         raise UserError(f"{path}: the name of {what} ends in {', '.join(endings)}")
 
 
+def logs_of(results: Path | str) -> Path:
+    """Where the logs of a run are, by the folder of its results.
+
+    >>> str(logs_of("results")), str(logs_of("results-tiny"))
+    ('logs', 'logs-tiny')
+    """
+    folder = Path(results)
+    return folder.with_name(folder.name.replace("results", "logs", 1))
+
+
 def first_repeated(paths: Iterable[Path | str]) -> Path | str | None:
     """The first path that names a file named before, by links or other spellings, too."""
     seen: list[Any] = []

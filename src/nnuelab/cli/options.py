@@ -7,6 +7,7 @@ import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,14 @@ Kind = Annotated[
 Group = Annotated[
     list[str] | None,
     typer.Option(help="GROUP=SET, a set whose trainings scatter otherwise than most; repeatable."),
+]
+
+Overlays = Annotated[
+    list[Path], typer.Option(help="Laid over the settings, as snakemake --configfile does.")
+]
+Fixed = Annotated[
+    Path | None,
+    typer.Option(help="Hypothesis and design of the experiment, JSON, for the provenance."),
 ]
 
 

@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.options import Overlays
 from nnuelab.errors import UserError, nearest
 from nnuelab.settings.games import DRAWS
 
@@ -55,9 +57,7 @@ def power(
         float | None,
         typer.Option(help="Assume that trainings scatter by this, Elo.", min=0),
     ] = None,
-    overlay: Annotated[
-        list[Path], typer.Option(help="Laid over the settings, as snakemake --configfile does.")
-    ] = [],  # noqa: B006 (typer's way to say: none)
+    overlay: Overlays = [],  # noqa: B006 (typer's way to say: none)
     blocks: Blocks = None,
 ) -> None:
     """Foretell what an experiment will tell and how long it takes, or plan one.
@@ -89,7 +89,7 @@ def power(
     for name in experiments or []:
         if name not in planned:
             raise UserError(f"there is no experiment {name}{nearest(name, planned)}")
-    benchmarks = Path(results_folder(overlay).replace("results", "logs", 1)) / "benchmarks"
+    benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
     file = spread or (Path(found.spread) if found.spread else None)
     planner = Planner(
         found,

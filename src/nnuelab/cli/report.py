@@ -9,7 +9,7 @@ import typer
 
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app, named_files
-from nnuelab.cli.options import Group, groups_of
+from nnuelab.cli.options import Fixed, Group, Overlays, groups_of
 from nnuelab.errors import UserError
 
 params = typer.Typer(
@@ -66,10 +66,7 @@ def table(
         ),
     ] = None,
     group: Group = None,
-    fixed: Annotated[
-        Path | None,
-        typer.Option(help="Hypothesis and design of the experiment, JSON, for the provenance."),
-    ] = None,
+    fixed: Fixed = None,
     blocks: Blocks = None,
 ) -> None:
     """Make the table of an experiment: one row per feature set and variant.
@@ -199,9 +196,7 @@ def diff(
 @params.command()
 def check(
     file: Annotated[Path, typer.Argument(help="The settings.")] = Path("params.yaml"),
-    overlay: Annotated[
-        list[Path], typer.Option(help="Laid over them, as snakemake --configfile does.")
-    ] = [],  # noqa: B006 (typer's way to say: none)
+    overlay: Overlays = [],  # noqa: B006 (typer's way to say: none)
 ) -> None:
     """Check the settings; every error is reported with its path.
 
@@ -217,9 +212,7 @@ def check(
 
 @params.command(name="list")
 def list_targets(
-    overlay: Annotated[
-        list[Path], typer.Option(help="Laid over the settings, as snakemake --configfile does.")
-    ] = [],  # noqa: B006 (typer's way to say: none)
+    overlay: Overlays = [],  # noqa: B006 (typer's way to say: none)
 ) -> None:
     """List the experiments and what else the workflow makes, with their minutes on this machine.
 

@@ -34,7 +34,8 @@ def sequential(
     """
     from nnuelab.tournament.sequential import looks, read_rounds
 
+    found = looks(read_rounds(pgn, feature_set, anchor), settings)
     print("seed,games,elo,mean,low,high,verdict")
-    for look in looks(read_rounds(pgn, feature_set, anchor), settings):
+    for look in found:
         numbers = ",".join(f"{value:.1f}" for value in (look.elo, look.mean, look.low, look.high))
         print(f"{look.seed},{look.games},{numbers},{look.verdict}")

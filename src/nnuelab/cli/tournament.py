@@ -11,7 +11,7 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
-from nnuelab.cli.options import Group, Kind, groups_of, limit_of, with_settings
+from nnuelab.cli.options import Fixed, Group, Kind, groups_of, limit_of, with_settings
 from nnuelab.settings.games import Games, Rules
 from nnuelab.tournament.limits import MARGIN
 from nnuelab.tournament.players import PATIENCE
@@ -79,10 +79,7 @@ def tournament(
     runner: Annotated[
         Runner, typer.Option(help="Tournament manager: this one, or an installed one.")
     ] = Runner.OWN,
-    fixed: Annotated[
-        Path | None,
-        typer.Option(help="Hypothesis and design of the experiment, JSON, for the provenance."),
-    ] = None,
+    fixed: Fixed = None,
     blocks: Blocks = None,
 ) -> None:
     """Play a tournament between nets, evaluations and UCI engines, and write its PGN.

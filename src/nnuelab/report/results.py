@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nnuelab.artifacts import sha256
+from nnuelab.artifacts import logs_of, sha256
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, read_net
@@ -289,8 +289,8 @@ def _last_words(folder: Path, name: str) -> list[str]:
 
 
 def _end_of(folder: Path, name: str) -> list[str]:
-    """What a job said last in its log, nothing when it said nothing; results-X has logs-X."""
-    logs = folder.with_name(folder.name.replace("results", "logs", 1))
+    """What a job said last in its log, nothing when it said nothing."""
+    logs = logs_of(folder)
     log = logs / name
     lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
     words = [line.strip() for line in lines if line.strip()]

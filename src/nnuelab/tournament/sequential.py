@@ -110,38 +110,39 @@ def intervals(differences: np.ndarray, settings: Stopping) -> tuple[np.ndarray, 
 
 
 @dataclass(frozen=True)
-class Look:
-    """What is known after a round.
+class Round:
+    """A match.
 
     Attributes
     ----------
     seed : int
-        Of the nets of the round.
+        Of its nets.
     games : int
     elo : float
         Difference of its nets, rating points.
+    """
+
+    seed: int
+    games: int
+    elo: float
+
+
+@dataclass(frozen=True)
+class Look(Round):
+    """What is known after a round.
+
+    Attributes
+    ----------
     mean, low, high : float
         Of all rounds so far, with the ends of its interval.
     verdict : str
         ``stronger``, ``weaker``, ``equivalent``, ``undecided`` after the last round; empty: go on.
     """
 
-    seed: int
-    games: int
-    elo: float
     mean: float
     low: float
     high: float
     verdict: str
-
-
-@dataclass(frozen=True)
-class Round:
-    """A match: seed of its nets, games, and the difference in rating points."""
-
-    seed: int
-    games: int
-    elo: float
 
 
 def looks(rounds: list[Round], settings: Stopping) -> list[Look]:
@@ -154,9 +155,8 @@ def looks(rounds: list[Round], settings: Stopping) -> list[Look]:
         mean = float(differences[: k + 1].mean())
         last = k + 1 == settings.rounds
         verdict = verdict_of(low[k], high[k], settings.equivalence) or "undecided" * last
-        found.append(
-            Look(each.seed, each.games, each.elo, mean, float(low[k]), float(high[k]), verdict)
-        )
+        known = mean, float(low[k]), float(high[k]), verdict
+        found.append(Look(each.seed, each.games, each.elo, *known))
         if verdict:
             break
     return found
@@ -193,13 +193,9 @@ def read_rounds(paths: Iterable[Path], feature_set: str, anchor: str) -> list[Ro
                 f"{path}: {', '.join(results.players)} played; a round is a match of "
                 f"{feature_set}#N and {anchor}#N, with one N"
             )
-        fitted = model.fit(results)
+        elo = model.fit(results).elo
         first = [name.entry for name in names].index(feature_set)
-        found.append(
-            Round(
-                names[0].seed or 0, len(results), float(fitted.elo[first] - fitted.elo[1 - first])
-            )
-        )
+        found.append(Round(names[0].seed or 0, len(results), float(elo[first] - elo[1 - first])))
     found.sort(key=lambda each: each.seed)
     for before, after in pairwise(each.seed for each in found):
         if after != before + 1:
