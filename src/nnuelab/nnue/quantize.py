@@ -35,6 +35,7 @@ first-layer scales.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -106,7 +107,9 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         rounded = _fit(f"{layer}-layer weights", np.rint(w[weights] * scale), np.int8)
         totals = w[biases] * 2.0**shift
         if fine and means is not None and not checkpoint.shifts:
-            totals -= (rounded - w[weights] * scale) @ means * (one / LEVELS)
+            # Rounded once: a product of BLAS differs in its last bits from CPU to CPU.
+            errors = (rounded - w[weights] * scale) * means * (one / LEVELS)
+            totals -= [math.fsum(of_neuron) for of_neuron in errors.tolist()]
         totals = np.rint(totals * LEVELS + half(shift))
         arrays[weights] = rounded
         arrays[biases] = _fit(f"{layer}-layer biases", totals, np.int32)
