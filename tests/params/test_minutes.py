@@ -35,6 +35,15 @@ def test_minutes_follow_nets_and_games(settings):
     assert four - measured == pytest.approx((two - measured) / 2)
 
 
+def test_minutes_follow_the_games_that_nets_learn_from(settings):
+    settings["data"]["source"] = "selfplay"
+    few = params.plans(params.validate(settings))["axis"]
+    settings["selfplay"]["parts"] *= 10
+    many = params.plans(params.validate(settings))["axis"]
+    assert params.core_seconds(many)["train"] > 9 * params.core_seconds(few)["train"]
+    assert params.minutes(many, cores=2) > 6 * params.minutes(few, cores=2)
+
+
 def test_minutes_of_self_play_follow_games_and_simulations(settings):
     found = params.validate(settings)
     assert 20 < params.selfplay_minutes(found, cores=2) < 90

@@ -17,6 +17,7 @@ from nnuelab.params.models import (
     Params,
     Quantize,
     Section,
+    Selfplay,
     Tournament,
     Train,
     given,
@@ -66,7 +67,8 @@ class Entry:
 class Plan:
     """An experiment with the settings that it shares with others filled in.
 
-    ``groups`` are those of sets whose trainings scatter otherwise than most, by set.
+    ``groups`` are those of sets whose trainings scatter otherwise than most, by set; ``selfplay`` is
+    as `learnt_games` tells.
     """
 
     entries: list[Entry]
@@ -74,6 +76,7 @@ class Plan:
     anchor: str
     tournament: Tournament
     groups: dict[str, str]
+    selfplay: Selfplay | None
 
     @property
     def is_priced(self) -> bool:
@@ -153,6 +156,11 @@ def kind_at(params: Params, tournament: Tournament, yardstick: Yardstick) -> str
     return _kind(params, f"nodes {nodes}{' at equal cost' * yardstick.at_cost}")
 
 
+def learnt_games(params: Params) -> Selfplay | None:
+    """The section of the games that nets learn from, where they are the project's own making."""
+    return params.selfplay if params.data.source == "selfplay" else None
+
+
 def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
     """The plan of each experiment; what is wrong with one is added to ``mistakes``."""
     told = [] if mistakes is None else mistakes
@@ -179,7 +187,9 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
         except ValidationError as error:
             told += _lines(f"{path}.tournament", error)
         groups = {entry: group for group, sets in experiment.spreads.items() for entry in sets}
-        found[name] = Plan(entries, experiment.seeds, experiment.anchor, tournament, groups)
+        found[name] = Plan(
+            entries, experiment.seeds, experiment.anchor, tournament, groups, learnt_games(params)
+        )
         told += _nonsense(path, experiment, found[name])
     told += _beyond_the_study(found.values())
     told += [

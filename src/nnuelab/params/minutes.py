@@ -21,7 +21,10 @@ GAMES_TIMES_NODES = 10_000  # per second: 25 games of 400 nodes a move
 MOVES = 100  # of a game at fixed time
 COST = 7.0  # of a node, of each set
 START = 4.0  # seconds until a job has loaded what it needs
-EPOCH = 5.0  # of a net with 256 neurons
+EPOCH = 5.0  # of a net with 256 neurons on the positions of ...
+EMBEDDED = 763_000  # ... the games that come with the project
+KEPT = 82  # positions of a game of a net against itself
+MADE = 1_400_000  # such positions times the nodes of a move, per second
 NET = 20.0  # its integers, proof, puzzles and statistics
 DATA = 120.0  # games to positions, and the table
 RUN = 60.0  # of an optimizer, with traces, plots and residuals
@@ -40,16 +43,23 @@ A_SLOW_GAME = 0.3  # of policies in the tournament, and its score
 def core_seconds(plan: Plan) -> dict[str, float]:
     """Of one job of each rule that takes longest, by the name of the rule."""
     return {
-        "train": mean(_training(entry) for entry in plan.entries),
+        "train": mean(_training(entry, plan) for entry in plan.entries),
         "tournament": mean(_games(plan, yardstick) for yardstick in plan.tournament.yardsticks),
         "cost": START + COST * len(plan.entries) if plan.is_priced else 0.0,
     }
 
 
-def _training(entry: Entry) -> float:
+def _positions(plan: Plan) -> int:
+    """Positions that nets learn from, about; of games of others as many as of the embedded ones."""
+    made = plan.selfplay
+    return made.generations * made.parts * made.games * KEPT if made else EMBEDDED
+
+
+def _training(entry: Entry, plan: Plan) -> float:
     """Core seconds of one net."""
     chosen = entry.train
-    return float(START + EPOCH * chosen.epochs * chosen.games_share * chosen.l1 / 256)
+    epoch = EPOCH * _positions(plan) / EMBEDDED * chosen.games_share * chosen.l1 / 256
+    return float(START + epoch * chosen.epochs)
 
 
 def _games(plan: Plan, yardstick: Yardstick) -> float:
@@ -68,8 +78,9 @@ def minutes(plan: Plan, cores: int, speed: Mapping[str, float] | None = None) ->
     job = {rule: each * speed.get(rule, 1.0) for rule, each in core_seconds(plan).items()}
     nets = len(plan.players) * (job["train"] + NET)
     games = len(plan.tournament.yardsticks) * job["tournament"]
+    data = DATA + (_positions(plan) * plan.selfplay.nodes / MADE if plan.selfplay else 0)
     # Others wait while costs are measured.
-    return ((DATA + nets + games) / cores + job["cost"]) / 60
+    return ((data + nets + games) / cores + job["cost"]) / 60
 
 
 def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[str, float]:
@@ -91,7 +102,7 @@ def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[st
         For a file that is no benchmark.
     """
     expected = {
-        f"train/{net}": _training(entry) / entry.train.threads
+        f"train/{net}": _training(entry, plan) / entry.train.threads
         for plan in plans.values()
         for entry in plan.entries
         for net in (f"{entry.folder}/{seed}" for seed in plan.seeds)

@@ -8,7 +8,7 @@ from functools import partial
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
-from nnuelab.params.experiments import Entry, Plan, kind_at
+from nnuelab.params.experiments import Entry, Plan, kind_at, learnt_games
 from nnuelab.params.minutes import minutes
 from nnuelab.params.models import GAMES, Params, Tournament
 from nnuelab.tournament import power
@@ -132,5 +132,6 @@ def of_sets(params: Params, sets: int) -> Plan:
     """A plan of so many sets without names, with the settings of ``params`` and two seeds."""
     entry = partial(Entry, folder="", train=params.train, quantize=params.quantize, start=None)
     names = [NetName("SET", str(number)) for number in range(1, sets + 1)]
+    entries = [entry(name) for name in names]
     tournament: Tournament = params.tournament
-    return Plan([entry(name) for name in names], [1, 2], str(names[0]), tournament, {})
+    return Plan(entries, [1, 2], str(names[0]), tournament, {}, learnt_games(params))
