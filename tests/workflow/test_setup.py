@@ -198,6 +198,9 @@ def test_list_is_the_packages(clone):
     assert run(clone, "--list", "--overlay", "my.yaml")[2] == [
         "nnuelab params list --overlay my.yaml"
     ]
+    assert run(clone, "--list", "--configfile", "my.yaml", "other.yaml")[2] == [
+        "nnuelab params list --overlay my.yaml --overlay other.yaml"
+    ]
 
 
 def test_docs_are_built_after_setup_and_their_place_is_told(clone):

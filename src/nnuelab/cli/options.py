@@ -24,10 +24,7 @@ Group = Annotated[
 ]
 
 Overlays = Annotated[
-    list[Path],
-    typer.Option(
-        "--overlay", "--configfile", help="Laid over the settings, as snakemake --configfile does."
-    ),
+    list[Path], typer.Option(help="Laid over the settings, as snakemake --configfile does.")
 ]
 Fixed = Annotated[
     Path | None,
