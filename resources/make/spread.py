@@ -22,7 +22,7 @@ from nnuelab.tournament.spread import Spread, to_csv
 UNLIKE = {"size", "pqr"}
 KINDS = {
     "elo": "nodes 400",
-    "elo_cost": "nodes 400 at equal cost",
+    "elo_cost": "nodes 400",
     "elo_time": "movetime 10",
 }
 

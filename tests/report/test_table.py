@@ -170,7 +170,7 @@ def test_equal_cost_and_depth_stand_in_the_table(results, nets):
         ("deep", "elo_deep"),
         ("deep-cost", "elo_deep_cost"),
     ):
-        rating = ratings.feature_sets(pgns[kind], "ALL")["H+V"]
+        rating = ratings.feature_sets(pgns)[kind]["H+V"]
         assert second[column] == f"{rating.elo:.1f}"
         assert second[f"{column}_error"] == f"{rating.elo_error:.1f}"
         assert second[f"{column}_error_games"] == f"{rating.elo_error_games:.1f}"

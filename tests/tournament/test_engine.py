@@ -72,7 +72,7 @@ def test_nets_of_both_formats_play_the_same_games_with_any_number_of_workers(
         assert game.errors == []
         games += 1
     assert games == 8
-    sets = ratings.feature_sets(tmp_path / "1.pgn")
+    sets = ratings.feature_sets({"nodes": tmp_path / "1.pgn"})["nodes"]
     assert set(sets) == {"ALL", "H+V"}
 
 

@@ -443,7 +443,7 @@ def test_feature_sets_are_means_of_their_nets_relative_to_the_anchor(tmp_path: P
     names = ["ALL#1", "ALL#2", "H+V#1", "H+V#2", "D1+D2#1", "D1+D2#2"]
     path = set_games(tmp_path, names, np.array([60.0, 20, -100, -60, 10, 30]), 60, 5)
     nets = {row.name: row.elo for row in ratings.rate(path)}
-    sets = ratings.feature_sets(path)
+    sets = ratings.feature_sets({"nodes": path})["nodes"]
     mean = {name: (nets[f"{name}#1"] + nets[f"{name}#2"]) / 2 for name in sets}
     scatter = sum((nets[f"{name}#1"] - nets[f"{name}#2"]) ** 2 / 2 for name in sets)
     for name, row in sets.items():
@@ -460,7 +460,7 @@ def test_feature_sets_are_means_of_their_nets_relative_to_the_anchor(tmp_path: P
 
 def test_one_seed_leaves_the_error_of_seeds_blank(tmp_path: Path) -> None:
     path = set_games(tmp_path, ["ALL#1", "H+V#1"], np.array([50.0, -50.0]), 100, 6)
-    sets = ratings.feature_sets(path)
+    sets = ratings.feature_sets({"nodes": path})["nodes"]
     nets = {row.name: row for row in ratings.rate(path, "ALL#1")}
     assert {row.elo_error_seeds for row in sets.values()} == {None}
     assert sets["H+V"].elo == pytest.approx(nets["H+V#1"].elo)
@@ -470,4 +470,4 @@ def test_one_seed_leaves_the_error_of_seeds_blank(tmp_path: Path) -> None:
 def test_anchor_set_that_did_not_play_is_named(tmp_path: Path) -> None:
     path = set_games(tmp_path, ["ALL#1", "H+V#1"], np.array([50.0, -50.0]), 20, 7)
     with pytest.raises(UserError, match='anchor set "D1"'):
-        ratings.feature_sets(path, "D1")
+        ratings.feature_sets({"nodes": path}, "D1")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -41,6 +43,30 @@ def simulated(rng, sets, seeds, spreads, games, known=None, groups=None, design=
     return ratings.sets_of(fitted, "S0", Pooling("new", "k", groups or {}, rows))
 
 
+def by_two_matches(rng, sets, seeds, training, games, known):
+    """As `simulated`, of nets that play twice and tell their spread by both matches."""
+    n = sets * seeds
+    players = [f"S{i}#{seed}" for i in range(sets) for seed in range(seeds)]
+    covariance = games * (np.eye(n) - 1 / n)
+    scatter = rng.normal(size=n) * training
+    fits = [
+        model.Fit(
+            players,
+            scatter - scatter.mean() + rng.multivariate_normal(np.zeros(n), covariance),
+            covariance,
+            0.0,
+            0.0,
+        )
+        for _ in range(2)
+    ]
+    again = ratings.spreads(fits[1], Pooling("new", "k"))
+    rows = [
+        Spread(name, "k", "", (training**2 + w) * rng.chisquare(df) / df, w, df)
+        for name, (w, df) in known.items()
+    ]
+    return ratings.sets_of(fits[0], "S0", Pooling("new", "k", {}, rows, again))
+
+
 def coverage(monkeypatch, reps, seed, sets, *design, **more):
     monkeypatch.setattr(ratings, "_adjusted", lambda rows, *_: rows)  # slow, and not of interest
     rng = np.random.default_rng(seed)
@@ -69,6 +95,19 @@ def test_the_error_to_quote_covers_where_most_games_are_the_anchors(monkeypatch,
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("known", [KNOWN, {}], ids=["pooled", "alone"])
+@pytest.mark.parametrize("training", [0.0, 6.0, 14.0])
+def test_the_error_to_quote_covers_where_nets_play_twice(monkeypatch, training, known):
+    monkeypatch.setattr(ratings, "_adjusted", lambda rows, *_: rows)
+    rng = np.random.default_rng(6)
+    hits = []
+    for _ in range(1500):
+        found = by_two_matches(rng, 7, 2, training, 51, known)
+        hits += [abs(found[f"S{i}"].elo) < found[f"S{i}"].elo_error for i in range(1, 7)]
+    assert 0.93 < np.mean(hits) < (0.975 if training else 0.995)
+
+
+@pytest.mark.slow
 def test_unequal_spreads(monkeypatch):
     uneven = [3, 3, 6, 6, 6, 12, 12]
     assert 0.93 < coverage(monkeypatch, 1500, 2, 7, 2, uneven, 51, known=6.0) < 0.975
@@ -86,6 +125,16 @@ def test_one_row_gives_its_variance_less_that_of_the_games():
     assert found.variance == pytest.approx(50)
     assert found.freedom(games=40.0) == pytest.approx(8)
     assert spread.estimate([Spread("a", "k", "", 30.0, 40.0, 8)]).variance == 0
+
+
+def test_rows_of_the_same_nets_count_once():
+    twice = [Spread("a", "k", "", 90.0, 40.0, 8), Spread("a", "k", "", 50.0, 60.0, 8)]
+    assert spread.together(twice) == Spread("a", "k", "", 70.0, 50.0, 8)
+    assert Pooling("new", "k", {}, twice).others() == [spread.together(twice)]
+    own = Spread("new", "k", "", 10.0, 20.0, 3)
+    elsewhere = Spread("new", "k", "few", 1e6, 20.0, 3)
+    pooling = Pooling("new", "k", {}, (), [replace(own, variance=30.0), elsewhere])
+    assert pooling.with_again(own) == replace(own, variance=20.0)
 
 
 def test_the_estimate_is_the_likeliest():

@@ -67,8 +67,8 @@ class Entry:
 class Plan:
     """An experiment with the settings that it shares with others filled in.
 
-    ``groups`` are those of sets whose trainings scatter otherwise than most, by set; ``selfplay`` is
-    as `learnt_games` tells.
+    ``groups`` are those of sets whose trainings scatter otherwise than most, by set; ``selfplay``
+    is as `learnt_games` tells.
     """
 
     entries: list[Entry]
@@ -153,7 +153,8 @@ def kind_at(params: Params, tournament: Tournament, yardstick: Yardstick) -> str
     nodes = tournament.nodes_at(yardstick)
     if nodes is None:
         return _kind(params, f"movetime {tournament.movetime:g}")
-    return _kind(params, f"nodes {nodes}{' at equal cost' * yardstick.at_cost}")
+    # At equal cost, too: a set's nets differ as much with somewhat fewer nodes.
+    return _kind(params, f"nodes {nodes}")
 
 
 def learnt_games(params: Params) -> Selfplay | None:

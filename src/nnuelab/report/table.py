@@ -216,11 +216,7 @@ def build(
                 f"they play under: '{name}#1=NET' ..."
             )
     games = {NODES: pgn, **(others or {})}
-    known = pooling or {}
-    ratings = {
-        yardstick: feature_sets(played, anchor, known.get(yardstick))
-        for yardstick, played in games.items()
-    }
+    ratings = feature_sets(games, anchor, pooling)
     for yardstick, played in games.items():
         if absent := sorted(trained.keys() - ratings[yardstick].keys()):
             told = ", ".join(absent)

@@ -11,9 +11,10 @@ import csv
 import difflib
 import io
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from nnuelab.tournament.headers import Results, read_results
 from nnuelab.tournament.spread import Estimate, Pooling, Spread, pooled
 
 COLUMNS = ("name", "elo", "error", "points", "games", "score")
+Limit = TypeVar("Limit", bound=Hashable)
 FEW = 30  # openings; with ten, errors of 95 % hold in 89 %
 
 
@@ -195,17 +197,30 @@ def to_csv(rows: Iterable[Rating]) -> str:
 
 
 def feature_sets(
-    pgn: Path | str | Iterable[Path | str], anchor: str = "ALL", pooling: Pooling | None = None
-) -> dict[str, SetRating]:
-    """Rates feature sets whose nets play under the names ``FEATURE_SET#SEED``; see `sets_of`.
+    games: Mapping[Limit, Path],
+    anchor: str = "ALL",
+    pooling: Mapping[Limit, Pooling] | None = None,
+) -> dict[Limit, dict[str, SetRating]]:
+    """Rates feature sets whose nets, ``FEATURE_SET#SEED``, play at some limits; see `sets_of`.
+
+    Games of the same kind tell together how far trainings scatter: their nets are the same.
 
     Raises
     ------
     UserError
         As `rate`, and for an anchor set without a player.
     """
-    fitted = fit(read_results([pgn] if isinstance(pgn, str | Path) else pgn))
-    return sets_of(fitted, anchor, pooling)
+    known = {limit: (pooling or {}).get(limit) or Pooling() for limit in games}
+    fits = {limit: fit(read_results([played])) for limit, played in games.items()}
+    rows = {limit: spreads(fits[limit], known[limit]) for limit in games}
+    found = {}
+    for limit, own in known.items():
+        others = [
+            rows[other] for other in games if other != limit and known[other].kind == own.kind
+        ]
+        again = [row for those in others for row in those] if own.kind else []
+        found[limit] = sets_of(fits[limit], anchor, replace(own, again=again))
+    return found
 
 
 def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> dict[str, SetRating]:
@@ -255,7 +270,8 @@ def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> d
         )
     own = {row.group: row for row in spreads(fitted, pooling)}
     trainings = {
-        group: pooled(row, pooling.others() if group == "" else ()) for group, row in own.items()
+        group: pooled(pooling.with_again(row), pooling.others() if group == "" else ())
+        for group, row in own.items()
     }
     group_of = {name: pooling.groups.get(name, "") for name in members}
     size = {name: len(nets) for name, nets in members.items()}

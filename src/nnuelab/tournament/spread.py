@@ -10,8 +10,9 @@ import csv
 import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -66,20 +67,37 @@ class Pooling:
         Group by set, of sets that don't scatter as most do.
     known : sequence of Spread
         Of this and other experiments; this one's and those of another kind are left out.
+    again : sequence of Spread
+        Of this experiment's very nets in other games of this kind, such as those at equal cost.
     """
 
     experiment: str = ""
     kind: str = ""
     groups: Mapping[str, str] = field(default_factory=dict)
     known: Sequence[Spread] = ()
+    again: Sequence[Spread] = ()
 
     def others(self) -> list[Spread]:
-        """Known rows that may be pooled with this experiment's common group."""
-        return [
-            row
-            for row in self.known
-            if (row.kind, row.group) == (self.kind, "") and row.experiment != self.experiment
-        ]
+        """Known rows that may be pooled with this experiment's common group, one an experiment."""
+        found: dict[str, list[Spread]] = {}
+        for row in self.known:
+            if (row.kind, row.group) == (self.kind, "") and row.experiment != self.experiment:
+                found.setdefault(row.experiment, []).append(row)
+        return [together(rows) for rows in found.values()]
+
+    def with_again(self, own: Spread) -> Spread:
+        """What all games of this kind say of a group's nets."""
+        return together([own, *(row for row in self.again if row.group == own.group)])
+
+
+def together(rows: Sequence[Spread]) -> Spread:
+    """Rows of the same nets in different games as one: means.
+
+    The nets are the same ones, so there are no more degrees of freedom than in one row. The games
+    differ, so the mean is known a little better than that.
+    """
+    variance, games = (fmean(getattr(row, name) for row in rows) for name in ("variance", "games"))
+    return replace(rows[0], variance=variance, games=games)
 
 
 @dataclass(frozen=True)
