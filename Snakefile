@@ -25,6 +25,7 @@ include: "rules/tournament.smk"
 include: "rules/table.smk"
 include: "rules/selfplay.smk"
 include: "rules/pqr.smk"
+include: "rules/search.smk"
 include: "rules/texel.smk"
 include: "rules/report.smk"
 

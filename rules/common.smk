@@ -20,6 +20,7 @@ from nnuelab.params import (
     check_files,
     check_names,
     core_seconds,
+    found_experiments,
     policy_seconds,
     selfplay_seconds,
     texel_seconds,
@@ -33,8 +34,17 @@ from nnuelab.tournament.players import PARTS, kinds_and_files, players_of
 from snakemake_logger_plugin_nnuelab import targets
 from snakemake_logger_plugin_nnuelab.eta import USUAL
 
+# params.yaml alone makes results/; with overlays a run has folders of its own, named after them.
+# Downloads are shared: results/games, books and puzzles.
+RESULTS = results_folder(workflow.configfiles)
+
+# The experiment that a search has written, once it has.
+FRONT = f"{RESULTS}/search/front.yaml"
+
 try:
     check_names(workflow.configfiles)
+    for name, experiment in found_experiments(FRONT).items():
+        config.get("experiments", {}).setdefault(name, experiment)
     # Exports NNUELAB_BLOCKS, too, which every job inherits.
     settings = validate(config, "params.yaml and overlays")
     check_files(settings, "params.yaml and overlays")
@@ -44,10 +54,6 @@ except UserError as error:
 
 # What is made where no target says more, and what DVC's stages make.
 DEFAULT = default_experiment(settings)
-
-# params.yaml alone makes results/; with overlays a run has folders of its own, named after them.
-# Downloads are shared: results/games, books and puzzles.
-RESULTS = results_folder(workflow.configfiles)
 
 
 pathvars:

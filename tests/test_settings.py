@@ -21,6 +21,7 @@ from nnuelab.settings.policy import PolicyTraining
 from nnuelab.settings.policy_selfplay import METHODS
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
+from nnuelab.settings.search import Searching
 from nnuelab.settings.texel import Positions
 from nnuelab.settings.train import Training
 from nnuelab.settings.tuning import Tuning
@@ -37,6 +38,7 @@ DECLARED: list[tuple[str, str, type]] = [
     ("tournament", "tournament", Games),
     ("tournament", "tournament", Rules),
     ("puzzles", "puzzles", Puzzling),
+    ("search", "search", Searching),
     ("selfplay", "datagen", Generating),
     ("policy.train", "policy train", PolicyTraining),
     ("texel", "texel positions", Positions),

@@ -47,6 +47,7 @@ REFUSED |= {"texel.simplify.0", "policy.variants.*.feature_set"}
 REFUSED |= {f"policy.selfplay.{name}" for name in ("runs.*.features", "policies.0", "opponents.0")}
 REFUSED |= {f"ladder.also.*.{stage}" for stage in ("texel", "policy", "selfplay")}
 REFUSED |= {"experiments.*.spreads.*.0", "experiments.*.hypothesis.set"}
+REFUSED |= {"search.terms.0", "search.factors.0", "search.anchor"}
 REFUSED |= {"blocks.0"}  # goes to the jobs by their environment
 
 

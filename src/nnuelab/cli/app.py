@@ -25,13 +25,14 @@ CONTINUING = {
     "label",
     "policy",
     "puzzles",
+    "search",
     "spsa",
     "texel",
     "train",
     "tournament",
 }  # commands that resume an interrupted run
 # Beside a file: downloads, journals and checkpoints; in a folder: months, and labels in a cache.
-KEPT = (".part", ".partial", "/*.part", "/*.sqlite")
+KEPT = (".part", ".partial", "/*.part", "/*.sqlite", "/*.journal")
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 

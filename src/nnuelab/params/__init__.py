@@ -27,7 +27,15 @@ from nnuelab.params.minutes import (
     texel_seconds,
 )
 from nnuelab.params.models import Params
-from nnuelab.params.reading import FILE, ParamsError, check_names, merge, read, validate
+from nnuelab.params.reading import (
+    FILE,
+    ParamsError,
+    check_names,
+    found_experiments,
+    merge,
+    read,
+    validate,
+)
 from nnuelab.params.sections import Section
 
 __all__ = [
@@ -42,6 +50,7 @@ __all__ = [
     "core_seconds",
     "default_experiment",
     "fixed",
+    "found_experiments",
     "kind_at",
     "measured",
     "merge",

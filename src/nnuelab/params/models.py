@@ -33,6 +33,7 @@ from nnuelab.settings import games
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
+from nnuelab.settings.search import Searching
 from nnuelab.settings.texel import Positions
 from nnuelab.settings.train import Training
 from nnuelab.settings.tuning import Tuning
@@ -220,6 +221,10 @@ class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[
 
 class Cost(section(games.Pricing)):  # type: ignore[misc]
     __doc__ = games.Pricing.__doc__
+
+
+class Search(section(Searching)):  # type: ignore[misc]
+    __doc__ = Searching.__doc__
 
 
 class Puzzles(section(games.Puzzling, nodes=int)):  # type: ignore[misc]
@@ -417,6 +422,7 @@ class Params(Section):
     verify: Verify
     tournament: Tournament
     cost: Cost
+    search: Search
     puzzles: Puzzles
     ladder: Ladder
     selfplay: Selfplay

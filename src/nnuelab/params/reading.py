@@ -50,6 +50,18 @@ def read(path: Path | str = FILE, overlays: Iterable[Path | str] = ()) -> Params
     return validate(merged, " + ".join(str(place) for place in (path, *overlays)))
 
 
+def found_experiments(path: Path | str) -> dict[str, Any]:
+    """The experiments that a search has written, none before it has.
+
+    Raises
+    ------
+    UserError
+        For a file that is no YAML.
+    """
+    found = _load(Path(path)).get("experiments") if os.path.exists(path) else None
+    return found if isinstance(found, dict) else {}
+
+
 def check_names(paths: Iterable[Path | str]) -> None:
     """Checks that files of settings name nothing twice, for readers that don't look.
 
@@ -141,6 +153,16 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     if isinstance(selfplay, Mapping) and "feature_set" in selfplay:
         name = name_of(selfplay["feature_set"], "selfplay.feature_set")
         sections["selfplay"] = {**selfplay, "feature_set": name}
+    search = settings.get("search")
+    if isinstance(search, Mapping):
+        sections["search"] = found_names = dict(search)
+        for key in ("terms", "factors"):
+            if isinstance(texts := search.get(key), list):
+                found_names[key] = [
+                    name_of(text, f"search.{key}[{i}]") for i, text in enumerate(texts)
+                ]
+        if "anchor" in search:
+            found_names["anchor"] = name_of(search["anchor"], "search.anchor")
     policy = settings.get("policy")
     if isinstance(policy, Mapping):
         policy = _with_names(policy, "variants", "feature_set", "policy", name_of)

@@ -1,0 +1,90 @@
+"""Let the machine find feature sets: `nnuelab search`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nnuelab import artifacts
+from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.options import with_settings
+from nnuelab.settings.search import Searching
+
+if TYPE_CHECKING:
+    from nnuelab.discovery.history import Row
+
+PLAYING_SEEDS = (101, 102)  # no screen has them, so the games don't flatter what it chose
+
+
+@app.command()
+@with_settings()
+def search(
+    *,
+    train: Annotated[Path, typer.Option(help="Dataset to train on, .npy.")],
+    validation: Annotated[Path, typer.Option(help="Dataset that tells the loss, .npy.")],
+    output: Annotated[Path, typer.Option(help="Folder of the history and the front.")],
+    settings: Searching,
+    workers: Annotated[
+        int, typer.Option(help="Sets trained at once; 0: one for each core.", min=0)
+    ] = 0,
+    blocks: Blocks = None,
+) -> None:
+    """Search sums and products of blocks for sets worth having at each cost of a node.
+
+    Writes history.csv (every set on every screen: number, generation, rung, feature_set, move,
+    parents, n_features, rows, cost, loss), front.csv (those of the longest screen that no other one
+    beats in loss and cost), and front.yaml, an experiment in which the front plays with fresh
+    seeds. A search that is killed continues, and so does one that is given more hours.
+
+    Example: nnuelab search --train results/data/train.npy --validation results/data/validation.npy
+    --output results/search --hours 6
+    """
+    import yaml
+
+    from nnuelab.discovery import history
+    from nnuelab.discovery.search import Search
+
+    made = [output / name for name in ("history.csv", "front.csv", "front.yaml")]
+    journal = output / "search.journal"
+    artifacts.check_apart([train, validation, *(blocks or [])], [*made, journal])
+    found = Search(settings, train, validation, journal, workers)
+    rows: list[history.Row] = []
+    for rows in found.generations():
+        _write(output / "history.csv", history.to_csv(rows))
+        _write(output / "front.csv", history.to_csv(history.front(rows)))
+    front = history.front(rows)
+    sets = [found.anchor, *(row.feature_set for row in _spaced(front, settings.play, found.anchor))]
+    experiment = {"feature_sets": sets, "seeds": list(PLAYING_SEEDS), "anchor": found.anchor}
+    _write(
+        output / "front.yaml",
+        yaml.safe_dump({"experiments": {"search": experiment}}, sort_keys=False),
+    )
+    for path in made:
+        artifacts.provenance(
+            path,
+            inputs={"train": train, "validation": validation},
+            parameters=found.identity(),
+            module="discovery.search",
+        )
+    sys.stdout.write(history.to_csv(front))
+    print(
+        f"{rows[-1].number + 1} sets, {len(rows)} screens, {found.rate:.0f} an hour and core",
+        file=sys.stderr,
+    )
+
+
+def _spaced(front: list[Row], most: int, anchor: str) -> list[Row]:
+    """Up to ``most`` rows of a front but the anchor, evenly spaced by cost, the best loss last."""
+    others = [row for row in front if row.feature_set != anchor]
+    if len(others) <= most:
+        return others
+    return [others[(i + 1) * len(others) // most - 1] for i in range(most)]
+
+
+def _write(path: Path, text: str) -> None:
+    artifacts.make_parent(path)
+    with artifacts.atomic(path) as temporary:
+        temporary.write_text(text)

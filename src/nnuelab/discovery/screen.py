@@ -1,0 +1,139 @@
+"""A feature set on one screen: what its updates cost, and what a short training has taught it.
+
+All sets of a screen see the same positions, in the same order, with the same seeds.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import tempfile
+import time
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from nnuelab import data, features
+from nnuelab.data import feature_counts, sampler
+from nnuelab.data.dataset import evenly
+from nnuelab.errors import UserError
+from nnuelab.nnue.trainer import Settings
+from nnuelab.nnue.training import train
+from nnuelab.settings.search import Searching
+from nnuelab.settings.train import Training
+
+COUNTED = 300  # positions whose legal moves are counted
+VALIDATED = 50_000  # positions, at most
+# Of the time of a node with 256 neurons, for each row that a move changes in one accumulator: the
+# measured costs of the axis experiment give .038 to .051, that of ALL+MB .050.
+ROW = 0.045
+
+
+@dataclass(frozen=True)
+class Task:
+    """A set that a screen is to measure.
+
+    Attributes
+    ----------
+    feature_set : str
+    rung : int
+        From 0 on.
+    folder : Path
+        What `prepare` has written.
+    of_anchor : float
+        Rows that a move changes of the anchor's.
+    settings : Searching
+    """
+
+    feature_set: str
+    rung: int
+    folder: Path
+    of_anchor: float
+    settings: Searching
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a screen says of a set.
+
+    Attributes
+    ----------
+    n_features : int
+    rows : float
+        Rows that a legal move changes in one accumulator, on average; all at a refresh.
+    loss : float
+        Of validation; the mean over the seeds. Infinite where a node would cost too much, and the
+        set wasn't trained.
+    seconds : float
+        Of CPU time, all in all; no part of the result.
+    """
+
+    n_features: int
+    rows: float
+    loss: float
+    seconds: float
+
+
+def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Searching) -> None:
+    """Writes the positions of each rung, whole games, and those that validate.
+
+    Raises
+    ------
+    UserError
+        For no dataset, or one with less than a batch of positions in the first screen.
+    """
+    records = data.open(train_path).records
+    for rung in range(settings.rungs):
+        share = settings.positions * settings.eta**rung / max(len(records), 1)
+        chosen = records[sampler.of_games(records, share)] if share < 1 else records
+        if len(chosen) < Training.batch_size:
+            raise UserError(
+                f"a screen has {len(chosen):,} positions of {train_path}, less than a batch of "
+                f"{Training.batch_size:,}; give more games, or a larger number of positions"
+            )
+        np.save(folder / f"train-{rung}.npy", chosen)
+    held_out = data.open(validation_path).records
+    np.save(folder / "validation.npy", held_out[evenly(len(held_out), VALIDATED)])
+
+
+def rows_of(feature_set: str, folder: Path) -> float:
+    """Rows that a legal move changes in one accumulator; all active ones at a refresh."""
+    records = np.load(folder / "validation.npy", mmap_mode="r")
+    chosen = records[evenly(len(records), COUNTED)]
+    counts, _ = feature_counts.count(features.parse(feature_set), chosen)
+    return float(counts["touched"].sum() / counts["moves"].sum())
+
+
+def measure(task: Task) -> Measured:
+    """Counts and trains a set."""
+    start = time.process_time()
+    chosen, found = task.settings, features.parse(task.feature_set)
+    rows = rows_of(task.feature_set, task.folder)
+    if cost(rows, task.of_anchor, chosen.l1) > chosen.max_cost:
+        return Measured(found.size, rows, math.inf, time.process_time() - start)
+    settings = Training(l1=chosen.l1, epochs=chosen.epochs)
+    losses = []
+    for seed in range(1, chosen.seeds + 1):
+        # Its progress is not of interest among hundreds.
+        with tempfile.TemporaryDirectory() as name, redirect_stderr(io.StringIO()):
+            history = Path(name) / "history.csv"
+            train(
+                Settings.of(found.name, settings, seed),
+                task.folder / f"train-{task.rung}.npy",
+                task.folder / "validation.npy",
+                Path(name) / "checkpoint.pt",
+                history,
+                n_threads=1,
+            )
+            with open(history, newline="") as file:
+                losses.append(float(list(csv.DictReader(file))[-1]["validation_loss"]))
+    return Measured(found.size, rows, fmean(losses), time.process_time() - start)
+
+
+def cost(rows: float, of_anchor: float, l1: int) -> float:
+    """What a node costs relative to the anchor's, as the rows of its updates foretell it."""
+    return 1 + ROW * (rows - of_anchor) * l1 / 256

@@ -1,0 +1,202 @@
+"""The search: generations of sets, screened by successive halving, each made of the best so far.
+
+Everything follows from the settings and the data: what is drawn for a generation depends on the
+seed and on what earlier ones have told, which doesn't depend on the number of processes. A journal
+keeps each measurement, so a search that was killed goes on where it was, and one that has ended
+goes on when it is given more hours. (Halving: Jamieson and Talwalkar, AISTATS 2016.)
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from nnuelab import artifacts, features
+from nnuelab.data.journal import Journal
+from nnuelab.data.parallel import cores, ordered
+from nnuelab.discovery.grammar import Grammar, Terms, text_of
+from nnuelab.discovery.history import Row, best_first
+from nnuelab.discovery.screen import Measured, Task, cost, measure, prepare, rows_of
+from nnuelab.errors import UserError
+from nnuelab.features import fingerprint
+from nnuelab.progress import Progress
+from nnuelab.settings.search import Searching
+
+SECONDS = 6e-6  # of CPU time for a position of a training with 256 neurons, at least
+# Settings that change nothing of what was measured before the search ended.
+OUTSIDE = ("hours", "generations", "play")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A set that is to be screened: its number, text, and where it comes from."""
+
+    number: int
+    feature_set: str
+    move: str
+    parents: str = ""
+
+
+class Search:
+    """Measures sets, generation by generation.
+
+    Parameters
+    ----------
+    settings : Searching
+    train, validation : Path
+        Datasets.
+    journal : Path
+        What was measured so far; kept, so that a longer search goes on from it.
+    workers : int
+        Processes, one for each set that is trained at a time; 0: all cores. Changes no result.
+
+    Raises
+    ------
+    UserError
+        Before any work: for blocks that make no set, an anchor that is none, hours that don't
+        suffice for a generation, or too few positions.
+    """
+
+    def __init__(
+        self, settings: Searching, train: Path, validation: Path, journal: Path, workers: int = 0
+    ) -> None:
+        self.settings, self.data, self.journal = settings, (train, validation), journal
+        self.workers = workers or cores()
+        self.grammar = Grammar(settings)
+        anchor = features.parse(settings.anchor)
+        self.anchor = anchor.name
+        least = settings.positions * settings.epochs * settings.seeds * settings.l1 / 256 * SECONDS
+        hours = settings.population * least / self.workers / 3600
+        if settings.hours < hours:
+            raise UserError(
+                f"a generation of {settings.population} sets takes {hours:.2g} hours here, at "
+                "least; give more hours, a smaller population, or fewer positions"
+            )
+        terms = tuple((features.FeatureSet((term,)).name, "") for term in anchor.terms)
+        self._numbers: dict[Terms, int] = {terms: 0}
+        self._seconds, self._screens, self._of_anchor = 0.0, 0, 0.0
+
+    @property
+    def rate(self) -> float:
+        """Screens per hour of CPU time, all of which the journal knows."""
+        return 3600 * self._screens / max(self._seconds, 1e-9)
+
+    def identity(self) -> dict[str, object]:
+        """What the measurements depend on."""
+        chosen = {k: v for k, v in asdict(self.settings).items() if k not in OUTSIDE}
+        blocks = [*self.grammar.blocks, *filter(None, self.grammar.factors), self.anchor]
+        return {
+            **chosen,
+            "data": [artifacts.sha256(path) for path in self.data],
+            "blocks_code": [fingerprint.code(features.parse(name)) for name in blocks],
+        }
+
+    def generations(self) -> Iterator[list[Row]]:
+        """All rows so far, after each generation, until the limits or no new set is found."""
+        rows: list[Row] = []
+        with (
+            tempfile.TemporaryDirectory() as name,
+            Journal(self.journal, self.identity()) as journal,
+            Progress(None, "screens", "search") as progress,
+        ):
+            prepare(Path(name), *self.data, self.settings)
+            self._of_anchor = rows_of(self.anchor, Path(name))
+            screened = partial(self._screened, Path(name), journal, progress)
+            generation = 0
+            while proposed := self._proposed(generation, rows):
+                for rung in range(self.settings.rungs):
+                    found = screened(proposed, generation, rung, rows)
+                    rows += found
+                    going_on = {row.number for row in self._best(found)}
+                    proposed = [each for each in proposed if each.number in going_on]
+                yield rows
+                generation += 1
+                over = self._seconds / self.workers >= self.settings.hours * 3600
+                if over or generation == self.settings.generations:
+                    return
+
+    def _best(self, found: Sequence[Row]) -> list[Row]:
+        """Who goes on: a share 1/eta, and the anchor, with which all are compared."""
+        trained = [row for row in found if math.isfinite(row.loss)]
+        kept = best_first(trained)[: math.ceil(len(found) / self.settings.eta)]
+        return kept + [row for row in found if not row.number and row not in kept]
+
+    def _proposed(self, generation: int, rows: Sequence[Row]) -> list[Candidate]:
+        """The sets of a generation: the anchor and the blocks, then children of the best."""
+        if generation == 0:
+            first = [Candidate(0, self.anchor, "anchor")]
+            for terms in self.grammar.first():
+                if terms not in self._numbers:
+                    number = self._numbers[terms] = len(self._numbers)
+                    first.append(Candidate(number, text_of(terms), "block"))
+            return first
+        rng = np.random.default_rng([self.settings.seed, generation])
+        parents = self._parents(rows)
+        found: list[Candidate] = []
+        while len(found) < self.settings.population:
+            child = self.grammar.child(rng, parents, self._numbers)
+            if child is None:
+                break
+            terms, move, of = child
+            number = self._numbers[terms] = len(self._numbers)
+            told = " ".join(str(self._numbers[parent]) for parent in of)
+            found.append(Candidate(number, text_of(terms), move, told))
+        return found
+
+    def _parents(self, rows: Sequence[Row]) -> list[Terms]:
+        """The best sets of the longest screen, as many as a generation has."""
+        terms_of = {number: terms for terms, number in self._numbers.items()}
+        longest = [row for row in rows if row.rung == self.settings.rungs - 1]
+        best = [terms_of[row.number] for row in best_first(longest)]
+        return [terms for terms in best if self.grammar.knows(terms)][: self.settings.population]
+
+    def _screened(
+        self,
+        folder: Path,
+        journal: Journal,
+        progress: Progress,
+        proposed: Sequence[Candidate],
+        generation: int,
+        rung: int,
+        rows: Sequence[Row],
+    ) -> list[Row]:
+        """Rows of one screen, in the order of the sets; what the journal has isn't repeated."""
+        done = len(rows)
+        known = [journal[i] for i in range(done, min(done + len(proposed), len(journal)))]
+        for each, entry in zip(proposed, known, strict=False):
+            if entry["feature_set"] != each.feature_set:  # pragma: no cover (an edit by hand)
+                raise UserError(f"{self.journal} isn't of this search; remove it to start anew")
+        progress.found(len(known))
+        progress.advance(len(known))
+        tasks = [
+            Task(each.feature_set, rung, folder, self._of_anchor, self.settings)
+            for each in proposed[len(known) :]
+        ]
+        measured = [Measured(**entry["measured"]) for entry in known]
+        for task, result in zip(tasks, ordered(measure, tasks, self.workers), strict=True):
+            journal.append({"feature_set": task.feature_set, "measured": asdict(result)})
+            measured.append(result)
+            progress.advance(1, loss=f"{min(each.loss for each in measured):.6f}")
+        self._seconds += sum(each.seconds for each in measured)
+        self._screens += len(measured)
+        return [
+            Row(
+                each.number,
+                generation,
+                rung,
+                each.feature_set,
+                each.move,
+                each.parents,
+                result.n_features,
+                result.rows,
+                cost(result.rows, self._of_anchor, self.settings.l1),
+                result.loss,
+            )
+            for each, result in zip(proposed, measured, strict=True)
+        ]

@@ -1,0 +1,171 @@
+"""A search is the same however often it is killed, and whatever the number of processes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from nnuelab.cli.__main__ import application
+from nnuelab.discovery import screen, search
+from nnuelab.discovery.history import to_csv
+from nnuelab.discovery.search import Search
+from nnuelab.errors import UserError
+from nnuelab.settings.search import Searching
+from nnuelab.settings.train import Training
+from tests.nnue_data import write_datasets
+
+SETTINGS = Searching(
+    terms=["ALL", "H", "V"], generations=3, population=2, positions=400, epochs=1, l1=32, eta=2
+)
+OPTIONS = ["--terms=ALL", "--terms=H", "--terms=V", "--generations=3", "--population=2",
+           "--positions=400", "--epochs=1", "--l1=32", "--eta=2", "--workers=1"]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_batches():
+    """The datasets of the tests are smaller than a usual batch."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Training, "batch_size", 128)
+        original = Training.__init__
+
+        def smaller(self, *args, **more):
+            original(self, *args, **{"batch_size": 128, **more})
+
+        patch.setattr(Training, "__init__", smaller)
+        yield
+
+
+@pytest.fixture(scope="module")
+def datasets(tmp_path_factory):
+    return write_datasets(tmp_path_factory.mktemp("data"))
+
+
+def history(settings, datasets, journal, workers=1):
+    return to_csv(list(Search(settings, *datasets, journal, workers).generations())[-1])
+
+
+@pytest.fixture(scope="module")
+def whole(datasets, tmp_path_factory):
+    return history(SETTINGS, datasets, tmp_path_factory.mktemp("whole") / "search.journal")
+
+
+def test_sets_go_through_screens_and_the_best_have_children(whole):
+    rows = list(csv.DictReader(whole.splitlines()))
+    assert [row["feature_set"] for row in rows if row["generation"] == "0"][:3] == ["ALL", "H", "V"]
+    assert {row["move"] for row in rows[:3]} == {"anchor", "block"}
+    longer = [row for row in rows if row["rung"] == "1"]
+    assert (
+        len([row for row in longer if row["generation"] == "0"]) == 2
+    )  # half of three, rounded up
+    assert rows[0]["cost"] == "1.0000"
+    children = [row for row in rows if row["generation"] == "1" and row["rung"] == "0"]
+    assert len(children) == 2
+    known = {row["number"] for row in rows if row["generation"] == "0" and row["rung"] == "1"}
+    assert {number for row in children for number in row["parents"].split()} <= known
+    screened = [(row["feature_set"], row["rung"]) for row in rows]
+    assert len(screened) == len(set(screened))
+
+
+@pytest.mark.parametrize("entries", [0, 1, 4, 7])
+def test_a_search_goes_on_from_any_point(datasets, tmp_path, whole, entries):
+    journal = tmp_path / "search.journal"
+    history(SETTINGS, datasets, journal)
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[: 1 + entries]) + lines[1 + entries][:9])
+    assert history(SETTINGS, datasets, journal) == whole
+
+
+def test_more_generations_go_on_with_the_same_history(datasets, tmp_path, whole, monkeypatch):
+    journal = tmp_path / "search.journal"
+    short = history(replace(SETTINGS, generations=1), datasets, journal)
+    assert whole.startswith(short)
+    measured = []
+    monkeypatch.setattr(
+        search, "measure", lambda task: measured.append(task) or screen.measure(task)
+    )
+    assert history(SETTINGS, datasets, journal) == whole
+    assert len(measured) == len(whole.splitlines()) - len(short.splitlines())
+
+
+def test_another_seed_draws_other_sets(datasets, tmp_path, whole):
+    settings = replace(SETTINGS, seed=2, generations=6)
+    other = history(settings, datasets, tmp_path / "search.journal")
+    assert other.splitlines()[:4] == whole.splitlines()[:4]
+    assert other != whole
+
+
+def test_sets_that_cost_too_much_are_not_trained(datasets, tmp_path):
+    settings = replace(SETTINGS, terms=["ALL", "MB"], generations=1, l1=256, max_cost=1.2)
+    rows = list(csv.DictReader(history(settings, datasets, tmp_path / "j").splitlines()))
+    assert [(row["feature_set"], row["loss"] == "") for row in rows] == [
+        ("ALL", False), ("MB", True), ("ALL", False),
+    ]  # fmt: skip
+
+
+def test_hours_that_are_too_few_are_told_before_any_work(datasets, tmp_path):
+    settings = replace(SETTINGS, hours=1e-9)
+    with pytest.raises(UserError, match=r"a generation of 2 sets takes \S+ hours here"):
+        Search(settings, *datasets, tmp_path / "j", 1)
+    assert not (tmp_path / "j").exists()
+
+
+def test_too_few_positions_are_told(datasets, tmp_path, monkeypatch):
+    monkeypatch.setattr(Training, "batch_size", 10_000)
+    with pytest.raises(UserError, match="less than a batch of"):
+        history(SETTINGS, datasets, tmp_path / "j")
+
+
+def test_the_command_writes_history_front_and_experiment(datasets, tmp_path, whole):
+    command = ["search", "--train", str(datasets[0]), "--validation", str(datasets[1])]
+    output = tmp_path / "search"
+    done = CliRunner().invoke(application(), [*command, "--output", str(output), *OPTIONS])
+    assert done.exit_code == 0, done.output
+    assert (output / "history.csv").read_text() == whole
+    front = (output / "front.csv").read_text()
+    assert done.stdout == front
+    found = yaml.safe_load((output / "front.yaml").read_text())["experiments"]["search"]
+    assert found["anchor"] == found["feature_sets"][0] == "ALL"
+    played = set(found["feature_sets"][1:])
+    assert played <= {row["feature_set"] for row in csv.DictReader(front.splitlines())}
+    assert len(found["feature_sets"]) == len(played) + 1
+    assert min(found["seeds"]) > SETTINGS.seeds
+    for name in ("history.csv", "front.csv", "front.yaml"):
+        assert json.loads((output / f"{name}.json").read_text())["inputs"].keys() == {
+            "train", "validation",
+        }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_killed_ten_times_it_ends_the_same(tmp_path):
+    """Kill -9, of processes of their own with the usual batches."""
+    data = write_datasets(tmp_path, greedy=True)
+    command = [sys.executable, "-m", "nnuelab.cli", "search", "--train", data[0], "--validation",
+               data[1], *OPTIONS, "--positions", "1500", "--workers", "2"]  # fmt: skip
+
+    def run(output: Path, seconds: float | None) -> None:
+        process = subprocess.Popen([*command, "--output", output], stderr=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+        try:
+            assert process.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+
+    run(tmp_path / "whole", None)
+    for tenth in range(10):
+        run(tmp_path / "killed", 4 + tenth)
+    run(tmp_path / "killed", None)
+    names = ("history.csv", "front.csv", "front.yaml")
+    whole, killed = ([(tmp_path / each / name).read_bytes() for name in names]
+                     for each in ("whole", "killed"))  # fmt: skip
+    assert whole == killed
