@@ -58,6 +58,15 @@ def test_a_fault_is_told_with_its_place(change: dict[str, int], named: str) -> N
     assert "\n" not in str(error.value)
 
 
+def test_the_side_to_move_cannot_take_the_king() -> None:
+    """Kernels that make such a move look for a king that isn't there."""
+    records = np.array([from_fen("4k3/4R3/8/8/8/8/8/4K3 b - - 0 1")], RECORD)
+    check(records, Path("set.npy"))
+    records["flags"] = 0
+    with pytest.raises(UserError, match="the side to move could take the king"):
+        check(records, Path("set.npy"))
+
+
 def test_castling_rights_need_king_and_rook_at_home() -> None:
     record = from_fen("4k2r/8/8/8/8/8/8/4K2R w Kk - 0 1")
     for flags, sound in ((1 << 1, True), (1 << 3, True), (1 << 2, False), (1 << 4, False)):
@@ -77,7 +86,7 @@ def test_of_any_damaged_record_it_finds_what_the_plain_twin_finds() -> None:
         bits = rng.integers(8 * 30, size=len(some))  # up to the score
         np.bitwise_xor.at(raw, (some, bits // 8), (1 << bits % 8).astype(np.uint8))
     kinds = np.array([fault(record) for record in records])
-    assert (np.bincount(kinds, minlength=5) > 100).all()
+    assert (np.bincount(kinds, minlength=6) > 100).all()
     for i, kind in enumerate(kinds):
         assert first_fault(records[i : i + 1])[1] == kind
     assert first_fault(records[kinds == 0]) == (-1, 0)

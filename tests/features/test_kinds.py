@@ -276,14 +276,14 @@ def test_the_most_frequent_pairs_are_those_that_one_counts_by_hand(folder):
 
     fens = ["4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "4k3/4p3/8/8/8/8/8/4K3 w - - 0 1"]
     records = check.pack([notation.from_fen(fen) for fen in [*fens, fens[0]]])
-    pairs = pair_list.most_frequent(records, 5)
+    pairs = pair_list.most_frequent([records[:2], records[2:]], 5)
     lines = pair_list.text_of(pairs).splitlines()
     # The second position is the first one turned over: three views of each player's side.
     assert lines[:2] == ["first,second,views", "Ke1,ke8,6"]
     assert set(lines[2:]) == {"Pe2,Ke1,3", "Pe2,ke8,3", "pe7,ke8,3", "pe7,Ke1,3"}
     assert len(pair_list.read("\n".join(lines), 5)) == 5
     with pytest.raises(UserError, match="there are 5 different pairs, fewer than 6"):
-        pair_list.most_frequent(records, 6)
+        pair_list.most_frequent([records], 6)
 
 
 # Functions of a user's own -----------------------------------------------------------------------

@@ -82,7 +82,7 @@ def samples(
 
 
 def fault(record: np.void) -> int:
-    """Kind of a record's first fault by a plain board: 1 pieces, 2 state, 3 result, 4 score."""
+    """Kind of a record's first fault by a plain board, in the order of `validation.FAULTS`."""
     board = {}
     squares = [square for square in range(64) if int(record["occupied"]) >> square & 1]
     codes = int(record["pieces_low"]) | int(record["pieces_high"]) << 64
@@ -108,4 +108,10 @@ def fault(record: np.void) -> int:
         return 2
     if not -1 <= record["result"] <= 2:
         return 3
-    return 4 if abs(int(record["score"])) > 32_700 and record["score"] != -32768 else 0
+    if abs(int(record["score"])) > 32_700 and record["score"] != -32768:
+        return 4
+    there = chess.Board(None)
+    for square, code in board.items():
+        there.set_piece_at(square, chess.Piece(code // 2 + 1, code % 2 == 0))
+    there.turn = not black
+    return 5 if there.was_into_check() else 0

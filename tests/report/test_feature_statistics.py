@@ -6,6 +6,7 @@ import csv
 import json
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -319,3 +320,62 @@ def test_the_published_table_is_that_of_the_reference(shared: Path) -> None:
         for name in re.findall(r"\b(ALL|H|V|D1|D2|PH|PV|MB|MC)\b", part):
             found[name] = (active, added, removed)
     assert found == statistics.PUBLISHED
+
+
+# Damage ------------------------------------------------------------------------------------------
+
+
+def _zeroed(records: np.ndarray, rng: np.random.Generator) -> None:
+    records[:] = 0
+
+
+def _random(records: np.ndarray, rng: np.random.Generator) -> None:
+    records.view(np.uint8)[:] = rng.integers(256, size=records.nbytes)
+
+
+def _a_bit_of_each(records: np.ndarray, rng: np.random.Generator) -> None:
+    raw = records.view(np.uint8).reshape(len(records), -1)
+    bits = rng.integers(8 * raw.shape[1], size=len(raw))
+    raw[np.arange(len(raw)), bits // 8] ^= (1 << bits % 8).astype(np.uint8)
+
+
+def _other_side(records: np.ndarray, rng: np.random.Generator) -> None:
+    records["flags"], records["ep"] = records["flags"] & 1 ^ 1, 64
+
+
+def _other_moves(records: np.ndarray, rng: np.random.Generator) -> None:
+    records["move"] = rng.integers(1, 2**16, size=len(records))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [_zeroed, _random, _a_bit_of_each, _other_side, _other_moves],
+    ids=lambda f: f.__name__,
+)
+def test_damaged_datasets_stop_before_the_kernels(
+    tmp_path: Path, games: Path, damage: Callable[[np.ndarray, np.random.Generator], None]
+) -> None:
+    path = tmp_path / "set.npy"
+    sample([games], path, Sampling(min_ply=0, skip_check=False))
+    records = np.load(path)
+    damage(records, np.random.default_rng(1))
+    np.save(path, records)
+    done = stats("ALL", path, "--l1", "64")
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert "make the dataset again" in done.stderr
+    if damage is not _other_moves:
+        out = tmp_path / "out.csv"
+        done = CliRunner().invoke(app, ["features", "topk", str(path), "--output", str(out)])
+        assert (done.exit_code, done.stderr.count("\n"), out.exists()) == (1, 1, False)
+
+
+def test_of_a_large_dataset_the_first_games_are_those_played(
+    tmp_path: Path, games: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "set.npy"
+    sample([games], path, Sampling(min_ply=0, skip_check=False, skip_captures=False))
+    records = np.load(path)
+    first = int(np.count_nonzero(records["game"] == records["game"][0]))
+    monkeypatch.setattr(statistics, "PLAYED", first + 5)
+    found = statistics.load(path, 50)
+    assert (len(found.played), found.games, len(found.records)) == (first, 1, 50)

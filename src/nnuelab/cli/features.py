@@ -80,11 +80,11 @@ def topk(
 
     Example: nnuelab features topk results/data/train.npy -k 512 --output pairs.csv
     """
-    from nnuelab import data as datasets
+    from nnuelab.data import validation
     from nnuelab.features import pair_list
 
     artifacts.check_apart([data], [output])
-    pairs = pair_list.most_frequent(datasets.open(data).records, k)
+    pairs = pair_list.most_frequent(validation.chunks(data), k)
     with artifacts.atomic(output) as temporary:
         temporary.write_text(pair_list.text_of(pairs))
     artifacts.provenance(

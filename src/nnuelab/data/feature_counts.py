@@ -7,6 +7,7 @@ import numpy as np
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, legal_moves, make
 from nnuelab.chess.position import EMPTY, POSITION
 from nnuelab.data.records import unpack, unpack_board
+from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.records import OWN_KING
@@ -83,21 +84,38 @@ def count(features: FeatureSet, records: np.ndarray) -> tuple[np.ndarray, np.nda
 
 @jit
 def _refreshes(tables, records, found):
+    """Returns the first record whose move is illegal, or -1."""
     scratch = np.zeros(2, POSITION)
+    legal = np.empty(MAX_MOVES, np.int64)
     for i in range(len(records)):
         if records[i].move == NO_MOVE:
             continue
+        move = np.int64(records[i].move)
         unpack(records[i], scratch[0])
-        make(scratch[0], scratch[1], np.int64(records[i].move))
+        if not (legal[: legal_moves(scratch[0], legal)] == move).any():
+            return np.int64(i)
+        make(scratch[0], scratch[1], move)
         for perspective in range(2):
             if kernels.needs_refresh(tables, scratch[0], scratch[1], perspective):
                 found[perspective] += 1
+    return np.int64(-1)
 
 
 def played_refreshes(features: FeatureSet, records: np.ndarray) -> np.ndarray:
-    """Refreshes of White's and of Black's accumulator by the moves that were played, int64 [2]."""
+    """Refreshes of White's and of Black's accumulator by the moves that were played, int64 [2].
+
+    Raises
+    ------
+    UserError
+        When a move is illegal.
+    """
     found = np.zeros(2, np.int64)
-    _refreshes(compiled(features).record, np.ascontiguousarray(records), found)
+    i = _refreshes(compiled(features).record, np.ascontiguousarray(records), found)
+    if i >= 0:
+        raise UserError(
+            f"the move after ply {records[i]['ply']} of game {records[i]['game']} is illegal; "
+            "make the dataset again"
+        )
     return found
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from nnuelab.chess.position import KING_HOMES, ROOK_HOMES
+from nnuelab.chess.position import KING_HOMES, POSITION, ROOK_HOMES, attackers, king_square
 from nnuelab.data import dataset
-from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, unpack_board
 from nnuelab.errors import UserError
 from nnuelab.jit import inline, jit, popcount
 
@@ -19,10 +20,11 @@ _KING, _ROOK, _NONE = 10, 6, -1  # codes of White's; of an empty square
 _ONE, _ALL = np.uint64(1), np.uint64(2**64 - 1)
 _LOWEST_BITS = np.uint64(0x1111111111111111)  # of each nibble
 _FIRST_RANK, _LAST_RANK = np.uint64(0xFF), np.uint64(0xFF << 56)
-_BOARD, _STATE, _RESULT, _SCORE = np.arange(1, 5)
+_BOARD, _STATE, _RESULT, _SCORE, _CHECK = np.arange(1, 6)
 FAULTS = {
     _BOARD: "its pieces are impossible",
     _STATE: "its castling rights or en-passant square are impossible",
+    _CHECK: "the side to move could take the king",
     _RESULT: "its result is not 1, 0, -1 or 2 (unknown)",
     _SCORE: f"its score is beyond {_HIGHEST} centipawns",
 }
@@ -78,6 +80,7 @@ def _is_board(record):
 @jit
 def first_fault(records):
     """Place and kind of the first fault, (-1, 0) without one."""
+    scratch = np.zeros(1, POSITION)
     for i in range(len(records)):
         record = records[i]
         if not _is_board(record):
@@ -100,6 +103,11 @@ def first_fault(records):
             return np.int64(i), np.int64(_RESULT)
         if abs(np.int64(record.score)) > _HIGHEST and record.score != NO_SCORE:
             return np.int64(i), np.int64(_SCORE)
+        unpack_board(record, scratch[0])
+        us = np.int64(scratch[0].turn)
+        king = king_square(scratch[0], us ^ 1)
+        if attackers(scratch[0], king, np.uint64(record.occupied)) & scratch[0].colors[us]:
+            return np.int64(i), np.int64(_CHECK)
     return np.int64(-1), np.int64(0)
 
 
@@ -116,6 +124,28 @@ def spaced(path: Path, most: int) -> np.ndarray:
         raise UserError(f"{path} has no positions; give another dataset, or label again")
     check(records, path)
     return records
+
+
+def chunks(path: Path) -> Iterator[np.ndarray]:
+    """RECORD: all positions of a dataset, checked, in copies that memory has room for.
+
+    They are read, not mapped: all pages of a mapped file that are touched count as memory.
+
+    Raises
+    ------
+    UserError
+        When there is no dataset, or a position is damaged.
+    """
+    for shard in dataset.open(path).shards:
+        assert isinstance(shard, np.memmap)
+        assert shard.filename is not None
+        for start in range(0, len(shard), _CHUNK):
+            place = shard.offset + start * RECORD.itemsize
+            records = np.fromfile(
+                shard.filename, RECORD, min(_CHUNK, len(shard) - start), "", place
+            )
+            check(records, path)
+            yield records
 
 
 def check(records: np.ndarray, path: Path) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,13 +31,14 @@ HEADER = ["first", "second", "views"]
 LETTERS = "PpNnBbRrQqKk"  # by piece code: role * 2 + colour, 0 own
 
 
-def most_frequent(records: np.ndarray, k: int) -> list[tuple[int, int, int]]:
+def most_frequent(parts: Iterable[np.ndarray], k: int) -> list[tuple[int, int, int]]:
     """The k most frequent pairs of piece-squares in packed positions, as both players see them.
 
     Parameters
     ----------
-    records : structured array [n]
-        With the fields occupied, pieces_low and pieces_high of ``nnuelab.data``.
+    parts : iterable of structured arrays [n]
+        With the fields occupied, pieces_low and pieces_high of ``nnuelab.data``, all of them sound:
+        the kernel follows what they say.
     k : int
 
     Returns
@@ -53,7 +55,8 @@ def most_frequent(records: np.ndarray, k: int) -> list[tuple[int, int, int]]:
     from nnuelab.features.kernels.pair_list import count
 
     counts = np.zeros((PLACES, PLACES), np.int64)
-    count(records, counts)
+    for records in parts:
+        count(records, counts)
     counts += counts.T  # counted once for each pair, in either order
     turned = turned_places(np.arange(PLACES))
     counts += counts[np.ix_(turned, turned)]

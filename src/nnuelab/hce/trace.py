@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from nnuelab import __version__, artifacts
+from nnuelab.data import validation
 from nnuelab.data.dataset import Dataset
 from nnuelab.data.records import white_results
 from nnuelab.errors import UserError
@@ -260,7 +261,7 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
     Raises
     ------
     UserError
-        When a position has no result, or a count doesn't fit.
+        When a position is damaged or has no result, or a count doesn't fit.
     """
     from nnuelab.hce.tracer import Tracer
 
@@ -272,6 +273,7 @@ def traced(positions: Dataset, evaluation: Evaluation) -> Iterator[dict[str, np.
     tracer = Tracer(evaluation, CHUNK)
     for start in range(0, len(positions), CHUNK):
         for records in positions.parts(start, start + CHUNK):
+            validation.check(records, positions.path)
             results = _results(positions, records)
             try:
                 ends, terms, counts, phase = tracer(records)

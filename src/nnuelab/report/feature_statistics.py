@@ -16,14 +16,13 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from nnuelab import artifacts, charts, data, features
+from nnuelab import artifacts, charts, features
 from nnuelab.charts import Figure
 from nnuelab.chess.position import POSITION
-from nnuelab.data import feature_counts
+from nnuelab.data import feature_counts, validation
 from nnuelab.data.dataset import INDEX, evenly
 from nnuelab.data.records import unpack
 from nnuelab.data.sampling import sample
-from nnuelab.errors import UserError
 from nnuelab.nnue import replay
 from nnuelab.settings.sample import Sampling
 
@@ -74,6 +73,7 @@ PUBLISHED_NOTE = (
     "its active features count repeats: docs/feature-statistics.md compares with as many pieces."
 )
 
+PLAYED = 1 << 22  # positions of a dataset whose played moves are counted
 TIMED_POSITIONS = 200  # whose moves are made to measure a time
 LARGEST_TIMED = 2 << 30  # bytes of weights; a larger first layer isn't made for it
 ROUNDS = 15
@@ -104,18 +104,17 @@ class Positions:
 def load(path: Path, limit: int) -> Positions:
     """Positions of a dataset, evenly spaced, or of the first games of a PGN file.
 
+    Of a dataset the first PLAYED positions are those with moves played.
+
     Raises
     ------
     UserError
-        When the file is missing or has no positions.
+        When the file is missing, damaged or has no positions.
     """
     if path.suffix in (".npy", INDEX):
-        records = data.open(path).records
-        if not len(records):
-            raise UserError(f"{path} has no positions; give games or another dataset")
-        return Positions(
-            np.array(records[evenly(len(records), limit)]), records, _whole_games(records)
-        )
+        records = validation.spaced(path, limit)
+        played = _uncut(_first(path, PLAYED), PLAYED)
+        return Positions(records, played, _whole_games(played))
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "positions.npy"
         options = Sampling(
@@ -127,10 +126,24 @@ def load(path: Path, limit: int) -> Positions:
         )
         sample([path], output, options)
         records = np.load(output)
-    played = records
-    if len(records) == limit and (records["game"] != records["game"][-1]).any():
-        played = records[records["game"] != records["game"][-1]]  # the last game may be cut
+    played = _uncut(records, limit)
     return Positions(records, played, len(np.unique(played["game"])))
+
+
+def _first(path: Path, most: int) -> np.ndarray:
+    parts: list[np.ndarray] = []
+    for part in validation.chunks(path):
+        parts.append(part[:most])
+        most -= len(parts[-1])
+        if not most:
+            break
+    return np.concatenate(parts)
+
+
+def _uncut(records: np.ndarray, most: int) -> np.ndarray:
+    """Without the last of several games, which may be cut where there are as many as were read."""
+    before = records["game"] != records["game"][-1]
+    return records[before] if len(records) == most and before.any() else records
 
 
 def _whole_games(records: np.ndarray) -> int | None:

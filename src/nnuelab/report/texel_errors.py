@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nnuelab.data import dataset
+from nnuelab.data import validation
 from nnuelab.data.records import UNKNOWN_RESULT, white_results
 from nnuelab.errors import UserError
 from nnuelab.evaluator import Evaluator
@@ -70,10 +70,9 @@ def compare(evaluated: Mapping[str, Evaluator], positions: Path) -> list[Row]:
     Raises
     ------
     UserError
-        When a position has no result, or no K fits.
+        When a position is damaged or has no result, or no K fits.
     """
-    data = dataset.open(positions)
-    parts = list(data.parts(0, len(data)))
+    parts = list(validation.chunks(positions))
     if not parts:
         raise UserError(f"{positions} has no positions")
     records = np.concatenate(parts)
