@@ -9,7 +9,8 @@ from pathlib import Path
 from nnuelab.data.streams import lines
 from nnuelab.errors import UserError
 
-_TAG = re.compile(rb'\s*\[\s*(\w+)\s+"((?:[^"\\]|\\.)*)"\s*\]')
+# Possessive: what it could go back to would take 166 bytes of memory for each byte of a long tag.
+_TAG = re.compile(rb'\s*\[\s*(\w+)\s+"((?:[^"\\]++|\\.)*+)"\s*\]')
 _COMMENT_TOKEN = re.compile(rb"[{};]")
 
 

@@ -18,6 +18,7 @@ BLOCK = 1 << 15  # bytes read at once
 # Eight bytes of zstandard may unpack to 128 KB, and the library returns all at once: so its input
 # comes in small pieces, in tiny ones while they expand that much.
 FEWEST, MOST = 16, 1024  # bytes
+LONGEST_LINE = 1 << 24  # bytes
 UNPACKED = 1 << 20  # bytes that a piece may give
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -28,16 +29,27 @@ def lines(path: Path | str) -> Iterator[bytes]:
     Raises
     ------
     UserError
-        When the file is missing, unreadable, cut off, damaged, or UTF-16.
+        When the file is missing, unreadable, cut off, damaged, or UTF-16, or a line is longer than
+        LONGEST_LINE.
     """
-    rest = b""
+    waiting: list[bytes] = []
+    length = wanted = 0
     for block in blocks(path):
-        whole = (rest + block).splitlines(keepends=True) if rest else block.splitlines(True)
+        waiting.append(block)
+        length += len(block)
+        if length < wanted:
+            continue
+        whole = b"".join(waiting).splitlines(keepends=True)
         # A line may go on in the next block, and so may its "\r\n".
         rest = whole.pop() if whole else b""
         yield from whole
-    if rest:
-        yield rest
+        if len(rest) > LONGEST_LINE:
+            raise UserError(
+                f"{path} has a line of more than {LONGEST_LINE >> 20} MB; give a file of text"
+            )
+        # Twice as much before it is looked at again: a long line takes time as its length.
+        waiting, length, wanted = [rest], len(rest), 2 * len(rest)
+    yield from b"".join(waiting).splitlines(keepends=True)
 
 
 def blocks(path: Path | str) -> Iterator[bytes]:
