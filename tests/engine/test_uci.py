@@ -438,8 +438,12 @@ def test_eval_names_the_line_of_a_broken_fen(net: Path) -> None:
     lines = f"{chess.STARTING_FEN}\n\n8/8 w\n{chess.STARTING_FEN}\n"
     done = subprocess.run(command, input=lines, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "error: line 3: broken FEN '8/8 w'" in done.stderr
+    assert "line 3: broken FEN '8/8 w'" in done.stderr
     assert len(done.stdout.splitlines()) == 1
+    command += ["--max-unusable", "1"]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    assert "1 unusable (line 3: broken FEN '8/8 w'" in done.stderr
 
 
 def test_eval_refuses_a_broken_fen(net: Path) -> None:

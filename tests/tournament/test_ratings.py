@@ -16,7 +16,10 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from nnuelab.cli import tournament as _commands  # noqa: F401 (registers them)
+from nnuelab.cli.app import app
 from nnuelab.data import pgn
 from nnuelab.errors import UserError
 from nnuelab.tournament import model, ordo, ratings
@@ -188,8 +191,25 @@ def test_one_pair_of_colours_leaves_the_advantage_out(tmp_path: Path) -> None:
 
 def test_foreign_result_names_file_and_game(tmp_path: Path) -> None:
     games = [("a", "b", "1-0"), ("b", "a", "0:1")]
-    with pytest.raises(UserError, match=r'g\.pgn, game 2: result "0:1"'):
+    with pytest.raises(UserError, match=r"g\.pgn, game 2: result .0:1."):
         ratings.rate(write_pgn(tmp_path / "g.pgn", games))
+
+
+def test_odd_games_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    good = [("a", "b", "1-0"), ("b", "a", "1-0"), ("a", "b", "1/2-1/2")]
+    odd = [("a", "b", "0:1"), ("a", "a", "1-0"), ("", "b", "1-0"), ("a", "b", "\x1b[2J" * 10_000)]
+    path = write_pgn(tmp_path / "g.pgn", [good[0], *odd, *good[1:]])
+    call = ["rate", str(path), "--max-unusable"]
+    done = CliRunner().invoke(app, [*call, "4"])
+    alone = CliRunner().invoke(app, ["rate", str(write_pgn(tmp_path / "good.pgn", good))])
+    assert (done.exit_code, done.stdout) == (0, alone.stdout)
+    assert "4 unusable" in done.stderr
+    assert "game 2: result '0:1'" in done.stderr
+    few = CliRunner().invoke(app, [*call, "3"])
+    assert (few.exit_code, few.stdout, few.stderr.count("\n")) == (1, "", 1)
+    assert "allow more with --max-unusable" in few.stderr
+    assert "\x1b" not in few.stderr
+    assert len(few.stderr) < 1000
 
 
 def test_unfinished_games_are_counted_and_left_out(

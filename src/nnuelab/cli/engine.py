@@ -94,6 +94,10 @@ def evaluate(
     fen: Annotated[
         str | None, typer.Option(help="Position; without it, FENs from stdin, one a line.")
     ] = None,
+    max_unusable: Annotated[
+        int,
+        typer.Option(min=0, help="Broken FENs of stdin that are left out, and told at the end."),
+    ] = 0,
     blocks: Blocks = None,
 ) -> None:
     """Evaluate positions: centipawns for the side to move, one integer a line.
@@ -101,10 +105,13 @@ def evaluate(
     Example: nnuelab eval --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
     """
     from nnuelab.chess import notation
+    from nnuelab.data.unusable import Unusable
     from nnuelab.evaluator import read, values
 
     if fen is None and sys.stdin is None:
         raise UserError("stdin is closed; send FENs there, one a line, or give --fen")
+
+    unusable = Unusable("stdin", max_unusable)
 
     def positions() -> Iterator[np.void]:
         for number, line in enumerate([fen] if fen is not None else sys.stdin, start=1):
@@ -113,10 +120,14 @@ def evaluate(
             try:
                 yield notation.from_fen(line.strip())
             except notation.FenError as error:
-                raise error if fen is not None else UserError(f"line {number}: {error}") from None
+                if fen is not None:
+                    raise
+                unusable.add(f"line {number}", str(error))
 
     for value in values(read(_file(net, hce)).bind(), positions()):
         print(value)
+    if unusable.count:
+        typer.echo(f"stdin: {unusable.summary()}", err=True)
 
 
 @app.command()

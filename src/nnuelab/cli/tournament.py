@@ -148,6 +148,10 @@ def rate(
     experiment: Annotated[str, typer.Option(help="With --sets: whose games these are.")] = "",
     kind: Kind = "",
     group: Group = None,
+    max_unusable: Annotated[
+        int,
+        typer.Option(min=0, help="Games without a player or a known result that are left out."),
+    ] = 0,
 ) -> None:
     """Rate the players of PGN files by Ordo's model, with 95 % errors clustered by opening.
 
@@ -158,6 +162,7 @@ def rate(
 
     Example: nnuelab rate results/tournament/axis.pgn --anchor ALL#1
     """
+    from nnuelab.data.unusable import Unusable
     from nnuelab.report.reading import read_record
     from nnuelab.tournament import details as more
     from nnuelab.tournament import ratings
@@ -167,7 +172,10 @@ def rate(
     artifacts.check_apart(pgn, outputs)
     if sets is not None and details is None:
         raise typer.BadParameter("--sets needs --details; give both")
-    results, fitted = ratings.rated(pgn, anchor)
+    unusable = Unusable("games", max_unusable)
+    results, fitted = ratings.rated(pgn, anchor, unusable)
+    if unusable.count:
+        typer.echo(f"games: {unusable.summary()}", err=True)
     table = ratings.to_csv(ratings.table(results, fitted, anchor))
     texts = {csv: table}
     if details is not None:

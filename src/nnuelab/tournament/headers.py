@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab.data import pgn
+from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 
 POINTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}  # for White
 UNFINISHED = "*"
+SHOWN = 40  # characters of an odd value, in a message
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"
 
 
@@ -89,8 +91,29 @@ def name_of(tags: Mapping[str, str], color: str, place: str) -> str:
     return name
 
 
-def read_results(paths: Iterable[Path | str]) -> Results:
+def _check(tags: Mapping[str, str], place: str) -> None:
+    """UserError when a game's tags don't say who played whom, or how it ended."""
+    for color in ("White", "Black"):
+        name_of(tags, color, place)
+    result = tags.get("Result")
+    if not result:
+        raise UserError(f"{place}: no Result tag")
+    if result not in (*POINTS, UNFINISHED):
+        known = f"{', '.join(POINTS)} and {UNFINISHED}"
+        raise UserError(f"{place}: result {result[:SHOWN]!r} is none of {known}")
+    if result != UNFINISHED and tags["White"] == tags["Black"]:
+        raise UserError(f"{place}: {tags['White'][:SHOWN]!r} plays against itself")
+
+
+def read_results(paths: Iterable[Path | str], unusable: Unusable | None = None) -> Results:
     """Reads who won from the headers of PGN files (plain or compressed), as a stream.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+    unusable : Unusable, optional
+        Counts games that lack a player or have an odd result, which are left out; None: the first
+        one is an error.
 
     Raises
     ------
@@ -109,20 +132,17 @@ def read_results(paths: Iterable[Path | str]) -> Results:
     for path in files:
         # What has no tags goes on behind an empty line.
         for number, tags in enumerate((tags for tags, _ in pgn.games(path) if tags), 1):
-            for color in ("White", "Black"):
-                name_of(tags, color, f"{path}, game {number}")
-            if not tags.get("Result"):
-                raise UserError(f"{path}, game {number}: no Result tag")
+            place = f"{path}, game {number}"
+            try:
+                _check(tags, place)
+            except UserError as error:
+                if unusable is None:
+                    raise
+                unusable.add(place, str(error).removeprefix(f"{place}: "))
+                continue
             if tags["Result"] == UNFINISHED:
                 unfinished += 1
                 continue
-            if tags["Result"] not in POINTS:
-                raise UserError(
-                    f'{path}, game {number}: result "{tags["Result"]}" is none of '
-                    f"{', '.join(POINTS)} and {UNFINISHED}"
-                )
-            if tags["White"] == tags["Black"]:
-                raise UserError(f'{path}, game {number}: "{tags["White"]}" plays against itself')
             white.append(names.setdefault(tags["White"], len(names)))
             black.append(names.setdefault(tags["Black"], len(names)))
             points.append(POINTS[tags["Result"]])

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.names import NetName
@@ -131,13 +132,15 @@ def rate(pgn: Path | str | Iterable[Path | str], anchor: str | None = None) -> l
 
 
 def rated(
-    pgn: Path | str | Iterable[Path | str], anchor: str | None = None
+    pgn: Path | str | Iterable[Path | str],
+    anchor: str | None = None,
+    unusable: Unusable | None = None,
 ) -> tuple[Results, model.Fit]:
     """Games and their fit, for all that `rate` and `details` make of it; raises what `rate` does.
 
     The advantage of White and the share of draws are told on stderr.
     """
-    results = read_results([pgn] if isinstance(pgn, str | Path) else pgn)
+    results = read_results([pgn] if isinstance(pgn, str | Path) else pgn, unusable)
     if anchor is not None and anchor not in results.players:
         raise UserError(
             f'no player "{anchor}" to anchor on{_nearest(anchor, results.players)}; '
