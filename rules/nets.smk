@@ -18,6 +18,7 @@ rule train:
     output:
         checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
         history="<results>/nets/{name}/{seed}/history.csv",
+        times="<results>/nets/{name}/{seed}/history_times.csv",
     log:
         "<logs>/train/{name}/{seed}.log",
     benchmark:

@@ -65,6 +65,7 @@ rule policy_train:
         policy="<results>/policy/nets/{policy}/{seed}/net.policy",
         checkpoint="<results>/policy/nets/{policy}/{seed}/checkpoint.pt",
         history="<results>/policy/nets/{policy}/{seed}/history.csv",
+        times="<results>/policy/nets/{policy}/{seed}/history_times.csv",
     log:
         "<logs>/policy/train/{policy}/{seed}.log",
     benchmark:
@@ -112,9 +113,10 @@ rule policy_table:
             seed=settings.policy.seeds,
         ),
         histories=expand(
-            "<results>/policy/nets/{policy}/{seed}/history.csv",
+            "<results>/policy/nets/{policy}/{seed}/history{times}.csv",
             policy=POLICIES,
             seed=settings.policy.seeds,
+            times=["", "_times"],
         ),
     output:
         csv="<results>/policy_table.csv",

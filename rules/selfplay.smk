@@ -89,6 +89,7 @@ use rule train as generation_train with:
     output:
         checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
         history="<results>/selfplay/{generation}/{seed}/history.csv",
+        times="<results>/selfplay/{generation}/{seed}/history_times.csv",
     log:
         "<logs>/selfplay/{generation}/{seed}/train.log",
     benchmark:

@@ -35,6 +35,7 @@ rule table:
     input:
         nets=lambda w: of_nets(w.experiment, "net.nnue"),
         histories=lambda w: of_nets(w.experiment, "history.csv"),
+        times=lambda w: of_nets(w.experiment, "history_times.csv"),
         errors=lambda w: of_nets(w.experiment, "verify.json"),
         puzzles=lambda w: of_nets(w.experiment, "puzzles.json"),
         games="<results>/tournament/{experiment}.pgn",

@@ -153,6 +153,15 @@ def logs_of(results: Path | str) -> Path:
     return folder.with_name(folder.name.replace("results", "logs", 1))
 
 
+def times_of(history: Path) -> Path:
+    """Where a training says how long its epochs took: apart, since equal runs take other times.
+
+    >>> str(times_of(Path("net/history.csv")))
+    'net/history_times.csv'
+    """
+    return history.with_name(f"{history.stem}_times.csv")
+
+
 def first_repeated(paths: Iterable[Path | str]) -> Path | str | None:
     """The first path that names a file named before, by links or other spellings, too."""
     seen: list[Any] = []

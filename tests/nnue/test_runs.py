@@ -135,6 +135,8 @@ def test_a_run_continues_within_an_epoch(
         except KeyboardInterrupt:
             written += 1
             within += Checkpoint.read(folder / "checkpoint.pt.partial").running.batches > 0
+    for name in ("checkpoint.pt", "history.csv"):
+        assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert within == 3 * 6  # of 7 batches, the last one ends the epoch
     assert written == within + 3
 
@@ -146,7 +148,8 @@ def test_a_triplet_is_three_positions_of_the_speed(
     clock = SimpleNamespace(perf_counter=itertools.count().__next__)  # a batch takes a second
     monkeypatch.setattr("nnuelab.learning.run.time", clock)
     run(replace(SETTINGS, epochs=1, objective=method), datasets, tmp_path)
-    speed = history(tmp_path)["positions_per_second"][0] / SETTINGS.batch_size
+    times = pd.read_csv(tmp_path / "history_times.csv")
+    speed = times["positions_per_second"][0] / SETTINGS.batch_size
     assert positions - 1 < speed <= positions  # the last batch is smaller
 
 

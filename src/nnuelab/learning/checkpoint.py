@@ -28,13 +28,11 @@ class Running:
         Trained so far; the order of the rest follows from seed and epoch.
     loss : float
         Sum over these samples.
-    seconds : float
     """
 
     batches: int = 0
     samples: int = 0
     loss: float = 0.0
-    seconds: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -99,8 +97,9 @@ class RunState:
         return {**vars(self), "running": asdict(self.running)}
 
     def write(self, path: Path) -> None:
-        """Writes the file, atomically."""
+        """Writes the file, atomically: equal contents as equal bytes."""
         content = {"format": self.FORMAT, "checksum": self.checksum(), **self._content()}
+        content = _canonical(content)
         with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
             try:
                 torch.save(content, file)
@@ -156,6 +155,18 @@ class RunState:
 
 def _damaged(path: Path | str, reason: str) -> UserError:
     return UserError(f"{path} can't be read as a checkpoint ({reason}); delete it and train again")
+
+
+def _canonical(value: Any) -> Any:
+    """Equal values as equal objects: pickle writes a string once for all places that share it.
+
+    So what was read from a file would be pickled otherwise than what was made here.
+    """
+    if isinstance(value, dict):
+        return {_canonical(key): _canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_canonical, value))
+    return sys.intern(value) if type(value) is str else value
 
 
 def _tensors(value: Any, name: str = "") -> list[tuple[str, torch.Tensor]]:

@@ -3,7 +3,8 @@
 Weights, order of positions and result depend on the settings (with the seed) and the data alone. A
 checkpoint is complete at every moment: while training it is ``CHECKPOINT.partial``, written after
 each epoch and every few minutes, which gets the checkpoint's name at the end. Nothing is lost by a
-loss that is no number: the run stops, and keeps the batch that made it so.
+loss that is no number: the run stops, and keeps the batch that made it so. How long epochs took is
+in a file of its own (`artifacts.times_of` the history), so that equal runs make equal files.
 """
 
 from __future__ import annotations
@@ -157,6 +158,7 @@ class Run(Generic[State]):
             kind, self.partial, path, self.described, settings.extendable
         )
         self.epoch, self.running, self.history = 0, Running(), list[dict[str, float]]()
+        self._times = dict[int, dict[str, float]]()  # by epoch, from 1; the last may be running
         self._batch: Any = None  # records of the last step
         self.done = finished and not settings.extendable
         if before is not None:
@@ -174,6 +176,8 @@ class Run(Generic[State]):
 
     def epochs(self, history_path: Path, save_seconds: float) -> None:
         """Trains what is left of the run."""
+        times_path = artifacts.times_of(history_path)
+        self._times = _read_times(times_path, self.epoch + (self.running.batches > 0))
         unit = "positions" if self.settings.objective.positions == 1 else "triplets"
         progress = Progress(
             self.settings.epochs * len(self.loader),
@@ -184,15 +188,16 @@ class Run(Generic[State]):
         )
         with progress:
             while not self._ended():
-                row = self._epoch(progress, save_seconds)
+                row = self._epoch(progress, save_seconds, times_path)
                 self._check(row["validation_loss"], saving=True)
                 self.epoch, self.running = self.epoch + 1, Running()
                 self.history = [*self.history, row]
                 if self.group.rank == 0:
                     if self.settings.patience and self._best_epoch() == self.epoch:
                         self._state().write(self.best)
+                    _write_rows(times_path, self._times.values())
                     self._state().write(self.partial)
-                    _write_history(history_path, self.history)
+                    _write_rows(history_path, self.history)
 
     def _ended(self) -> bool:
         patience = self.settings.patience
@@ -204,12 +209,13 @@ class Run(Generic[State]):
         losses = [row["validation_loss"] for row in self.history]
         return losses.index(min(losses)) + 1
 
-    def _epoch(self, progress: Progress, save_seconds: float) -> dict[str, float]:
+    def _epoch(self, progress: Progress, save_seconds: float, times: Path) -> dict[str, float]:
         """Trains what is left of an epoch; returns its row of the history."""
         trainer, running = self.trainer, self.running
         trainer.begin_epoch(self.epoch)
-        before, start = running.seconds, time.perf_counter()
-        saved, rate = start, 0.0
+        before = self._times.get(self.epoch + 1, {}).get("seconds", 0.0)
+        start = saved = time.perf_counter()
+        rate = 0.0
         for labelled in self.loader.shuffled(self.settings.seed, self.epoch, running.batches):
             done = self.epoch * self.per_epoch + running.batches
             rate = trainer.learning_rate(done, self.per_epoch)
@@ -221,20 +227,29 @@ class Run(Generic[State]):
             mean = running.loss / running.samples
             progress.advance(labelled.total, epoch=self.epoch + 1, loss=f"{mean:.6f}")
             now = time.perf_counter()
-            running.seconds = before + now - start
+            self._time(before + now - start)
             if now - saved >= save_seconds and running.batches < self.per_epoch:
                 self._check(loss, saving=True)
                 if self.group.rank == 0:
+                    _write_rows(times, self._times.values())
                     self._state().write(self.partial)
                 saved = time.perf_counter()
-        positions = running.samples * self.settings.objective.positions
-        return {
+        row = {
             "epoch": self.epoch + 1,
             "train_loss": running.loss / running.samples,
             **trainer.validate(self.validation),
-            "positions_per_second": positions / running.seconds,
             "learning_rate": rate,
-            "seconds": before + time.perf_counter() - start,
+        }
+        self._times[self.epoch + 1]["seconds"] = before + time.perf_counter() - start
+        return row
+
+    def _time(self, seconds: float) -> None:
+        """Says how long the epoch has taken, without validation so far."""
+        positions = self.running.samples * self.settings.objective.positions
+        self._times[self.epoch + 1] = {
+            "epoch": self.epoch + 1,
+            "positions_per_second": positions / seconds,
+            "seconds": seconds,
         }
 
     def _check(self, loss: float, saving: bool = False) -> None:
@@ -276,7 +291,7 @@ class Run(Generic[State]):
             os.replace(self.partial, self.path)
         elif not self.path.exists():  # of no epoch
             self._state().write(self.path)
-        _write_history(history_path, self.history)
+        _write_rows(history_path, self.history)
 
     def provenance(self, outputs: Iterable[Path], parameters: dict[str, Any], module: str) -> None:
         """Says beside each output what it was made from, and by which module."""
@@ -361,6 +376,15 @@ def _differences(found: RunState, described: dict[str, Any], extendable: bool) -
     return "; ".join(different)
 
 
-def _write_history(path: Path, history: list[dict[str, float]]) -> None:
+def _write_rows(path: Path, rows: Iterable[dict[str, float]]) -> None:
     with artifacts.atomic(path) as temporary:
-        pd.DataFrame(history).to_csv(temporary, index=False)
+        pd.DataFrame(list(rows)).to_csv(temporary, index=False)
+
+
+def _read_times(path: Path, epochs: int) -> dict[int, dict[str, float]]:
+    """The times of the first epochs, by their number; none where they can't be read."""
+    try:
+        rows = pd.read_csv(path).to_dict("records")
+        return {int(row["epoch"]): row for row in rows if row["epoch"] <= epochs}
+    except (OSError, ValueError, KeyError):
+        return {}

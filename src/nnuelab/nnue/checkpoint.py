@@ -25,7 +25,7 @@ class Checkpoint(RunState):
         Those of the integer net whose rounding the net was trained with; empty: none.
     """
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
 
     activations: torch.Tensor
     shifts: dict[str, int] = field(default_factory=dict)

@@ -70,7 +70,7 @@ def made(feature_set: FeatureSet, shape: PolicyTraining, generator: torch.Genera
 class Checkpoint(RunState):
     """The state of a run that trains a policy."""
 
-    FORMAT: ClassVar[int] = 1
+    FORMAT: ClassVar[int] = 2
 
     def network(self) -> Network:
         """The float net."""

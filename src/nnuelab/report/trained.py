@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nnuelab import artifacts
 from nnuelab.errors import UserError
 
 
@@ -29,24 +30,25 @@ class TrainedNet:
 
 
 def read_trained(net: Path) -> TrainedNet:
-    """Gathers a net with ``history.csv`` and ``verify.json`` from its folder.
+    """Gathers a net with ``history.csv``, its times and ``verify.json`` from its folder.
 
-    And with ``puzzles.json``, where it has solved some.
+    And with ``puzzles.json``, where it has solved some. Histories of earlier versions hold times.
 
     Raises
     ------
     UserError
-        When one of the three is missing, or one of the four damaged.
+        When one of the files is missing or damaged.
     """
     from nnuelab.nnue.netfile import read_net
 
     header = read_net(net)
     history = net.with_name("history.csv")
+    times = artifacts.times_of(history)
     verify = net.with_name("verify.json")
     puzzles = net.with_name("puzzles.json")
     try:
-        with open(history, newline="") as file:
-            epochs = list(csv.DictReader(file))
+        epochs = _rows(history)
+        timed = _rows(times) if times.is_file() else epochs
         error = json.loads(verify.read_text())
         solved = json.loads(puzzles.read_text())["accuracy"] if puzzles.is_file() else None
         record = history.with_name(f"{history.name}.json")
@@ -57,7 +59,7 @@ def read_trained(net: Path) -> TrainedNet:
             header.l1,
             header.l2,
             float(epochs[-1]["validation_loss"]),
-            sum(float(epoch["seconds"]) for epoch in epochs),
+            sum(float(epoch["seconds"]) for epoch in timed),
             float(error["mean_cp"]),
             float(error["rms_cp"]),
             float(error["max_cp"]),
@@ -70,6 +72,11 @@ def read_trained(net: Path) -> TrainedNet:
         ) from problem
     except (ValueError, KeyError, IndexError) as problem:
         raise UserError(
-            f"{history}, its record, {verify} or {puzzles} is damaged ({problem!r}); delete them "
-            "and run again"
+            f"{history}, its record, {times}, {verify} or {puzzles} is damaged ({problem!r}); "
+            "delete them and run again"
         ) from problem
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
