@@ -1,0 +1,149 @@
+"""A feature set as tables that need nothing of this project: terms, factors and strides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import accumulate, product
+
+import numpy as np
+
+from nnuelab.errors import UserError
+from nnuelab.features import Block, FeatureSet, Product
+from nnuelab.features.kinds.composite import Composite
+from nnuelab.features.kinds.lines import Neighbours
+from nnuelab.features.kinds.pairs import Pairs
+from nnuelab.features.records import PLACES, SQUARES_ON_BOARD
+
+BY_PLACE, BY_COUNT, OF_PAIRS, ON_LINES = "BY_PLACE", "BY_COUNT", "OF_PAIRS", "ON_LINES"
+MOST_TUPLES = 1 << 14  # active at once; a stack of positions keeps them all
+NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """What makes a row active in one perspective; a place is piece * 64 + square, -1 is none.
+
+    Attributes
+    ----------
+    kind : str
+        BY_PLACE: a piece on its square, by a class of the own king's square. BY_COUNT: the number
+        of pieces. OF_PAIRS: two pieces on their squares. ON_LINES: two neighbours on a line.
+    rows : int64 array
+        [classes, 768]; [33]; [n, n] by numbers of places; [lines, 144] by first * 12 + second.
+    most : int
+        Bound of the rows that are active at once.
+    classes : int64[64]
+        Of the own king's square, of BY_PLACE.
+    numbers : int64[768]
+        Of places, of OF_PAIRS.
+    squares : int64[lines, 8]
+        Of ON_LINES, in order, 64 behind the last.
+    """
+
+    kind: str
+    rows: np.ndarray
+    most: int
+    classes: np.ndarray = field(default_factory=lambda: NONE)
+    numbers: np.ndarray = field(default_factory=lambda: NONE)
+    squares: np.ndarray = field(default_factory=lambda: NONE)
+
+    @property
+    def shared(self) -> bool:
+        """Whether there may be several reasons for one row to be active."""
+        if self.kind == ON_LINES:
+            return True
+        tables = self.rows if self.kind == BY_PLACE else []
+        return any(len(np.unique(t[t >= 0])) < (t >= 0).sum() for t in tables)
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A feature is offset + the sum of row * stride, active where a row of each factor is."""
+
+    offset: int
+    factors: tuple[tuple[Factor, int], ...]
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it has the rows of one piece and its square, to be updated piece by piece."""
+        return [(f.kind, stride) for f, stride in self.factors] == [(BY_PLACE, 1)]
+
+    @property
+    def most(self) -> int:
+        """Bound of the features that are active at once."""
+        return math.prod(factor.most for factor, _ in self.factors)
+
+
+def terms_of(features: FeatureSet) -> list[Term]:
+    """The terms of a set, the direct ones first.
+
+    Raises
+    ------
+    UserError
+        When a block can't be exported, with the reason.
+    """
+    found = sorted(_of_set(features), key=lambda term: not term.is_direct)
+    for term in found:
+        if term.most > MOST_TUPLES:
+            raise UserError(
+                f"{features.name} can't be exported: a product of its blocks has up to "
+                f"{term.most:,} active features, more than {MOST_TUPLES:,}"
+            )
+    return found
+
+
+def _of_set(features: FeatureSet) -> Iterator[Term]:
+    for offset, term in zip(features.offsets, features.terms, strict=True):
+        for inner in _of_product(term):
+            yield Term(offset + inner.offset, inner.factors)
+
+
+def _of_product(term: Product) -> Iterator[Term]:
+    """A product distributes over the terms that its factors consist of."""
+    sizes = (block.size for block in reversed(term.factors[1:]))
+    strides = list(accumulate(sizes, int.__mul__, initial=1))[::-1]
+    for parts in product(*(list(_of_block(block)) for block in term.factors)):
+        pairs = list(zip(parts, strides, strict=True))
+        yield Term(
+            sum(part.offset * stride for part, stride in pairs),
+            tuple((f, own * stride) for part, stride in pairs for f, own in part.factors),
+        )
+
+
+def _of_block(block: Block) -> Iterator[Term]:
+    if isinstance(block, Composite):
+        phases = Factor(BY_COUNT, block.phases, 1)
+        more = () if block.is_sum else ((phases, block.inner.size),)
+        for term in _of_set(block.inner):
+            yield Term(term.offset, (*more, *term.factors))
+    else:
+        yield Term(0, ((_factor(block), 1),))
+
+
+def _factor(block: Block) -> Factor:
+    table = block.tabulated()
+    if table is not None:
+        rows = np.stack(table.tables).reshape(-1, PLACES).astype(np.int64)
+        return Factor(BY_PLACE, rows, block.max_active, classes=table.class_of)
+    if isinstance(block, Pairs):
+        places, flat = np.unique(block.pairs, return_inverse=True)
+        first, second = flat.reshape(block.pairs.shape).T
+        numbers = np.full(PLACES, -1, np.int64)
+        numbers[places] = np.arange(len(places))
+        rows = np.full((len(places), len(places)), -1, np.int64)
+        rows[first, second] = rows[second, first] = np.arange(block.size)
+        return Factor(OF_PAIRS, rows, block.max_active, numbers=numbers)
+    if isinstance(block, Neighbours):
+        lines, table_of_lines = block.lines()
+        squares = np.full((len(lines), 8), SQUARES_ON_BOARD, np.int64)
+        for row, line in zip(squares, lines, strict=True):
+            row[: len(line)] = line
+        rows = table_of_lines.reshape(len(lines), 144).astype(np.int64)
+        return Factor(ON_LINES, rows, block.max_active, squares=squares)
+    raise UserError(
+        f"block {block.name} can't be exported yet: blocks about attacks, counts of squares and "
+        "computed ones need code of their own; pieces on squares, kings, pairs, neighbours, "
+        "phases, their sums and products can be exported"
+    )

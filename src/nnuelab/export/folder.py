@@ -1,0 +1,45 @@
+"""The folder that a net is exported to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from nnuelab import artifacts
+from nnuelab.errors import UserError
+from nnuelab.export import flat, library, numpy_code, proof
+from nnuelab.nnue.netfile import Net
+
+WRITERS: dict[str, Callable[[Path, Net, list[flat.Term]], None]] = {
+    "c": library.write,
+    "python": numpy_code.write,
+}
+"""What writes the code, by language."""
+
+
+def write(folder: Path, net: Net, language: str, games: int) -> list[flat.Term]:
+    """Writes code, weights and tests; all of it or nothing. Returns the terms of the set.
+
+    Raises
+    ------
+    UserError
+        When the set can't be exported, or the folder has something in it.
+    """
+    terms = flat.terms_of(net.features)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder} is there already; name a new folder, or remove it")
+    artifacts.make_parent(folder)
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        WRITERS[language](temporary, net, terms)
+        (temporary / "test").mkdir(exist_ok=True)
+        with (temporary / "test" / "games.txt").open("w") as file:
+            file.writelines(f"{line}\n" for line in proof.lines(net, games))
+        temporary.chmod(0o755)
+        os.replace(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return terms

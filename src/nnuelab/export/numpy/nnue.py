@@ -1,0 +1,120 @@
+"""A net in numpy, for reading: features, accumulators, inference. Yours to use and change.
+
+`python nnue.py` compares it with test/games.txt; `python nnue.py FEN` evaluates a position.
+A place is piece * 64 + square: pieces P p N n B b R r Q q K k, squares from a1 to h8.
+"""
+
+import json
+import sys
+from itertools import combinations, pairwise, product
+from pathlib import Path
+
+import numpy as np
+
+FOLDER = Path(__file__).parent
+NET = dict(np.load(FOLDER / "nnue.npz"))
+ABOUT = json.loads(str(NET["about"]))
+OWN_KING = 10
+
+
+def places_of(fen):
+    """The places of all pieces as White sees them, and the side to move: 0 White, 1 Black."""
+    board, turn = fen.split()[:2]
+    places = []
+    for rank, row in zip(range(7, -1, -1), board.split("/"), strict=True):
+        file = 0
+        for letter in row:
+            if letter.isdigit():
+                file += int(letter)
+            else:
+                places.append("PpNnBbRrQqKk".index(letter) * 64 + rank * 8 + file)
+                file += 1
+    return places, int(turn == "b")
+
+
+def rows_of(factor, places):
+    """The active rows of a factor, from the places as its player sees them."""
+    kind, rows = ABOUT["kinds"][factor], NET[f"rows_{factor}"]
+    if kind == "BY_PLACE":  # a piece on its square, by the class of the own king's square
+        king = next(place % 64 for place in places if place // 64 == OWN_KING)
+        found = {rows[NET[f"classes_{factor}"][king], place] for place in places}
+    elif kind == "BY_COUNT":  # the number of pieces
+        found = {rows[len(places)]}
+    elif kind == "OF_PAIRS":  # two pieces on their squares
+        numbers = [n for n in NET[f"numbers_{factor}"][places] if n >= 0]
+        found = {rows[a, b] for a, b in combinations(numbers, 2)}
+    else:  # ON_LINES: two pieces with nothing between them
+        on = {place % 64: place // 64 for place in places}
+        found = set()
+        for line, squares in enumerate(NET[f"squares_{factor}"]):
+            pieces = [on[square] for square in squares if square in on]
+            found |= {rows[line, a * 12 + b] for a, b in pairwise(pieces)}
+    return [int(row) for row in found if row >= 0]
+
+
+def features_of(places, view):
+    """The active features of a perspective, 0 White's, 1 Black's."""
+    seen = [place ^ (64 | 56) for place in places] if view else places
+    found = []
+    for offset, factors in ABOUT["terms"]:
+        rows = [[row * stride for row in rows_of(factor, seen)] for factor, stride in factors]
+        found += [offset + sum(chosen) for chosen in product(*rows)]
+    return found
+
+
+def activated(sums, shift):
+    """Sums as the inputs of the next layer."""
+    if ABOUT["squared"]:
+        v = np.clip(sums, 0, 127 << shift)
+        return (v * v + (64 << 2 * shift)) >> (7 + 2 * shift)
+    return np.clip(sums >> shift, 0, 127)
+
+
+def evaluate(fen):
+    """Centipawns for the side to move, the features and the accumulators of both perspectives."""
+    places, turn = places_of(fen)
+    features = [features_of(places, view) for view in range(2)]
+    sums = [NET["b1"] + NET["w1"][rows].sum(0, dtype=np.int64) for rows in features]
+    accumulators = [each.astype(np.int16) for each in sums]
+    bucket = (len(places) - 1) * ABOUT["buckets"] // 32
+    w = {
+        name: NET[name].astype(np.int64)
+        for name in ("w2", "b2", "wh", "bh", "w3", "b3")
+        if name in NET
+    }
+    w = {k: v.reshape(ABOUT["buckets"], -1, *v.shape[1:])[bucket] for k, v in w.items()}
+    shift1, shift2, shift3, shift_out = ABOUT["shifts"]
+    x = activated(
+        np.concatenate([accumulators[turn], accumulators[1 - turn]]).astype(np.int64), shift1
+    )
+    x = activated(w["b2"] + w["w2"] @ x, shift2)
+    if "wh" in w:
+        x = activated(w["bh"] + w["wh"] @ x, shift3)
+    return int(w["b3"][0] + w["w3"] @ x) >> shift_out, features, accumulators
+
+
+def hash_of(accumulator):
+    """As in test/games.txt."""
+    h = 0
+    for number in accumulator.astype(np.uint16).tolist():
+        h = (h * 16777619 + number) % 2**32
+    return h
+
+
+def main(words):
+    if words:
+        return print(evaluate(" ".join(words))[0])
+    lines = [line for line in (FOLDER / "test/games.txt").read_text().split("\n") if ";" in line]
+    wrong = 0
+    for line in lines:
+        value, features, accumulators = evaluate(line.split(";")[0])
+        found = [value, *map(len, features), *map(hash_of, accumulators)]
+        if found != [int(number) for number in line.split(";")[1:]]:
+            wrong += 1
+            print(f"{line}\nfound {found}")
+    print(f"{len(lines)} positions: {wrong} wrong")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,137 @@
+"""Exported code against this project's evaluations, accumulators and features, bit for bit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nnuelab.errors import UserError
+from nnuelab.export import flat, folder
+from nnuelab.nnue.netfile import Net
+from tests import feature_sets
+from tests.nnue_nets import random_net
+
+SETS = ("ALL+H+V", "KB(4)+PP", "KING*ALL+SC", "PHASE(2,H)*V", "YACGE*V+ALL", "PHASE(3,KB(4)+PH)")
+SHAPES: dict[str, dict[str, Any]] = {
+    "squared": {"activation": "squared", "l1_shift": 1},
+    "deep": {"l3": 5, "buckets": 4, "l1": 20},
+    "deep and squared": {"l3": 5, "activation": "squared", "buckets": 32},
+}
+SANITIZED = "CFLAGS=-O1 -g -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"
+
+
+def compiler(name: str) -> str:
+    if shutil.which(name) is None or shutil.which("make") is None:
+        pytest.skip(f"{name} and make are needed to compile exported code")
+    return name
+
+
+def run_test(path: Path, *options: str) -> str:
+    done = subprocess.run(
+        ["make", "-s", "-C", str(path), "test", *options], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("features", SETS)
+def test_c_agrees(features: str, tmp_path: Path) -> None:
+    folder.write(tmp_path / "c", random_net(features, l1=24), "c", 5)
+    assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('gcc')}", SANITIZED)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_c_agrees_in_every_shape(shape: str, tmp_path: Path) -> None:
+    folder.write(tmp_path / "c", random_net("ALL+H", **SHAPES[shape]), "c", 5)
+    assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('clang')}", SANITIZED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("features", [*feature_sets.blocks(), *feature_sets.PRODUCTS])
+def test_c_agrees_for_every_set(
+    features: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the set is refused, and nothing is written."""
+    feature_sets.pair_file(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    net = random_net(features, l1=8)
+    try:
+        flat.terms_of(net.features)
+    except UserError:
+        with pytest.raises(UserError, match="can't be exported"):
+            folder.write(tmp_path / "c", net, "c", 1)
+        assert not (tmp_path / "c").exists()
+        return
+    folder.write(tmp_path / "c", net, "c", 850)
+    assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('gcc')}")
+
+
+@pytest.mark.parametrize(
+    "net",
+    [random_net(features, l1=8) for features in SETS]
+    + [random_net("ALL+H", **shape) for shape in SHAPES.values()],
+)
+def test_numpy_agrees(net: Net, tmp_path: Path) -> None:
+    folder.write(tmp_path / "numpy", net, "python", 1)
+    command = [sys.executable, str(tmp_path / "numpy" / "nnue.py")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ": 0 wrong" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("? (*counted)++ : --*counted", "? (*counted)++ : 0"),
+        ("classes[before] != classes[now]", "before > 64"),
+        ("if (*mark) removed", "if (!*mark) removed"),
+        ("p->accumulator[turn ^ 1]", "p->accumulator[turn]"),
+    ],
+)
+def test_make_test_finds_a_mistake(old: str, new: str, tmp_path: Path) -> None:
+    folder.write(tmp_path / "c", random_net("KB(4)+H+H*V"), "c", 5)
+    source = tmp_path / "c" / "nnue.c"
+    assert old in source.read_text()
+    source.write_text(source.read_text().replace(old, new))
+    command = ["make", "-s", "-C", str(source.parent), "test", f"CC={compiler('gcc')}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "expected" in done.stdout
+
+
+def test_weights_of_another_net_are_refused(tmp_path: Path) -> None:
+    for seed in range(2):
+        folder.write(tmp_path / str(seed), random_net("ALL", seed=seed), "c", 1)
+    shutil.copy(tmp_path / "1" / "nnue.bin", tmp_path / "0" / "nnue.bin")
+    command = ["make", "-s", "-C", str(tmp_path / "0"), "test", f"CC={compiler('gcc')}"]
+    assert "of another net" in subprocess.run(command, capture_output=True, text=True).stderr
+
+
+def test_cpp_includes_the_header(tmp_path: Path) -> None:
+    folder.write(tmp_path / "c", random_net("ALL"), "c", 1)
+    (tmp_path / "main.cpp").write_text('#include "c/nnue.h"\nint main() { return !nnue_size(); }\n')
+    make = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    subprocess.run([compiler("gcc"), "-c", "c/nnue.c", "-o", "nnue.o"], cwd=tmp_path, check=True)
+    subprocess.run([compiler("g++"), *make, "main.cpp", "nnue.o"], cwd=tmp_path, check=True)
+    subprocess.run([str(tmp_path / "a.out")], check=True)
+
+
+@pytest.mark.parametrize("features", ["ALL+MB", "MC", "KING*MB"])
+def test_sets_without_code_are_refused_before_anything_is_written(
+    features: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=r"block M[BC] can't be exported yet"):
+        folder.write(tmp_path / "c", random_net(features, l1=8), "c", 1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.c").write_text("int x;")
+    with pytest.raises(UserError, match="is there already"):
+        folder.write(tmp_path, random_net("ALL"), "c", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.c"]
