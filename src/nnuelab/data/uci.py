@@ -289,6 +289,17 @@ class UciEngine:
         move = "" if move in ("(none)", "0000", "NULL") else move
         return Reply(move, depth, nodes, [found[i] for i in sorted(found)])
 
+    def ask(self, commands: str, patience: float = PATIENCE) -> list[str]:
+        """The lines that it prints for commands which don't search; the last `LAST_LINES`.
+
+        Raises
+        ------
+        UciError
+            When it fails; it has gone then.
+        """
+        lines = deque(self._answer(f"{commands}isready\n", b"readyok", patience), LAST_LINES)
+        return [line.decode(errors="replace").strip() for line in lines]
+
     def _wait(self, commands: str) -> None:
         for _ in self._answer(f"{commands}isready\n", b"readyok", STARTING):
             pass

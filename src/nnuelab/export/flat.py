@@ -54,8 +54,9 @@ class Factor:
         """Whether there may be several reasons for one row to be active."""
         if self.kind == ON_LINES:
             return True
-        tables = self.rows if self.kind == BY_PLACE else []
-        return any(len(np.unique(t[t >= 0])) < (t >= 0).sum() for t in tables)
+        return self.kind == BY_PLACE and any(
+            len(np.unique(table[table >= 0])) < (table >= 0).sum() for table in self.rows
+        )
 
 
 @dataclass(frozen=True, eq=False)

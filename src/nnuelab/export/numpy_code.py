@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     """Writes ``nnue.py`` and ``nnue.npz`` into a folder."""
     (folder / "nnue.py").write_text(SOURCE.read_text())
     factors = list(dict.fromkeys(factor for term in terms for factor, _ in term.factors))
-    arrays = {
+    arrays: dict[str, Any] = {
         f"{name}_{number}": getattr(factor, name)
         for number, factor in enumerate(factors)
         for name in ("rows", "classes", "numbers", "squares")
@@ -33,4 +34,5 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
         "squared": net.activation == "squared",
         "shifts": [net.l1_shift, net.l2_shift, net.l3_shift, net.out_shift],
     }
-    np.savez(folder / "nnue.npz", about=np.array(json.dumps(told)), **net.arrays(), **arrays)
+    arrays |= {"about": np.array(json.dumps(told)), **net.arrays()}
+    np.savez(folder / "nnue.npz", **arrays)

@@ -1,0 +1,63 @@
+"""``nnuelab check-engine``: an engine's evaluations against those of a net."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab.cli import completion
+from nnuelab.cli.app import Blocks, app
+from nnuelab.errors import UserError
+
+
+@app.command("check-engine")
+def check_engine(
+    engine: Annotated[
+        Path,
+        typer.Argument(metavar="ENGINE", help="UCI engine with `eval`, or an exported .so."),
+    ],
+    net: Annotated[
+        Path,
+        typer.Option(help="The net that it plays with.", autocompletion=completion.nets),
+    ],
+    games: Annotated[int, typer.Option(min=0, help="Random games.")] = 100,
+    pgn: Annotated[Path | None, typer.Option(help="Real games as well, PGN.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random games.")] = 0,
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            help="What to look for in the answer to `eval`, its number in (...).",
+            show_default="evaluation, then a number",
+        ),
+    ] = None,
+    pawns: Annotated[bool, typer.Option("--pawns", help="It tells pawns.")] = False,
+    white: Annotated[bool, typer.Option("--white", help="It tells White's view.")] = False,
+    tolerance: Annotated[
+        float, typer.Option(min=0, help="Centipawns that it may differ, by rounding.")
+    ] = 0.0,
+    patience: Annotated[float, typer.Option(min=0.1, help="Seconds for an answer.")] = 10.0,
+    blocks: Blocks = None,
+) -> None:
+    """Compare an engine's evaluations with a net's along games; show the shortest wrong line.
+
+    Example: nnuelab check-engine my-engine/nnue/libnnue.so --net net.nnue
+    """
+    from nnuelab.export.check_engine import PATTERN, Reading, check
+
+    text = PATTERN if pattern is None else pattern
+    try:
+        groups = re.compile(text).groups
+    except re.error as error:
+        raise UserError(f"--pattern {text!r} is no regular expression: {error}") from None
+    if not groups:
+        raise UserError(f"--pattern {text!r} has no group (...) for the number")
+    if pgn is not None and not pgn.is_file():
+        raise UserError(f"there is no file {pgn}")
+    reading = Reading(text, pawns, white, tolerance, patience)
+    right, mistake = check(engine, net, reading, games, seed, pgn)
+    if mistake is not None:
+        raise UserError(f"{engine}, after {right:,} right positions, {mistake}")
+    typer.echo(f"{engine}: {right:,} positions, all right")

@@ -1,0 +1,201 @@
+"""Holds an engine's evaluations against those of a net, along games, and shrinks what is wrong."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import chess.pgn
+import numpy as np
+
+from nnuelab import evaluator
+from nnuelab.chess import notation
+from nnuelab.chess.moves import NO_MOVE
+from nnuelab.data.uci import UciEngine, UciError, find_engine
+from nnuelab.errors import UserError
+from nnuelab.features.check import Game, random_games
+from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.progress import Progress
+
+PATTERN = r"evaluation[^0-9+-]*([+-]?[0-9]+(?:\.[0-9]+)?)"
+"""What precedes the number in an answer to ``eval``, in any case; the last match counts."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How an engine tells its evaluation.
+
+    Attributes
+    ----------
+    pattern : str
+        A regular expression whose first group is the number.
+    pawns : bool
+        In pawns, with decimals; otherwise in centipawns.
+    white : bool
+        For White; otherwise for the side to move.
+    tolerance : float
+        Centipawns that it may differ: half of its last digit.
+    patience : float
+        Seconds for an answer.
+    """
+
+    pattern: str = PATTERN
+    pawns: bool = False
+    white: bool = False
+    tolerance: float = 0.0
+    patience: float = 10.0
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """An evaluation that is wrong.
+
+    Attributes
+    ----------
+    fen : str
+        Where the line begins.
+    moves : list of str
+        UCI, up to the wrong position; every position before is right.
+    position : str
+        FEN of the wrong one.
+    found : str
+        What the engine says, or what it does instead.
+    expected : int
+        Centipawns for the side to move.
+    """
+
+    fen: str
+    moves: list[str]
+    position: str
+    found: str
+    expected: int
+
+    def __str__(self) -> str:
+        line = f"position fen {self.fen}" + f" moves {' '.join(self.moves)}" * bool(self.moves)
+        where = f"after {self.moves[-1]}" if self.moves else "without any move"
+        return (
+            f"{where}: {self.found}, should be {self.expected} centipawns for the side to move\n"
+            f"wrong position: {self.position}\nshortest line:  {line}"
+        )
+
+
+def command_of(engine: Path) -> list[str]:
+    """The command of a UCI engine, or of a host for an exported library with its weights."""
+    if engine.suffix != ".so":
+        return [find_engine(engine)]
+    weights = engine.with_name("nnue.bin")
+    for path in (engine, weights):
+        if not path.is_file():
+            raise UserError(f"there is no {path}; nnuelab export and make write both")
+    return [sys.executable, "-m", "nnuelab.export.host", str(engine.absolute()), str(weights)]
+
+
+def games_of(pgn: Path) -> Iterator[Game]:
+    """The games of a PGN file, without those that begin elsewhere or break off."""
+    with open(pgn, errors="replace") as file:
+        while (read := chess.pgn.read_game(file)) is not None:
+            positions, moves = [notation.from_fen(read.board().fen())], []
+            for move in read.mainline_moves():
+                moves.append(notation.parse_uci(positions[-1], move.uci()))
+                positions.append(notation.after(positions[-1], moves[-1]))
+            yield Game(positions, moves)
+
+
+def lines_of(games: Iterable[Game], nulls: bool) -> Iterator[Game]:
+    """The games; without null moves, which UCI hasn't, as the parts between them."""
+    for game in games:
+        first = 0
+        for ply, move in enumerate(game.moves):
+            if move == NO_MOVE and not nulls:
+                yield Game(game.positions[first : ply + 1], game.moves[first:ply])
+                first = ply + 1
+        yield Game(game.positions[first:], game.moves[first:])
+
+
+class Check:
+    """An engine beside a net.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Of the engine.
+    net : Path
+    reading : Reading
+
+    Raises
+    ------
+    UserError
+        When the engine doesn't start, or the net isn't usable.
+    """
+
+    def __init__(self, command: Sequence[str], net: Path, reading: Reading) -> None:
+        self._reading, self._pattern = reading, re.compile(reading.pattern, re.IGNORECASE)
+        self._bound = NetEvaluator(net).bind()
+        self.engine = UciEngine(command)
+
+    def first_mistake(self, game: Game) -> Mistake | None:
+        """The first wrong evaluation of a game, shrunk to the shortest end of it that shows it."""
+        found = self._replay(game)
+        if found is None:
+            return None
+        wrong = len(found.moves)
+        for first in range(wrong, 0, -1):
+            part = Game(game.positions[first : wrong + 1], game.moves[first:wrong])
+            if (shrunk := self._replay(part)) is not None:
+                return shrunk
+        return found
+
+    def _replay(self, game: Game) -> Mistake | None:
+        fen, moves = notation.to_fen(game.positions[0]), list(map(notation.move_to_uci, game.moves))
+        values = evaluator.values(self._bound, game.positions)
+        self.engine.new_game()
+        for ply, (position, value) in enumerate(zip(game.positions, values, strict=True)):
+            found = self._said(f"fen {fen} moves {' '.join(moves[:ply])}", position, value)
+            if found is not None:
+                return Mistake(fen, moves[:ply], notation.to_fen(position), found, value)
+        return None
+
+    def _said(self, line: str, position: np.void, expected: int) -> str | None:
+        """What is wrong with the answer, None where nothing is."""
+        try:
+            answer = self.engine.ask(f"position {line}\neval\n", self._reading.patience)
+        except UciError as error:
+            return str(error)
+        numbers = [found for text in answer if (found := self._pattern.search(text))]
+        if not numbers:
+            return f"no answer to eval matches {self._reading.pattern!r}"
+        value = float(numbers[-1][1]) * (100 if self._reading.pawns else 1)
+        if self._reading.white and position["turn"]:
+            value = -value
+        if abs(value - expected) <= self._reading.tolerance + 1e-9:
+            return None
+        return f"the engine says {value:g} centipawns"
+
+
+def check(
+    engine: Path, net: Path, reading: Reading, games: int, seed: int, pgn: Path | None
+) -> tuple[int, Mistake | None]:
+    """Checks random games, then those of a PGN file, up to the first mistake.
+
+    Returns
+    -------
+    (int, Mistake or None)
+        Positions that are right, and the mistake.
+    """
+    drawn = random_games(games, seed) + ([] if pgn is None else list(games_of(pgn)))
+    lines = list(lines_of(drawn, nulls=engine.suffix == ".so"))
+    checked, right = Check(command_of(engine), net, reading), 0
+    with (
+        checked.engine,
+        Progress(sum(len(line.positions) for line in lines), "positions", "check") as progress,
+    ):
+        for line in lines:
+            mistake = checked.first_mistake(line)
+            if mistake is not None:
+                return right, mistake
+            right += len(line.positions)
+            progress.advance(len(line.positions))
+    return right, None

@@ -1,0 +1,112 @@
+"""Mistakes of engines are found and shrunk."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from nnuelab.export import folder
+from nnuelab.export.check_engine import Check, Reading, check, lines_of
+from nnuelab.features.check import random_games
+from nnuelab.nnue.netfile import Net, write_net
+from tests.nnue_nets import random_net
+
+ENGINE = Path(__file__).parents[1] / "programs" / "eval_engine.py"
+MISTAKES = {
+    "a row that a piece leaves": (
+        "if (comes ? (*counted)++ : --*counted) continue;",
+        "if (comes ? (*counted)++ : 0) continue;",
+    ),
+    "a mirrored board": ("classes[before] != classes[now]", "before > 64"),
+    "a piece of which nothing comes": (
+        "if (row < 0) continue;",
+        "if (row < 0 || (comes && place / 64 == 6)) continue;",
+    ),
+}
+
+
+@pytest.fixture
+def exported(tmp_path: Path) -> tuple[Path, Path]:
+    """The folder of an exported net and the net."""
+    net = tmp_path / "net.nnue"
+    write_net(net, random_net("KB(4)+H+V", l1=16))
+    folder.write(tmp_path / "c", random_net("KB(4)+H+V", l1=16), "c", 1)
+    return tmp_path / "c", net
+
+
+def library(path: Path) -> Path:
+    if shutil.which("gcc") is None or shutil.which("make") is None:
+        pytest.skip("gcc and make are needed to compile exported code")
+    subprocess.run(["make", "-s", "-C", str(path), "libnnue.so", "CC=gcc"], check=True)
+    return path / "libnnue.so"
+
+
+def test_an_exported_library_is_right(exported: tuple[Path, Path]) -> None:
+    right, mistake = check(library(exported[0]), exported[1], Reading(), 5, 0, None)
+    assert (right, mistake) == (sum(len(g.positions) for g in random_games(5, 0)), None)
+
+
+@pytest.mark.parametrize("what", MISTAKES)
+def test_a_planted_mistake_is_shrunk(what: str, exported: tuple[Path, Path]) -> None:
+    old, new = MISTAKES[what]
+    source = exported[0] / "nnue.c"
+    assert old in source.read_text()
+    source.write_text(source.read_text().replace(old, new))
+    _, mistake = check(library(exported[0]), exported[1], Reading(), 20, 0, None)
+    assert mistake is not None
+    assert len(mistake.moves) <= 1  # each of them shows behind one move
+    board = chess.Board(mistake.fen)
+    for move in mistake.moves:
+        board.push_uci(move)
+    assert board.fen(en_passant="legal") == mistake.position
+
+
+def constant_net(centipawns: int) -> Net:
+    net = random_net("ALL", l1=8)
+    bias = np.array([centipawns << net.out_shift], np.int32)
+    return replace(net, w3=np.zeros_like(net.w3), b3=bias)
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"), [("dies", "died"), ("hangs", "no answer within 0.5 s")]
+)
+def test_an_engine_that_fails_is_told_with_its_line(
+    fault: str, expected: str, tmp_path: Path
+) -> None:
+    write_net(tmp_path / "net.nnue", constant_net(0))
+    command = [sys.executable, str(ENGINE), "+0.00", fault]
+    checked = Check(command, tmp_path / "net.nnue", Reading(pawns=True, patience=0.5))
+    with checked.engine:
+        lines = lines_of(random_games(1, 0), nulls=False)
+        mistake = checked.first_mistake(max(lines, key=lambda line: len(line.moves)))
+    assert mistake is not None
+    assert expected in mistake.found
+    assert len(mistake.moves) == 3
+
+
+def test_pawns_of_white_are_read(tmp_path: Path) -> None:
+    write_net(tmp_path / "net.nnue", constant_net(125))
+    reading = Reading(pawns=True, white=True)
+    checked = Check([sys.executable, str(ENGINE), "+1.25", ""], tmp_path / "net.nnue", reading)
+    with checked.engine:
+        mistake = checked.first_mistake(random_games(1, 0)[0])
+    assert mistake is not None
+    assert " b " in mistake.position  # White's first position was right
+    assert mistake.moves == []
+    assert (mistake.found, mistake.expected) == ("the engine says -125 centipawns", 125)
+
+
+def test_lines_have_no_null_moves() -> None:
+    games = random_games(10, 0)
+    lines = list(lines_of(games, nulls=False))
+    assert len(lines) > len(games)
+    assert all(0 not in line.moves for line in lines)
+    assert all(len(line.positions) == len(line.moves) + 1 for line in lines)
+    assert sum(len(line.positions) for line in lines) == sum(len(g.positions) for g in games)

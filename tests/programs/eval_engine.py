@@ -1,0 +1,25 @@
+"""A UCI engine for tests that says the same evaluation of every position, in pawns, for White.
+
+Arguments: the evaluation; then a word that makes it misbehave from the third move of a line on:
+``dies`` or ``hangs``.
+"""
+
+import sys
+import time
+
+value, fault, plies = sys.argv[1], sys.argv[2], 0
+for line in sys.stdin:
+    words = line.split()
+    if words[:1] == ["uci"]:
+        print("uciok")
+    elif words[:1] == ["isready"]:
+        print("readyok")
+    elif words[:1] == ["position"]:
+        plies = len(words[words.index("moves") + 1 :])
+    elif words[:1] == ["eval"]:
+        if plies > 2 and fault == "dies":
+            break
+        if plies > 2 and fault == "hangs":
+            time.sleep(1000)
+        print(f"Final evaluation: {value} (white side)")
+    sys.stdout.flush()
