@@ -48,7 +48,9 @@ def test_c_agrees(features: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_c_agrees_in_every_shape(shape: str, tmp_path: Path) -> None:
     folder.write(tmp_path / "c", random_net("ALL+H", **SHAPES[shape]), "c", 5)
-    assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('clang')}", SANITIZED)
+    assert ": 0 wrong" in run_test(
+        tmp_path / "c", f"CC={compiler('clang')}", f"{SANITIZED} -march=native"
+    )
 
 
 @pytest.mark.slow

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 enum { PLACES = 768, TURNED = 64 | 56, KING = 10 }; /* a place is piece * 64 + square */
 enum { BY_PLACE, BY_COUNT, OF_PAIRS, ON_LINES };
@@ -65,6 +68,9 @@ static struct {
     int16_t w3[BUCKETS][L3 ? L3 : L2];
     int32_t b3[BUCKETS];
 } net;
+enum { BLOCKS = (2 * L1 + 3) / 4, SUMS = (L2 + 7) / 8 * 8 };
+/* w2 by blocks of four inputs: a block of zeros, as most are, is skipped. Padded with zeros. */
+static int8_t blocks[BUCKETS][BLOCKS][SUMS][4];
 static ply empty; /* a board without pieces: the accumulators are the biases */
 
 static int lowest(uint64_t set) { return __builtin_ctzll(set); }
@@ -88,6 +94,10 @@ const char *nnue_load_memory(const void *data, size_t size) {
     READ(net.wh), READ(net.bh);
 #endif
     READ(net.w3), READ(net.b3);
+    for (int bucket = 0; bucket < BUCKETS; bucket++)
+        for (int i = 0; i < L2; i++)
+            for (int j = 0; j < 2 * L1; j++)
+                blocks[bucket][j / 4][i][j % 4] = net.w2[bucket][i][j];
     for (int view = 0; view < 2; view++) memcpy(empty.accumulator[view], net.b1, sizeof net.b1);
     return NULL;
 }
@@ -228,10 +238,14 @@ static void add_rows(int16_t *restrict to, const int16_t *from, const list *adde
         const int16_t *plus = net.w1[added->rows[k]], *minus = net.w1[removed->rows[k]];
         for (int i = 0; i < L1; i++) to[i] = (int16_t)(to[i] + plus[i] - minus[i]);
     }
-    for (int k = both; k < added->n; k++)
-        for (int i = 0; i < L1; i++) to[i] = (int16_t)(to[i] + net.w1[added->rows[k]][i]);
-    for (int k = both; k < removed->n; k++)
-        for (int i = 0; i < L1; i++) to[i] = (int16_t)(to[i] - net.w1[removed->rows[k]][i]);
+    for (int k = both; k < added->n; k++) {
+        const int16_t *plus = net.w1[added->rows[k]];
+        for (int i = 0; i < L1; i++) to[i] = (int16_t)(to[i] + plus[i]);
+    }
+    for (int k = both; k < removed->n; k++) {
+        const int16_t *minus = net.w1[removed->rows[k]];
+        for (int i = 0; i < L1; i++) to[i] = (int16_t)(to[i] - minus[i]);
+    }
 }
 
 /* Computes the accumulator of a perspective from the one of another position, or of `empty`. */
@@ -265,38 +279,69 @@ static void update_to_top(nnue *n, int view) {
 
 /* Inference ----------------------------------------------------------------------------------- */
 
-static uint8_t activated(int32_t sum, int shift) {
+static inline uint8_t activated(int32_t sum, int shift) {
 #if SQUARED
-    int32_t most = 127 << shift, v = sum < 0 ? 0 : sum > most ? most : sum;
+    int32_t most = 127 << shift, v = sum < 0 ? 0 : sum;
+    v = v > most ? most : v;
     return (uint8_t)((v * v + (1 << (6 + 2 * shift))) >> (7 + 2 * shift));
 #else
     sum >>= shift;
-    return (uint8_t)(sum < 0 ? 0 : sum > 127 ? 127 : sum);
+    sum = sum < 0 ? 0 : sum;
+    return (uint8_t)(sum > 127 ? 127 : sum);
 #endif
 }
 
-static int32_t dot(const int8_t *weights, const uint8_t *inputs, int n) {
-    int32_t sum = 0;
-    for (int i = 0; i < n; i++) sum += weights[i] * inputs[i];
-    return sum;
+/* The sums of the second layer, without its biases. */
+static void add_blocks(int32_t sums[SUMS], const int8_t weights[BLOCKS][SUMS][4],
+                       const uint8_t *x) {
+    int n = 0, used[BLOCKS];
+    int32_t fours[BLOCKS];
+    memcpy(fours, x, sizeof fours);
+    for (int block = 0; block < BLOCKS; block++) {
+        used[n] = block;
+        n += fours[block] != 0;
+    }
+#ifdef __AVX2__
+    const __m256i ones = _mm256_set1_epi16(1);
+    for (int i = 0; i < SUMS; i += 8) {
+        __m256i sum = _mm256_setzero_si256();
+        for (int k = 0; k < n; k++) { /* 2 * 127 * 128 fits int16: nothing saturates */
+            __m256i row = _mm256_loadu_si256((const void *)weights[used[k]][i]);
+            __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi32(fours[used[k]]), row);
+            sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, ones));
+        }
+        _mm256_storeu_si256((void *)&sums[i], sum);
+    }
+#else
+    memset(sums, 0, SUMS * sizeof *sums);
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < SUMS; i++)
+            for (int j = 0; j < 4; j++) sums[i] += weights[used[k]][i][j] * x[4 * used[k] + j];
+#endif
+}
+
+static void activate(uint8_t *restrict x, const int16_t *restrict accumulator) {
+    for (int i = 0; i < L1; i++) x[i] = activated(accumulator[i], SHIFT1);
 }
 
 static int forward(const ply *p, int turn) {
-    uint8_t x[2 * L1], y[L2];
+    uint8_t x[4 * BLOCKS] = {0}, y[L2];
+    int32_t sums[SUMS];
     int pieces = 0;
     for (int piece = 0; piece < 12; piece++) pieces += count(p->pieces[piece]);
     int bucket = (pieces - 1) * BUCKETS / 32;
-    for (int i = 0; i < L1; i++) {
-        x[i] = activated(p->accumulator[turn][i], SHIFT1);
-        x[L1 + i] = activated(p->accumulator[turn ^ 1][i], SHIFT1);
-    }
-    for (int i = 0; i < L2; i++)
-        y[i] = activated(net.b2[bucket][i] + dot(net.w2[bucket][i], x, 2 * L1), SHIFT2);
+    activate(x, p->accumulator[turn]);
+    activate(x + L1, p->accumulator[turn ^ 1]);
+    add_blocks(sums, blocks[bucket], x);
+    for (int i = 0; i < L2; i++) y[i] = activated(net.b2[bucket][i] + sums[i], SHIFT2);
     const uint8_t *last = y;
 #if L3
     uint8_t z[L3];
-    for (int i = 0; i < L3; i++)
-        z[i] = activated(net.bh[bucket][i] + dot(net.wh[bucket][i], y, L2), SHIFT3);
+    for (int i = 0; i < L3; i++) {
+        int32_t sum = net.bh[bucket][i];
+        for (int j = 0; j < L2; j++) sum += net.wh[bucket][i][j] * y[j];
+        z[i] = activated(sum, SHIFT3);
+    }
     last = z;
 #endif
     int64_t value = net.b3[bucket];
