@@ -51,7 +51,6 @@ rule table:
         ],
         statistics=lambda w: statistics_of([w.experiment]),
         spread=settings.spread or [],
-        fixed="<results>/tournament/fixed/{experiment}.json",
     output:
         table=report(
             "<results>/{experiment}_table.csv",
@@ -80,10 +79,11 @@ rule table:
             for played in games_of(w.experiment)
         ],
         groups=lambda w: groups(w.experiment),
+        fixed=lambda w: json.dumps(fixed(settings, w.experiment)),
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
         "nnuelab table {params.nets:q} --experiment {wildcards.experiment:q}"
         " --anchor {params.anchor:q} --pgn {input.games:q} {params.others:q} {params.statistics:q} --csv {output.table:q}"
-        " {params.spread:q} {params.kinds:q} {params.groups:q} --fixed {input.fixed:q}"
+        " {params.spread:q} {params.kinds:q} {params.groups:q} --fixed {params.fixed:q}"
         " --markdown {output.markdown:q} 2> {log:q}"

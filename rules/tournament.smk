@@ -61,21 +61,6 @@ rule cost:
         " {params.options:q} --output {output.costs:q} > {log:q} 2>&1"
 
 
-rule fixed:
-    output:
-        fixed="<results>/tournament/fixed/{experiment}.json",
-    log:
-        "<logs>/fixed/{experiment}.log",
-    conda:
-        "environment.yaml"
-    params:
-        fixed=lambda w: json.dumps(fixed(settings, w.experiment)),
-    message:
-        "Hypothesis and design of experiment {wildcards.experiment}"
-    shell:
-        "printf '%s\\n' {params.fixed:q} > {output.fixed:q} 2> {log:q}"
-
-
 rule tournament:
     input:
         nets=lambda w: of_nets(PLAYED[w.played][0], "net.nnue"),
@@ -85,10 +70,6 @@ rule tournament:
         ),
         book=lambda w: plan_of[PLAYED[w.played][0]].tournament.book,
         costs=lambda w: at_cost(w.played),
-        # Games record what was fixed when they began; a later change is no reason to play again.
-        fixed=lambda w: ancient(
-            f"<results>/tournament/fixed/{PLAYED[w.played][0]}.json"
-        ),
     output:
         games="<results>/tournament/{played}.pgn",
     log:
@@ -107,7 +88,12 @@ rule tournament:
         ),
         players=lambda w, input: players(PLAYED[w.played][0], input.nets),
         costs=lambda w, input: ["--cost", input.costs] if input.costs else [],
-        fixed=lambda w, input: ["--fixed", input.fixed],
+        # Games record what was fixed when they began; a later change is no reason to play again, so
+        # this is a function of the input, which Snakemake doesn't compare.
+        fixed=lambda w, input: [
+            "--fixed",
+            json.dumps(fixed(settings, PLAYED[w.played][0])),
+        ],
         options=lambda w: options_of(w.played),
         at=lambda w: PLAYED[w.played][1].title,
     message:

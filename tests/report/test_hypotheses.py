@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from nnuelab import artifacts
@@ -18,9 +16,7 @@ def files(folder, began, now, asked=ASKED):
     games = folder / "axis.pgn"
     games.write_text("games\n")
     artifacts.provenance(games, parameters={"fixed": {"sha256": began}} if began else {})
-    fixed = folder / "fixed.json"
-    fixed.write_text(json.dumps({"hypothesis": asked, "sha256": now}))
-    return fixed, {NODES: folder / "missing.pgn", COST: games}
+    return {"hypothesis": asked, "sha256": now}, {NODES: folder / "missing.pgn", COST: games}
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ POLICY = {"policy_sample", "policy_label", *TAUGHT}
 MATCH = {f"policy_selfplay_{rule}" for rule in ("games", "score")}
 SELFPLAY = {"policy_selfplay_learn", *MATCH}
 PAGE = {"policy_agreement", "report"}
-CHAIN = {"download", "sample", "label", "count", "cost", "fixed", *NETS, *GAMES}
+CHAIN = {"download", "sample", "label", "count", "cost", *NETS, *GAMES}
 
 # A feature block of a user's own, outside the package.
 BLOCK = '''
@@ -206,7 +206,7 @@ def test_of_results_only_the_published_ones_are_in_git(folder):
         ("src/nnuelab/tournament/ratings.py", {"rate", "table"}),
         ("src/nnuelab/tournament/puzzle_scores.py", {"puzzles", "table"}),
         ("src/nnuelab/features/text.py", {"count", "cost", *NETS, *GAMES}),
-        ("src/nnuelab/data/sampling.py", CHAIN - {"download", "fixed"}),
+        ("src/nnuelab/data/sampling.py", CHAIN - {"download"}),
         ("src/nnuelab/report/published.csv", {"table"}),
         ("src/nnuelab/progress.py", set()),
         ("src/nnuelab/features/blocks/lines.py", set()),
@@ -254,7 +254,7 @@ def test_a_published_table_is_no_result_of_the_clone(folder, tmp_path):
 
 def test_dvc_and_snakemake_do_no_job_twice(folder):
     change(folder, "train", "learning_rate", 0.00123)
-    rerun = {*NETS, "cost", "fixed", *GAMES, *TEXEL, *POLICY, *SELFPLAY, *PAGE}
+    rerun = {*NETS, "cost", *GAMES, *TEXEL, *POLICY, *SELFPLAY, *PAGE}
     assert ran(folder.run("dvc", "repro")) == rerun
     assert NOTHING in folder.run("snakemake")
     assert NOTHING in folder.run("snakemake", "texel", "policy", "policy_selfplay", "report")
@@ -401,7 +401,7 @@ def test_another_experiment_trains_only_what_is_new(folder, tmp_path):
     """DVC records it, too, so that a clone that has pulled has nothing to do."""
     told = folder.run("snakemake", "results/pqr_table.csv")
     # What learns from moves has positions of its own.
-    assert ran(told) == {*NETS, "fixed", *GAMES, "sample_moves", "label_moves"}
+    assert ran(told) == {*NETS, *GAMES, "sample_moves", "label_moves"}
     assert re.findall(r"Training (\S+), seed", told) == ["ALL,tuned"]
     with open(folder.path / "results/pqr_table.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -453,7 +453,7 @@ def test_the_report_shows_what_nets_know_of_the_moves_played(folder):
 def test_one_yardstick_is_enough(folder, off):
     """Without games at another its columns are empty, and no other games are played anew."""
     jobs = folder.would_run("--config", f"tournament={{{off}}}")
-    assert jobs == {"fixed": 1, "table": 1}
+    assert jobs == {"table": 1}
 
 
 def test_games_are_those_of_the_costs_that_are_given(folder):
@@ -463,7 +463,8 @@ def test_games_are_those_of_the_costs_that_are_given(folder):
     told = folder.run(
         "snakemake", "-n", "-p", "--config", f"tournament={{'costs': '{costs.name}'}}"
     )
-    assert re.findall(r"--output (\S+) --fixed \S+ --cost elsewhere.csv", told) == [
+    found = re.findall(r"--output (\S+) --fixed .* --cost elsewhere.csv", told)
+    assert sorted(found) == [
         "results/tournament/cost/axis.pgn",
         "results/tournament/deep-cost/axis.pgn",
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -26,9 +27,25 @@ Group = Annotated[
 Overlays = Annotated[
     list[Path], typer.Option(help="Laid over the settings, as snakemake --configfile does.")
 ]
+
+
+def _fixed_of(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict) or not isinstance(value.get("sha256"), str):
+        raise typer.BadParameter("it must be a JSON object with a hypothesis and a sha256")
+    return value
+
+
 Fixed = Annotated[
-    Path | None,
-    typer.Option(help="Hypothesis and design of the experiment, JSON, for the provenance."),
+    dict[str, Any] | None,
+    typer.Option(
+        parser=_fixed_of,
+        metavar="JSON",
+        help="Hypothesis of the experiment and hash of its design, for the provenance.",
+    ),
 ]
 
 

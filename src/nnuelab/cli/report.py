@@ -92,7 +92,7 @@ def table(
         yardsticks.TIME: time_pgn,
     }
     others = {yardstick: path for yardstick, path in given.items() if path is not None}
-    read = [path for path in (pgn, cost, spread, fixed, *others.values()) if path is not None]
+    read = [path for path in (pgn, cost, spread, *others.values()) if path is not None]
     read += statistics or []
     artifacts.check_apart([*paths.values(), *beside, *read, *(blocks or [])], [csv, markdown])
     players = paths if have_names else paths.values()

@@ -93,7 +93,6 @@ def tournament(
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
     """
-    from nnuelab.report.reading import read_json
     from nnuelab.tournament.cost import read as read_costs
     from nnuelab.tournament.players import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
@@ -104,7 +103,7 @@ def tournament(
     if players is None and any("=" not in name for name in names or ["?"]):
         raise typer.BadParameter("give players as NAME=NET or NAME=ENGINE, or --players FILE")
     given = [Path(word.partition("=")[2]) for word in names or [] if "=" in word]
-    given += [book, *(file for file in (players, cost, fixed) if file is not None), *(blocks or [])]
+    given += [book, *(file for file in (players, cost) if file is not None), *(blocks or [])]
     artifacts.check_apart(given, [output])
     artifacts.check_ending(output, "a PGN file", ".pgn")
     if cost is not None and "nodes" not in limit:
@@ -116,7 +115,6 @@ def tournament(
     artifacts.check_apart(files, [output])
     test = None if sprt is None else read_test(sprt, sprt_model)
     settings = Settings(games.games_per_pairing, format, games.seed, rules, test, anchor)
-    before = None if fixed is None else read_json(fixed, "sha256")
     summary = play(
         entrants,
         book,
@@ -125,7 +123,7 @@ def tournament(
         processes=workers,
         runner=runner,
         costs=cost,
-        fixed=before,
+        fixed=fixed,
     )
     print(summary, file=sys.stderr)
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nnuelab.report.reading import read_json, read_record
+from nnuelab.report.reading import read_record
 from nnuelab.report.table import entry
 from nnuelab.tournament.yardsticks import ALL, Yardstick
 
 
-def told(path: Path, games: Mapping[Yardstick, Path]) -> dict[str, Any]:
+def told(now: Mapping[str, Any], games: Mapping[Yardstick, Path]) -> dict[str, Any]:
     """What the provenance of a table says of a hypothesis, nothing where there is none.
 
     Parameters
     ----------
-    path : path
+    now : mapping
         Hypothesis and hash as the experiment has them now (`params.fixed`).
     games : mapping of Yardstick to path
         PGN files, whose provenance has the hash with which they began.
@@ -30,9 +30,8 @@ def told(path: Path, games: Mapping[Yardstick, Path]) -> dict[str, Any]:
     Raises
     ------
     UserError
-        A file is missing or damaged.
+        The record of the games is missing or damaged.
     """
-    now = read_json(path, "sha256")
     asked = now.get("hypothesis")
     if not asked:
         return {}
