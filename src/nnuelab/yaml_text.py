@@ -6,11 +6,16 @@ from typing import Any
 
 import yaml
 
+from nnuelab.errors import one_line
+
 
 class _Once(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                text = "a list or mapping can't be a name"
+                raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
             if key.value in seen:
                 text = f"{key.value} is listed twice; give each a name of its own"
                 raise yaml.MarkedYAMLError(problem=text, problem_mark=key.start_mark)
@@ -18,12 +23,17 @@ class _Once(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def load(text: str) -> Any:
-    """The content; raises yaml.YAMLError."""
-    return yaml.load(text, _Once)
+def load(text: str | bytes) -> Any:
+    """The content of a text, or of a file in UTF-8; raises yaml.YAMLError."""
+    try:
+        return yaml.load(text, _Once)
+    except RecursionError:
+        raise yaml.YAMLError("brackets are nested too deeply") from None
 
 
 def told(error: yaml.YAMLError) -> tuple[str, str]:
     """Where a mistake is, as ``line 3`` (empty: unknown), and what it is."""
     mark = getattr(error, "problem_mark", None)
-    return f"line {mark.line + 1}" if mark else "", getattr(error, "problem", None) or str(error)
+    return f"line {mark.line + 1}" if mark else "", getattr(error, "problem", None) or one_line(
+        error
+    )

@@ -39,6 +39,9 @@ def misbehave() -> None:
     elif fault == "children":  # and what it has started hangs, too
         subprocess.Popen(["sleep", "1000"])
         sleep()
+    elif fault == "children of their own":  # in groups of their own
+        subprocess.Popen(["sleep", "1000.25"], start_new_session=True)
+        sleep()
     elif fault == "garbage":
         while True:
             sys.stdout.buffer.write(bytes(range(256)) * 200 + b"\n")

@@ -106,6 +106,21 @@ def test_a_fault_costs_one_game(
     assert [game.headers["Termination"] for game in others] == ["adjudication"] * 3
 
 
+def test_what_an_engine_has_started_in_a_group_of_its_own_ends_with_it(tmp_path: Path) -> None:
+    table = table_of(tmp_path, chaos(tmp_path, "children of their own", NODES))
+    try:
+        summary, _ = play(table)
+    finally:
+        table.close()
+    assert summary.troubles["chaos"] == {"hang": 1}
+    left = [
+        each
+        for each in psutil.process_iter(["cmdline"])
+        if "1000.25" in (each.info["cmdline"] or [])
+    ]
+    assert psutil.wait_procs(left, timeout=5)[1] == []
+
+
 def test_memory_beyond_its_share_is_a_crash(tmp_path: Path) -> None:
     table = table_of(tmp_path, chaos(tmp_path, "memory", NODES, 60, memory_mb=300))
     try:

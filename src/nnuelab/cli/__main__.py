@@ -1,7 +1,10 @@
 """``python -m nnuelab.cli`` and the entry point ``nnuelab``."""
 
 import importlib
+import locale
+import os
 import pkgutil
+import sys
 
 import typer
 
@@ -18,7 +21,10 @@ def application() -> typer.Typer:
 
 
 def run() -> None:
-    """Runs the command that was called."""
+    """Runs the command that was called, in UTF-8 whatever the locale: so are all its files."""
+    if locale.getpreferredencoding(False).lower() not in ("utf-8", "utf8"):
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, "-m", "nnuelab.cli", *sys.argv[1:]])
     application()()
 
 

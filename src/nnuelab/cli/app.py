@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, clipped
 
 CONTINUING = {
     "datagen",
@@ -34,6 +34,10 @@ CONTINUING = {
 # Beside a file: downloads, journals and checkpoints; in a folder: months, and labels in a cache.
 KEPT = (".part", ".partial", "/*.part", "/*.sqlite", "/*.journal")
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FORBIDDEN = (
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR),
+    *(errno.ENAMETOOLONG, errno.ELOOP),
+)
 
 
 class Commands(TyperGroup):
@@ -93,10 +97,12 @@ def _told() -> Iterator[None]:
             raise SystemExit(0) from None
         raise
     except OSError as error:
-        if error.errno not in FULL_DISK:
-            raise
         place = f" ({error.filename})" if error.filename else ""
-        _end(f"error: {error.strerror}{place}; make room and run again")
+        if error.errno in FULL_DISK:
+            _end(f"error: {error.strerror}{place}; make room and run again")
+        if error.errno not in FORBIDDEN or not place:
+            raise
+        _end(f"error: {error.strerror}{place}; name another place, or change its permissions")
     except KeyboardInterrupt:
         _end("stopped", 130)
 
@@ -108,7 +114,8 @@ def _kept(words: list[str]) -> bool:
 
 
 def _end(message: str, status: int = 1) -> NoReturn:
-    print(f"nnuelab: {message}", file=sys.stderr)
+    lines = [clipped(line) for line in message.split("\n")]
+    print("nnuelab:", "\n".join(lines), file=sys.stderr)
     raise SystemExit(status) from None
 
 

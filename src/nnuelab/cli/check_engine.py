@@ -11,6 +11,7 @@ import typer
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
+from nnuelab.settings import MAX_SEED
 
 
 @app.command("check-engine")
@@ -25,7 +26,7 @@ def check_engine(
     ],
     games: Annotated[int, typer.Option(min=0, help="Random games.")] = 100,
     pgn: Annotated[Path | None, typer.Option(help="Real games as well, PGN.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random games.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of the random games.")] = 0,
     pattern: Annotated[
         str | None,
         typer.Option(

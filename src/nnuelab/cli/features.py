@@ -12,6 +12,7 @@ from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
 from nnuelab.errors import UserError
+from nnuelab.settings import MAX_SEED
 from nnuelab.settings.train import Training
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def active(
 def check_features(
     expression: Expression,
     games: Annotated[int, typer.Option(min=1, help="Random games to play.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the random games.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Seed of the random games.")] = 1,
     blocks: Blocks = None,
 ) -> None:
     """Check the properties that every feature set must have; exit status 1 if one fails.

@@ -13,6 +13,7 @@ from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import with_settings
 from nnuelab.errors import UserError
+from nnuelab.settings import MAX_SEED
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.train import Training
 
@@ -41,7 +42,9 @@ def train(
     checkpoint: Annotated[Path, typer.Option(help="Checkpoint to write, or to resume.")],
     history: Annotated[Path, typer.Option(help="Losses per epoch, .csv.")],
     chosen: Training,
-    seed: Annotated[int, typer.Option(min=0, help="Of weights, order and triplets.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, max=MAX_SEED, help="Of weights, order and triplets.")
+    ] = 1,
     start: Annotated[
         Path | None, typer.Option("--from", help="Checkpoint to start from (fine-tuning).")
     ] = None,

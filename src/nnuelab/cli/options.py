@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import math
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -149,6 +150,8 @@ def _made(kind: type, values: dict[str, Any]) -> Any:
             values[field.name] = _mapping(option, value)
         if value is None:
             continue
+        if isinstance(value, float) and not math.isfinite(value):
+            raise typer.BadParameter(f"{option} {value}: it must be a finite number")
         if value == bounds.get("gt"):
             raise typer.BadParameter(f"{option} {value}: it must be greater")
         if value == bounds.get("lt"):

@@ -12,6 +12,7 @@ from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
 from nnuelab.cli.nnue import need_torch
 from nnuelab.cli.options import with_settings
+from nnuelab.settings import MAX_SEED
 from nnuelab.settings.policy import PolicyTraining
 
 policy_app = typer.Typer(
@@ -38,7 +39,7 @@ def train(
     history: Annotated[Path, typer.Option(help="Losses per epoch, .csv.")],
     output: Annotated[Path, typer.Option(help="Policy to write, .policy.")],
     chosen: PolicyTraining,
-    seed: Annotated[int, typer.Option(min=0, help="Of weights and order.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of weights and order.")] = 1,
     start: Annotated[
         Path | None, typer.Option("--from", help="Checkpoint to start from (fine-tuning).")
     ] = None,

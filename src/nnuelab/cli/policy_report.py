@@ -10,6 +10,7 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks, named_files
 from nnuelab.cli.policy import policy_app
+from nnuelab.settings import MAX_SEED
 
 
 @policy_app.command()
@@ -22,7 +23,7 @@ def agreement(
     ],
     csv: Annotated[Path, typer.Option(help="A row for each policy and player, .csv.")],
     count: Annotated[int, typer.Option(min=1, help="Games, drawn from all.")] = 300,
-    seed: Annotated[int, typer.Option(min=0, help="Of that draw.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of that draw.")] = 1,
     blocks: Blocks = None,
 ) -> None:
     """Measure which share of a player's moves policies would have chosen.

@@ -13,6 +13,7 @@ from nnuelab.cli.app import Blocks
 from nnuelab.cli.options import with_settings
 from nnuelab.cli.texel import EvaluationFile, texel_app
 from nnuelab.errors import UserError
+from nnuelab.settings import MAX_SEED
 from nnuelab.settings.tuning import Tuning
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def tune(
         ),
     ] = None,
     chosen: Tuning,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of everything random.")] = 1,
     threads: Threads = 0,
     blocks: Blocks = None,
 ) -> None:

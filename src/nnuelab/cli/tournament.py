@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -182,9 +183,10 @@ def rate(
         records = [read_record(path) for path in beside if path.is_file()]
         told = more.told(results, fitted, anchor, sets, pooling, records)
         texts[details] = more.to_json(told)
+    with ExitStack() as written:  # all, or on a full disk none
+        for path in outputs:
+            written.enter_context(artifacts.atomic(path)).write_text(texts[path])
     for path in outputs:
-        with artifacts.atomic(path) as temporary:
-            temporary.write_text(texts[path])
         artifacts.provenance(
             path,
             inputs=artifacts.by_name(pgn),

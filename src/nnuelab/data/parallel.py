@@ -133,7 +133,13 @@ def die_with_parent(by: signal.Signals) -> None:
 
 
 def end_group(process: subprocess.Popen[Any]) -> int:
-    """Kills a program with its whole process group; its exit status."""
+    """Kills a program, its process group, and what it has started in others; its exit status."""
+    import psutil
+
+    with suppress(psutil.Error):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.Error):
+                child.kill()
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     return process.wait()

@@ -177,13 +177,11 @@ def read(path: Path | str) -> Evaluation:
     """
     path = Path(path)
     try:
-        content = yaml_text.load(path.read_text())
+        content = yaml_text.load(path.read_bytes())
     except FileNotFoundError:
         raise UserError(f"there is no evaluation {path}") from None
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is no YAML: {one_line(error)}") from error
     except yaml.YAMLError as error:
         raise UserError(
             f"{path} is no YAML: {': '.join(filter(None, yaml_text.told(error)))}"

@@ -138,8 +138,10 @@ class RunState:
             content = torch.load(path, weights_only=True)
         except FileNotFoundError:
             raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
-        except Exception as error:  # damaged bytes make torch and pickle raise whatever there is
-            raise _damaged(path, str(error).splitlines()[0] if str(error) else "empty") from error
+        except Exception as error:
+            # Damaged bytes make torch and pickle raise whatever there is, with advice that is none:
+            # to load what a stranger's file would run.
+            raise _damaged(path, "it holds something else, or is damaged") from error
         if not isinstance(content, dict) or content.pop("format", None) != cls.FORMAT:
             raise _damaged(path, "it is not a checkpoint of this version")
         checksum = content.pop("checksum", None)

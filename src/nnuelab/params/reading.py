@@ -76,7 +76,7 @@ def check_names(paths: Iterable[Path | str]) -> None:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        value = yaml_text.load(path.read_text())
+        value = yaml_text.load(path.read_bytes())
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}") from error
     except yaml.YAMLError as error:
@@ -137,8 +137,9 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         before = os.environ.get(registry.VARIABLE, "")
         try:
             registry.add_files([str(file)] if file else [])
-        except UserError as error:
-            mistakes.append(f"blocks[{i}]: {error}")
+        except (UserError, OSError) as error:
+            said = error.strerror if isinstance(error, OSError) else error
+            mistakes.append(f"blocks[{i}]: {said}")
             os.environ[registry.VARIABLE] = before
 
     def name_of(expression: Any, path: str) -> Any:

@@ -14,17 +14,21 @@ from pydantic import (
     model_validator,
 )
 
+from nnuelab.settings import MAX_SEED
+
 Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
-Seeds = Annotated[list[CountOrZero], Field(min_length=1)]
+Seeds = Annotated[list[Annotated[int, Field(ge=0, le=MAX_SEED)]], Field(min_length=1)]
 
 
 class Section(BaseModel):
     """Some settings that belong together."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 def section(*declared: type, **kinds: Any) -> type[Section]:

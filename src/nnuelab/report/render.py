@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 from rich.columns import Columns
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from nnuelab.errors import escaped
 from nnuelab.report import table
 from nnuelab.report.diff import Difference
 from nnuelab.report.inspect import BOARDS, Summary
@@ -21,19 +23,20 @@ SHORT = 12  # letters of a text
 def show(summary: Summary, console: Console) -> None:
     """Prints what it is, what is in it, and where it came from; the table of an experiment last."""
     size = summary.path.stat().st_size
-    console.print(f"[bold]{summary.path}[/bold]: {summary.kind}, {size:,} bytes", highlight=False)
+    path = _named(summary.path)
+    console.print(f"[bold]{path}[/bold]: {summary.kind}, {size:,} bytes", highlight=False)
     _facts(summary.facts, console)
     made = summary.provenance
     if made and summary.kind == "table":
         console.print(
-            f"made from {len(made.get('inputs', {}))} files, which {summary.path}.json lists",
+            f"made from {len(made.get('inputs', {}))} files, which {path}.json lists",
             highlight=False,
         )
         made = None
     for title, rows in summary.tables.items():
         if not rows:
             continue
-        console.print(f"\n[bold]{title}[/bold]")
+        console.print(f"\n[bold]{_named(title)}[/bold]")
         if title == BOARDS:
             console.print(_boards(rows))
         elif summary.kind == "table":
@@ -50,10 +53,12 @@ def show(summary: Summary, console: Console) -> None:
 
 def show_difference(found: Difference, a: Path, b: Path, console: Console) -> None:
     """Prints the differences between two files."""
-    console.print(f"[bold]a[/bold] {a}\n[bold]b[/bold] {b}", highlight=False)
+    console.print(f"[bold]a[/bold] {_named(a)}\n[bold]b[/bold] {_named(b)}", highlight=False)
     _facts(found.facts, console)
     for title, rows in found.tables.items():
-        console.print(f"\n[bold]{title}[/bold]" + ("" if rows else ": none"), highlight=False)
+        console.print(
+            f"\n[bold]{_named(title)}[/bold]" + ("" if rows else ": none"), highlight=False
+        )
         if rows:
             _print(list(rows[0]), [[_text(v) for v in row.values()] for row in rows], console)
 
@@ -103,9 +108,11 @@ def _grid(head: list[str], body: list[list[str]]) -> Table:
     for i, title in enumerate(head):
         numeric = _numeric([line[i] for line in body])
         justify: Literal["right", "left"] = "right" if numeric else "left"
-        grid.add_column(title.replace("_", " "), justify=justify, no_wrap=numeric, overflow="fold")
+        grid.add_column(
+            _literal(title.replace("_", " ")), justify=justify, no_wrap=numeric, overflow="fold"
+        )
     for line in body:
-        grid.add_row(*map(Text, line))  # brackets in names are no markup
+        grid.add_row(*map(_literal, line))
     return grid
 
 
@@ -114,8 +121,18 @@ def _pairs(values: dict[str, Any]) -> Table:
     grid.add_column(style="italic", no_wrap=True)
     grid.add_column()
     for name, value in values.items():
-        grid.add_row(Text(name), Text(_text(value)))
+        grid.add_row(_literal(name), _literal(_text(value)))
     return grid
+
+
+def _literal(text: str) -> Text:
+    """Text of a file, in which brackets are no markup, and escape sequences none."""
+    return Text(escaped(text))
+
+
+def _named(what: object) -> str:
+    """The same within a text that has markup."""
+    return escape(escaped(str(what)))
 
 
 def _flat(provenance: dict[str, Any]) -> dict[str, Any]:

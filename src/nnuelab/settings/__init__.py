@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Any
 
 NO_LIMIT = "without another limit"  # of a search
+MAX_SEED = 2**63 - 1
 
 
 def setting(default: Any, meaning: str, *, implied: str | None = None, **bounds: float) -> Any:
@@ -33,3 +34,8 @@ def setting(default: Any, meaning: str, *, implied: str | None = None, **bounds:
     if isinstance(default, list | dict):
         return field(default_factory=default.copy, metadata=told)
     return field(default=default, metadata=told)
+
+
+def seed_setting(meaning: str) -> Any:
+    """A field for what randomness starts from, 1 unless told otherwise."""
+    return setting(1, meaning, ge=0, le=MAX_SEED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nnuelab.settings import NO_LIMIT, setting
+from nnuelab.settings import NO_LIMIT, seed_setting, setting
 
 DRAWS = 0.3  # share between equals; fits errors of the published tables (docs/planning.md)
 ORDERING_DEPTH, ORDERING_DEPTH_MAX = 2, 127  # plies left, from which on a policy orders moves
@@ -33,7 +33,7 @@ class Games:
         multiple_of=2,
     )
     nodes: int | None = setting(400, "Nodes per move.", ge=1, implied=NO_LIMIT)
-    seed: int = setting(1, "Draws the openings.", ge=0)
+    seed: int = seed_setting("Draws the openings.")
     hash: int = setting(4, "Hash table of each player, MB.", ge=1, le=65536)
 
 
@@ -45,7 +45,7 @@ class Pricing:
         0.01, "Half of the 95 % interval of a cost at which it ends, as a share.", gt=0, lt=1
     )
     rounds: int = setting(150, "At most, where it isn't reached.", ge=1)
-    seed: int = setting(1, "Draws the positions.", ge=0)
+    seed: int = seed_setting("Draws the positions.")
 
 
 @dataclass(frozen=True)
@@ -64,4 +64,4 @@ class Generating:
     nodes: int | None = setting(2000, "Nodes per move.", ge=1, implied=NO_LIMIT)
     random_plies: int = setting(8, "Random moves at a game's start: this many, or one more.", ge=4)
     max_opening_score: int = setting(100, "Less balanced openings aren't played, centipawns.", ge=1)
-    seed: int = setting(1, "Of everything random.", ge=0)
+    seed: int = seed_setting("Of everything random.")

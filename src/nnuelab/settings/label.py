@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nnuelab.settings import NO_LIMIT, setting
+from nnuelab.settings import NO_LIMIT, seed_setting, setting
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Labelling:
         ge=0,
         lt=1,
     )
-    seed: int = setting(1, "Seed of the split.", ge=0)
+    seed: int = seed_setting("Seed of the split.")
 
     def __post_init__(self) -> None:
         if len(self._limits) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nnuelab.settings import setting
+from nnuelab.settings import seed_setting, setting
 
 Head = Literal["fromto", "product", "pair"]
 Activation = Literal["relu", "sigmoid"]
@@ -27,7 +27,7 @@ class Learning:
     max_plies: int = setting(200, "A game ends after this many half-moves.", ge=1, le=10_000)
     learning_rate: float = setting(1e-3, "Of Adam.", gt=0)
     batch_size: int = setting(1024, "Positions per step.", ge=1)
-    seed: int = setting(1, "Of weights, games and draws.", ge=0)
+    seed: int = seed_setting("Of weights, games and draws.")
     evaluate_every: int = setting(5, "Iterations between two evaluations; 0: none.", ge=0)
     evaluation_games: int = setting(100, "Against each opponent.", ge=1)
     evaluation_plies: int = setting(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nnuelab.settings import setting
+from nnuelab.settings import seed_setting, setting
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Sampling:
         0.1, "Largest share of games with errors (illegal moves...).", ge=0, le=1
     )
     max_positions: int = setting(0, "Stop after this many; 0: never.", ge=0)
-    seed: int = setting(1, "Seed of the draw.", ge=0)
+    seed: int = seed_setting("Seed of the draw.")
 
     def __post_init__(self) -> None:
         for name in ("pieces", "rating", "seconds"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nnuelab.settings import setting
+from nnuelab.settings import seed_setting, setting
 
 
 @dataclass(frozen=True)
@@ -30,4 +30,4 @@ class Searching:
     eta: int = setting(3, "A share 1/eta of the sets goes on, with eta times the positions.", ge=2)
     seeds: int = setting(1, "Trainings of a set in each screen.", ge=1)
     play: int = setting(5, "Sets of the front that play, beside the anchor.", ge=1)
-    seed: int = setting(1, "Draws the sets.")
+    seed: int = seed_setting("Draws the sets.")

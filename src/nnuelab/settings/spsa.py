@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nnuelab.settings import NO_LIMIT, setting
+from nnuelab.settings import NO_LIMIT, seed_setting, setting
 
 
 @dataclass(frozen=True)
@@ -25,4 +25,4 @@ class Spsa:
     )
     nodes: int | None = setting(400, "Nodes per move.", ge=1, implied=NO_LIMIT)
     hash: int = setting(4, "Hash table of each player, MB.", ge=1, le=65536)
-    seed: int = setting(1, "Of everything random.", ge=0)
+    seed: int = seed_setting("Of everything random.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nnuelab.settings import setting
+from nnuelab.settings import seed_setting, setting
 
 
 @dataclass(frozen=True)
@@ -32,4 +32,4 @@ class Positions:
     max_unusable: int = setting(
         100, "Lines of a text file that may be left out because they can't be used.", ge=0
     )
-    seed: int = setting(1, "Seed of the draw and of the split.", ge=0)
+    seed: int = seed_setting("Seed of the draw and of the split.")

@@ -202,21 +202,21 @@ def kinds_and_files(players: Iterable[Any]) -> tuple[list[str], list[str]]:
 
 
 def _load(file: Path) -> dict[str, Any]:
+    is_toml = file.suffix == ".toml"
     try:
-        text = file.read_text()
-        read = tomllib.loads(text) if file.suffix == ".toml" else _yaml(text, str(file))
+        content = file.read_bytes()
+        read = tomllib.loads(content.decode()) if is_toml else _yaml(content, str(file))
     except OSError as error:
         raise UserError(f"can't read {file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        kind = "TOML" if file.suffix == ".toml" else "YAML"
-        raise UserError(f"{file} is no {kind}: {one_line(error)}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{file} is no TOML: {one_line(error)}") from error
     players = read.get("players") if isinstance(read, dict) else None
     if not isinstance(players, dict) or not players:
         raise UserError(f"{file}: it needs a mapping `players:` of names to settings")
     return {str(name): settings for name, settings in players.items()}
 
 
-def _yaml(text: str, source: str) -> Any:
+def _yaml(text: str | bytes, source: str) -> Any:
     import yaml
 
     from nnuelab import yaml_text
