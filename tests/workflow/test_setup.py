@@ -43,6 +43,7 @@ def clone(tmp_path):
     bin_folder.mkdir()
     for tool in (
         "sh",
+        "awk",
         "cat",
         "cksum",
         "grep",
@@ -86,10 +87,17 @@ def test_setup_installs_the_lock_then_torch_then_the_package(clone):
     assert calls[-1] == "nnuelab uci"
     installs = [call for call in calls if "install" in call]
     assert [
-        next(word for word in ("requirements.lock", "torch==", "--editable", " uv") if word in call)
+        next(
+            word
+            for word in ("installers.txt", "requirements.lock", "torch==", "--editable")
+            if word in call
+        )
         for call in installs
-    ] == [" uv", "requirements.lock", "torch==", "--editable"]
-    assert "--require-hashes" in installs[1]
+    ] == ["installers.txt", "requirements.lock", "torch==", "--editable"]
+    assert all("--require-hashes" in call for call in installs[:2])
+    lines = (clone / ".venv/installers.txt").read_text().splitlines()
+    assert [line.partition("==")[0] for line in lines if "==" in line] == ["pip", "uv"]
+    assert sum("--hash=sha256:" in line for line in lines) > 2
 
 
 def test_second_call_does_nothing_and_is_quick(clone):
