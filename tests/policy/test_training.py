@@ -244,6 +244,8 @@ def test_training_learns_moves_and_a_finished_run_is_left_as_it_is(
 
 def test_a_policy_without_an_epoch_is_untrained(datasets: Data, tmp_path: Path) -> None:
     run(replace(SETTINGS, epochs=0), datasets, tmp_path)
+    # The workflow waits for it.
+    assert (tmp_path / "history_times.csv").is_file()
     policy = read_policy(tmp_path / "net.policy")
     generator = torch.Generator().manual_seed(SETTINGS.seed)
     network = made(features.parse("YACGE"), SETTINGS, generator)

@@ -292,6 +292,7 @@ class Run(Generic[State]):
         elif not self.path.exists():  # of no epoch
             self._state().write(self.path)
         _write_rows(history_path, self.history)
+        _write_rows(artifacts.times_of(history_path), self._times.values())
 
     def provenance(self, outputs: Iterable[Path], parameters: dict[str, Any], module: str) -> None:
         """Says beside each output what it was made from, and by which module."""
