@@ -162,6 +162,12 @@ def times_of(history: Path) -> Path:
     return history.with_name(f"{history.stem}_times.csv")
 
 
+def timed(history: Path) -> Path:
+    """The file that has the seconds of a training: a history of earlier versions has its own."""
+    times = times_of(history)
+    return times if times.is_file() else history
+
+
 def first_repeated(paths: Iterable[Path | str]) -> Path | str | None:
     """The first path that names a file named before, by links or other spellings, too."""
     seen: list[Any] = []

@@ -85,6 +85,5 @@ def _spaced(front: list[Row], most: int, anchor: str) -> list[Row]:
 
 
 def _write(path: Path, text: str) -> None:
-    artifacts.make_parent(path)
     with artifacts.atomic(path) as temporary:
         temporary.write_text(text)

@@ -301,8 +301,7 @@ class UciEngine:
         return [line.decode(errors="replace").strip() for line in lines]
 
     def _wait(self, commands: str) -> None:
-        for _ in self._answer(f"{commands}isready\n", b"readyok", STARTING):
-            pass
+        self.ask(commands, STARTING)
 
     def _answer(self, commands: str, end: bytes, patience: float) -> Iterator[bytes]:
         """The lines that answer commands, up to the one that begins with ``end``."""

@@ -18,7 +18,7 @@ from statistics import fmean
 import numpy as np
 
 from nnuelab import data, features
-from nnuelab.data import feature_counts, sampler
+from nnuelab.data import feature_counts, sampler, validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.nnue.trainer import Settings
@@ -96,8 +96,7 @@ def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Sea
                 f"{Training.batch_size:,}; give more games, or a larger number of positions"
             )
         np.save(folder / f"train-{rung}.npy", chosen)
-    held_out = data.open(validation_path).records
-    np.save(folder / "validation.npy", held_out[evenly(len(held_out), VALIDATED)])
+    np.save(folder / "validation.npy", validation.spaced(validation_path, VALIDATED))
 
 
 def rows_of(feature_set: str, folder: Path) -> float:

@@ -67,12 +67,8 @@ def _read(folder: Path) -> dict[str, str]:
         raise UserError(
             f"{folder / EVALUATION} is not of one policy; make it with nnuelab policy evaluate"
         )
-    history = folder / HISTORY
-    times = artifacts.times_of(history)
-    # Histories of earlier versions hold times.
-    seconds = [
-        float(row.get("seconds") or 0) for row in _rows(times if times.is_file() else history)
-    ]
+    timed = artifacts.timed(folder / HISTORY)
+    seconds = [float(row.get("seconds") or 0) for row in _rows(timed)]
     return {**rows[0], "train_seconds": str(sum(seconds))}
 
 

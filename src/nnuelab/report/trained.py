@@ -32,7 +32,7 @@ class TrainedNet:
 def read_trained(net: Path) -> TrainedNet:
     """Gathers a net with ``history.csv``, its times and ``verify.json`` from its folder.
 
-    And with ``puzzles.json``, where it has solved some. Histories of earlier versions hold times.
+    And with ``puzzles.json``, where it has solved some.
 
     Raises
     ------
@@ -43,12 +43,11 @@ def read_trained(net: Path) -> TrainedNet:
 
     header = read_net(net)
     history = net.with_name("history.csv")
-    times = artifacts.times_of(history)
+    times = artifacts.timed(history)
     verify = net.with_name("verify.json")
     puzzles = net.with_name("puzzles.json")
     try:
         epochs = _rows(history)
-        timed = _rows(times) if times.is_file() else epochs
         error = json.loads(verify.read_text())
         solved = json.loads(puzzles.read_text())["accuracy"] if puzzles.is_file() else None
         record = history.with_name(f"{history.name}.json")
@@ -59,7 +58,7 @@ def read_trained(net: Path) -> TrainedNet:
             header.l1,
             header.l2,
             float(epochs[-1]["validation_loss"]),
-            sum(float(epoch["seconds"]) for epoch in timed),
+            sum(float(epoch["seconds"]) for epoch in _rows(times)),
             float(error["mean_cp"]),
             float(error["rms_cp"]),
             float(error["max_cp"]),
