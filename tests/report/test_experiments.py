@@ -77,6 +77,13 @@ def test_the_command_takes_the_players_of_the_tournament(methods, tmp_path):
     assert "is given twice" in CliRunner().invoke(app, twice).stderr
 
 
+def drawn_values(spec):
+    if "datasets" in spec:
+        (values,) = spec["datasets"].values()
+        return values
+    return spec["data"]["values"]
+
+
 def test_heat_maps_hold_the_numbers_of_the_table(grid):
     found = rows(grid, "baseline")
     drawn = {figure.name: figure.spec for figure in grid_plots(found)}
@@ -84,23 +91,27 @@ def test_heat_maps_hold_the_numbers_of_the_table(grid):
     for name, spec in drawn.items():
         column = name.removeprefix("grid-0-")
         assert column in MEASURED
-        (values,) = spec["datasets"].values() if "datasets" in spec else [spec["data"]["values"]]
-        cells = {(value["l1"], value["l2"]): value["value"] for value in values}
+        cells = {(value["l1"], value["l2"]): value["value"] for value in drawn_values(spec)}
         assert cells == {(int(r["l1"]), int(r["l2"])): float(r[column]) for r in found}
 
 
-def test_one_setting_of_a_grid_is_a_line(grid):
+def test_one_setting_of_a_grid_is_a_line_for_each_set(grid):
     of_grid = rows(grid, "baseline")
     one = [
-        {**row, "variant": f"l1-{row['l1']}"} for row in of_grid if row["l2"] == of_grid[0]["l2"]
+        {**row, "feature_set": name, "variant": f"l1-{row['l1']}"}
+        for name in ("ALL", "H+V")
+        for row in of_grid
+        if row["l2"] == of_grid[0]["l2"]
     ]
-    assert len(one) > 1
     drawn = {figure.name: figure.spec for figure in grid_plots(one)}
-    assert list(drawn) == ["grid-0-elo", "grid-0-val_loss_mean"]
-    spec = drawn["grid-0-val_loss_mean"]
-    (values,) = spec["datasets"].values() if "datasets" in spec else [spec["data"]["values"]]
-    points = {value["l1"]: value["value"] for value in values}
-    assert points == {int(r["l1"]): float(r["val_loss_mean"]) for r in one}
+    assert list(drawn) == ["grid-elo", "grid-val_loss_mean"]
+    for column in ("elo", "val_loss_mean"):
+        values = drawn_values(drawn[f"grid-{column}"])
+        points = {(value["set"], value["l1"]): value["value"] for value in values}
+        assert points == {(r["feature_set"], int(r["l1"])): float(r[column]) for r in one}
+    for value, row in zip(drawn_values(drawn["grid-elo"]), one, strict=True):
+        width = value["seeds_high"] - value["seeds_low"]
+        assert width == pytest.approx(2 * float(row["elo_error"]))
 
 
 def test_what_is_no_grid_has_no_plot_of_one(methods, grid):

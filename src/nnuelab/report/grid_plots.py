@@ -9,6 +9,7 @@ import altair as alt
 
 from nnuelab.charts import Figure, figure
 from nnuelab.names import changes_of
+from nnuelab.report.plots import ENDS, color, ends
 from nnuelab.report.words import Row, number
 
 MEASURED = {
@@ -21,29 +22,36 @@ MEASURED = {
 
 
 def grid_plots(rows: Sequence[Row]) -> list[Figure]:
-    """Measurements over one or two settings of a grid, for each feature set; else none."""
-    found = []
+    """Measurements over one setting of a grid, a line for each set; over two, each set's map."""
+    settings = [_settings(row) for row in rows]
+    axes = list(settings[0]) if settings else []
+    if len(axes) not in (1, 2) or any(list(each) != axes for each in settings):
+        return []
     sets = list(dict.fromkeys(row["feature_set"] for row in rows))
-    for place, name in enumerate(sets):
-        of_set = [row for row in rows if row["feature_set"] == name]
+    found = []
+    for column, title in MEASURED.items():
         points = [
-            {key: _number_or_text(text) for key, text in changes_of(variant).items()}
-            for variant in (row.get("variant", "") for row in of_set)
+            {"set": row["feature_set"], **each, "value": value, **_ends(row, column)}
+            for row, each in zip(rows, settings, strict=True)
+            if (value := number(row, column)) is not None
         ]
-        axes = list(points[0])
-        if len(axes) not in (1, 2) or any(list(point) != axes for point in points):
-            continue
-        for column, title in MEASURED.items():
-            values = [
-                {**point, "value": value}
-                for point, row in zip(points, of_set, strict=True)
-                if (value := number(row, column)) is not None
-            ]
-            if len(values) > 1:
+        if len(axes) == 1 and len(points) > 1:
+            found.append(_lines(f"grid-{column}", title, points, axes[0], sets))
+        for place, name in enumerate(sets if len(axes) == 2 else ()):
+            of_set = [point for point in points if point["set"] == name]
+            if len(of_set) > 1:
                 whose = f" of {name}" if len(sets) > 1 else ""
-                draw = _line if len(axes) == 1 else _heat_map
-                found.append(draw(f"grid-{place}-{column}", f"{title}{whose}", values, axes))
+                found.append(_heat_map(f"grid-{place}-{column}", f"{title}{whose}", of_set, axes))
     return found
+
+
+def _settings(row: Row) -> dict[str, str | float]:
+    changes = changes_of(row.get("variant", ""))
+    return {name: _number_or_text(text) for name, text in changes.items()}
+
+
+def _ends(row: Row, column: str) -> dict[str, float]:
+    return ends(row, column) if column.startswith("elo") else {}
 
 
 def _number_or_text(text: str) -> str | float:
@@ -53,18 +61,33 @@ def _number_or_text(text: str) -> str | float:
         return text
 
 
-def _line(name: str, title: str, values: list[dict[str, Any]], axes: Sequence[str]) -> Figure:
+def _lines(
+    name: str, title: str, points: list[dict[str, Any]], axis: str, sets: Sequence[str]
+) -> Figure:
+    has_ends = any("seeds_low" in point for point in points)
     # Settings come in steps of factors, and words in none: equal distances suit both.
-    base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X(f"{axes[0]}:O").title(axes[0]).axis(labelAngle=0).scale(type="point"),
+    base = alt.Chart(alt.Data(values=points)).encode(
+        x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).scale(type="point"),
+        color=color(sets),
+    )
+    lines = base.mark_line(point=True).encode(
         y=alt.Y("value:Q").title(title).scale(zero=False),
-        tooltip=[f"{axes[0]}:O", alt.Tooltip("value:Q", title=title)],
+        tooltip=[
+            alt.Tooltip("set:N", title="feature set"),
+            f"{axis}:O",
+            alt.Tooltip("value:Q", title=title),
+            *(ENDS if has_ends else ()),
+        ],
+    )
+    rules = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
+        alt.Y("seeds_low:Q").title(title), alt.Y2("seeds_high:Q")
     )
     return figure(
         name,
-        f"{title[0].upper()}{title[1:]} over {axes[0]}",
-        "One point for each variant, means over its seeds.",
-        base.mark_line() + base.mark_point(filled=True, size=60, opacity=1),
+        f"{title[0].upper()}{title[1:]} over {axis}",
+        "One point for each variant, means over its seeds."
+        + (" Rules: 95 % intervals with new trainings." if has_ends else ""),
+        alt.layer(rules, lines) if has_ends else lines,
         height=240,
     )
 

@@ -41,7 +41,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
         for column, limit in limits.items():
             if (value := number(row, column)) is None:
                 continue
-            values.append({"set": entry(row), "limit": limit, "elo": value, **_ends(row, column)})
+            values.append({"set": entry(row), "limit": limit, "elo": value, **ends(row, column)})
     if not values:
         return None
     order = list(dict.fromkeys(v["set"] for v in sorted(values, key=lambda v: -v["elo"])))
@@ -64,7 +64,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip("limit:N", title="games at"),
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
-            *_ENDS,
+            *ENDS,
         ],
     )
     zero = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[4, 4], opacity=0.6, aria=False)
@@ -82,7 +82,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
 _ERRORS = {"games": "error_games", "seeds": "error"}  # of new trainings: the error to quote
 
 
-def _ends(row: Row, column: str) -> dict[str, float]:
+def ends(row: Row, column: str) -> dict[str, float]:
     """Both ends of the intervals of an Elo by games and with new trainings, as far as known."""
     value = float(row[column])
     found: dict[str, float] = {}
@@ -92,7 +92,7 @@ def _ends(row: Row, column: str) -> dict[str, float]:
     return found
 
 
-_ENDS = [
+ENDS = [
     alt.Tooltip(f"{kind}_{end}:Q", title=f"{kind}, {word}", format="+.1f")
     for kind in _ERRORS
     for end, word in (("low", "from"), ("high", "to"))
@@ -252,7 +252,7 @@ def pareto(
     """
     column = yardstick.column
     found = [
-        {"set": name, "speed": speeds[name], "elo": elo, **_ends(row, column)}
+        {"set": name, "speed": speeds[name], "elo": elo, **ends(row, column)}
         for row in rows
         if (name := entry(row)) in speeds and (elo := number(row, column)) is not None
     ]
@@ -278,7 +278,7 @@ def pareto(
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip("speed:Q", title=axis, format=".3g"),
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
-            *_ENDS,
+            *ENDS,
         ],
     )
     both = "Thick and thin: 95 % intervals of the games, and with new trainings, too. "
@@ -315,7 +315,7 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
         "equal cost": (yardsticks.COST, yardsticks.DEEP_COST),
     }
     values = [
-        {"set": entry(row), "games": kind, "nodes": n, "elo": elo, **_ends(row, yardstick.column)}
+        {"set": entry(row), "games": kind, "nodes": n, "elo": elo, **ends(row, yardstick.column)}
         for kind, played in kinds.items()
         for n, yardstick in zip(nodes, played, strict=True)
         for row in rows
@@ -335,7 +335,7 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
             alt.Tooltip("games:N", title="games at"),
             alt.Tooltip("nodes:Q", title="nodes"),
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
-            *_ENDS,
+            *ENDS,
         ],
     )
     intervals = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
