@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import chess
@@ -24,7 +25,7 @@ from nnuelab.settings.games import Rules
 from nnuelab.tournament.adjudication import Adjudicator, told
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.runner import Table, tournament
-from nnuelab.tournament.schedule import Pair, Settings
+from nnuelab.tournament.schedule import Pair, Part, Settings
 from nnuelab.tournament.words import Format
 from tests.fake_player import RandomEntrant
 from tests.naive import tournament as naive
@@ -277,6 +278,62 @@ def test_killed_and_continued_gives_the_same_bytes_and_replays_nothing(
     assert (tmp_path / "games.pgn").read_text() == text
     assert not journal.exists()
     assert (tmp_path / "games.pgn.json").is_file()
+
+
+# --- parts
+
+PAIR = Pair(0, "a", "b", "")
+
+
+def play_part(folder: Path, text: str, parts: list[Path]) -> Path:
+    """The tournament of `text`, or a part of it."""
+    part = Part.parse(text) if text else None
+    output = folder / (text.replace("/", "of") + ".part" if text else "games.pgn")
+    book = write_book(folder / "book.epd", 60)
+    nets = entrants(write_nets(folder, "a", "a", "a"))
+    settings = Settings(32, seed=3, rules=RULES)
+    tournament(nets, book, output, settings, processes=1, part=part, parts=parts)
+    return output
+
+
+@pytest.mark.parametrize(
+    ("n", "lost"), [(1, 0), (7, 3), pytest.param(50, 0, marks=pytest.mark.slow)]
+)
+def test_parts_make_the_same_bytes_and_a_lost_one_is_played(
+    n: int, lost: int, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = {i: play_part(tmp_path, f"{i}/{n}", []) for i in range(n, 0, -1)}
+    before = parts[1].read_bytes()
+    if lost:
+        parts.pop(lost).unlink()
+    monkeypatch.setenv("FAKE_PLAYER_LOG", str(tmp_path / "log"))
+    assert play_part(tmp_path, f"1/{n}", [parts[1]]).read_bytes() == before
+    assert not (tmp_path / "log").exists(), "what was given is played"
+    assert play_part(tmp_path, "", list(parts.values())).read_text() == text
+    games = (tmp_path / "log").read_text().count("\n") // 2 if lost else 0
+    assert games == (2 * len(Part(lost, n).of([PAIR] * 48)) if lost else 0)
+
+
+@given(st.integers(0, 200), st.integers(1, 60))
+def test_every_opening_is_in_one_part(count: int, n: int) -> None:
+    pairs = [replace(PAIR, number=i) for i in range(count)]
+    found = [pair for i in range(1, n + 1) for pair in Part(i, n).of(pairs)]
+    assert found == pairs
+
+
+def test_what_is_no_part_of_this_tournament_is_refused(tmp_path: Path) -> None:
+    for wrong in ("0/2", "3/2", "1", "1/2/3", "-1/2", "\u0661/2"):
+        with pytest.raises(UserError, match="it must be I/N"):
+            Part.parse(wrong)
+    part = play_part(tmp_path, "1/3", [])
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.raises(UserError, match="damaged; make it again"):
+        play_part(tmp_path, "", [part])
+    part.write_bytes(part.read_bytes().replace(b'"seed": 3', b'"seed": 4', 1))
+    with pytest.raises(UserError, match="is no part of this run"):
+        play_part(tmp_path, "", [part])
+    with pytest.raises(UserError, match="can't read"):
+        play_part(tmp_path, "", [tmp_path / "missing.part"])
 
 
 # --- what goes wrong

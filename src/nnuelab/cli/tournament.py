@@ -80,6 +80,14 @@ def tournament(
     runner: Annotated[
         Runner, typer.Option(help="Tournament manager: this one, or an installed one.")
     ] = Runner.OWN,
+    part: Annotated[
+        str | None,
+        typer.Option(help="Play only the I-th of N parts, for --parts.", metavar="I/N"),
+    ] = None,
+    parts: Annotated[
+        list[Path] | None,
+        typer.Option(help="A part that is made; what is in none of them is played."),
+    ] = None,
     fixed: Fixed = None,
     blocks: Blocks = None,
 ) -> None:
@@ -87,7 +95,8 @@ def tournament(
 
     Two games per opening with colours swapped, each opening once per pairing. Interrupted runs
     resume. At fixed nodes or depth the PGN is the same for any number of workers; with --cost, too,
-    which gives each player the nodes that cost as much as --nodes of the anchor. A player that
+    which gives each player the nodes that cost as much as --nodes of the anchor. A tournament can
+    be played in parts, on several machines, and put together by --parts. A player that
     crashes, hangs, is late or plays an illegal move loses that game. The summary is printed, and
     is in the JSON beside the PGN.
 
@@ -97,16 +106,20 @@ def tournament(
     from nnuelab.tournament.cost import read as read_costs
     from nnuelab.tournament.players import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
-    from nnuelab.tournament.schedule import Settings
+    from nnuelab.tournament.schedule import Part, Settings
     from nnuelab.tournament.sprt import read_test
 
     limit = limit_of(Games, nodes=games.nodes, depth=depth, movetime=movetime, clock=clock)
     if players is None and any("=" not in name for name in names or ["?"]):
         raise typer.BadParameter("give players as NAME=NET or NAME=ENGINE, or --players FILE")
     given = [Path(word.partition("=")[2]) for word in names or [] if "=" in word]
-    given += [book, *(file for file in (players, cost) if file is not None), *(blocks or [])]
+    given += [*(parts or []), book, *(blocks or [])]
+    given += [file for file in (players, cost) if file is not None]
     artifacts.check_apart(given, [output])
-    artifacts.check_ending(output, "a PGN file", ".pgn")
+    if part is None:
+        artifacts.check_ending(output, "a PGN file", ".pgn")
+    else:
+        artifacts.check_ending(output, "a part of a tournament", ".part")
     if cost is not None and "nodes" not in limit:
         raise typer.BadParameter("--cost divides --nodes; leave the other limit out")
     costs = None if cost is None else read_costs(cost)
@@ -125,6 +138,8 @@ def tournament(
         runner=runner,
         costs=cost,
         fixed=fixed,
+        part=None if part is None else Part.parse(part),
+        parts=parts or (),
     )
     print(summary, file=sys.stderr)
 

@@ -6,10 +6,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from nnuelab import artifacts
 from nnuelab.errors import UserError
@@ -109,6 +109,33 @@ class Journal:
         place = self._end
         self._append((json.dumps(entry) + "\n").encode())
         self._places.append(place)
+
+    def entries_of(self, path: Path) -> Iterator[Any]:
+        """Entries of a finished part of this run, as `write` wrote them.
+
+        Raises
+        ------
+        UserError
+            When it can't be read, is of another run, or damaged.
+        """
+        try:
+            with open(path, "rb") as file:
+                if file.readline() != self._head:
+                    raise UserError(
+                        f"{path} is no part of this run: its inputs, settings or code are others; "
+                        "make it again"
+                    )
+                yield from map(json.loads, file)
+        except OSError as error:
+            raise UserError(f"can't read {path}: {error.strerror}") from error
+        except ValueError as error:
+            raise UserError(f"{path} is damaged; make it again") from error
+
+    def write(self, file: BinaryIO, indices: Iterable[int]) -> None:
+        """Writes entries as a part of this run, for `entries_of`."""
+        file.write(self._head)
+        for index in indices:
+            file.write(json.dumps(self[index]).encode() + b"\n")
 
     def __len__(self) -> int:
         return len(self._places)

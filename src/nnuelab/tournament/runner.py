@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 from nnuelab import artifacts
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores
+from nnuelab.errors import UserError
 from nnuelab.features import registry
 from nnuelab.progress import Progress
 from nnuelab.sources import PACKAGE
@@ -29,7 +30,7 @@ from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import to_pgn
 from nnuelab.tournament.play import play
 from nnuelab.tournament.players import Entrant, modules
-from nnuelab.tournament.schedule import Pair, Settings, check, schedule
+from nnuelab.tournament.schedule import Pair, Part, Settings, check, schedule
 from nnuelab.tournament.sprt import LiveTest
 from nnuelab.tournament.summary import Summary, outcome
 from nnuelab.tournament.words import Runner
@@ -45,6 +46,8 @@ def tournament(
     runner: Runner = Runner.OWN,
     costs: Path | None = None,
     fixed: Mapping[str, Any] | None = None,
+    part: Part | None = None,
+    parts: Sequence[Path] = (),
 ) -> Summary:
     """Plays a tournament and writes its PGN, with provenance and summary beside it.
 
@@ -71,17 +74,26 @@ def tournament(
     fixed : mapping, optional
         The hypothesis of an experiment and its hash, for the provenance. Games that began under
         another one begin again.
+    part : Part, optional
+        Only these openings are played, and ``output`` is a part of the tournament, not a PGN.
+    parts : sequence of path
+        Parts of this very tournament, made anywhere; what none of them has is played. At fixed
+        nodes or depth the PGN is the same byte for byte with any parts, or without.
 
     Raises
     ------
     UserError
         A player that doesn't start, a broken or too small book, an odd number of games, fewer than
-        two players, a runner that isn't installed.
+        two players, a runner that isn't installed, parts of other games or of a sequential test.
     """
     output = Path(output)
     names = list(players)
     check(names, settings)
     pairs = schedule(names, Book(book), settings)
+    if part is not None:
+        if settings.sprt is not None:
+            raise UserError("a sequential test ends where its games say; play it as a whole")
+        pairs = part.of(pairs)
     processes = processes or cores()
     manager = None if runner is Runner.OWN else Manager(runner, settings.rules, processes)
     for player in players.values():
@@ -115,6 +127,12 @@ def tournament(
         **told_before,
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
+        there = {entry["pair"] for entry in journal}
+        for path in parts:
+            for entry in journal.entries_of(path):
+                if entry["pair"] not in there:
+                    there.add(entry["pair"])
+                    journal.append(entry)
         test = None if settings.sprt is None else LiveTest(settings.sprt)
         play_them = partial(_own, settings, processes) if manager is None else manager.play
         places = _play(pairs, players, test, journal, play_them)
@@ -122,11 +140,14 @@ def tournament(
             # What was played beyond the decision, by workers that were ahead, doesn't count.
             pairs = pairs[: test.end]
         summary = Summary(names, test)
-        with artifacts.atomic(output) as temporary, open(temporary, "w", newline="\n") as file:
+        with artifacts.atomic(output) as temporary, open(temporary, "wb") as file:
+            if part is not None:
+                journal.write(file, (places[pair.number] for pair in pairs))
             for pair in pairs:
                 entry = journal[places[pair.number]]
-                file.writelines(entry["games"])
                 summary.add(entry["outcome"])
+                if part is None:
+                    file.writelines(game.encode() for game in entry["games"])
         artifacts.provenance(
             output,
             inputs={**inputs, **({} if costs is None else {"costs": costs})},

@@ -62,7 +62,7 @@ class Score:
         self.tally.counts[sum(points)] += 1
 
     def told(self) -> dict[str, Any]:
-        """As JSON; Elo that is infinite or can't be told is null."""
+        """As JSON; what is infinite or can't be told is null."""
         losses, draws, wins = self.games
         elo, error = self.tally.elo()
         return {
@@ -70,7 +70,7 @@ class Score:
             "wins": wins,
             "draws": draws,
             "losses": losses,
-            "score": (wins + draws / 2) / sum(self.games),
+            "score": (wins + draws / 2) / sum(self.games) if any(self.games) else None,
             "elo": elo if math.isfinite(elo) else None,
             "elo_error": error if math.isfinite(error) else None,
             "pairs": list(self.tally.counts),
@@ -155,10 +155,10 @@ class Summary:
 def _row(score: Score) -> list[str]:
     losses, draws, wins = score.games
     elo, error = score.tally.elo()
-    share = (wins + draws / 2) / sum(score.games)
+    games = sum(score.games)
     return [
-        *map(str, (sum(score.games), wins, draws, losses)),
-        f"{share:.1%}",
-        f"{elo:+.1f}",
+        *map(str, (games, wins, draws, losses)),
+        f"{(wins + draws / 2) / games:.1%}" if games else "",
+        f"{elo:+.1f}" if games else "",
         f"{error:.1f}" if math.isfinite(error) else "",
     ]
