@@ -72,7 +72,12 @@ EXPRESSIONS = {
 SHIPPED_EVALUATION = evaluation.DEFAULT
 SHIPPED_NET = PACKAGE / "nnue/nets/default.nnue"
 
-NETS = {entry.folder: entry for plan in plan_of.values() for entry in plan.entries}
+NETS = {
+    net.folder: net
+    for plan in plan_of.values()
+    for entry in plan.entries
+    for net in (entry, *entry.probes)
+}
 
 
 # No other names make a target: so a misspelt one is told as such.
@@ -173,6 +178,11 @@ def centring(quantize, folder):
 def start_of(entry, seed):
     """The checkpoint that training begins with, nothing where it begins anew."""
     return entry.start.replace("{seed}", seed) if entry.start else []
+
+
+def size_of(entry):
+    """The file that says how large the first layer is, nothing where the settings do."""
+    return f"<results>/nets/{entry.folder}/size.json" if entry.like else []
 
 
 def of_nets(experiment, file):

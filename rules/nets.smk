@@ -2,6 +2,7 @@
 
 Needs results/data; makes results/nets/{name}/{seed}/net.nnue with its training history and the
 proof that it equals the float net within the bound of params.yaml, and what it makes of puzzles.
+Where a variant has l1: auto, results/nets/{name}/size.json comes first, by nets of short trainings.
 """
 
 
@@ -10,11 +11,43 @@ rule nets:
         [of_nets(DEFAULT, file) for file in ("verify.json", "puzzles.json")],
 
 
+rule size:
+    input:
+        nets=lambda w: [
+            f"<results>/nets/{probe.folder}/1/net.nnue"
+            for probe in NETS[w.name].probes
+        ],
+        positions="<results>/data/validation.npy",
+    output:
+        l1="<results>/nets/{name}/size.json",
+        costs="<results>/nets/{name}/size.csv",
+    log:
+        "<logs>/size/{name}.log",
+    benchmark:
+        "<benchmarks>/size/{name}.tsv"
+    conda:
+        "environment.yaml"
+    # As for cost: what else ran meanwhile would take memory and cache from it.
+    threads: ALL_CORES
+    params:
+        code=lambda w: code(
+            "tournament.size",
+            sets=[probe.feature_set for probe in NETS[w.name].probes[:2]],
+        ),
+        options=options(settings.cost),
+    message:
+        "First layer of {wildcards.name} at the anchor's cost of a node"
+    shell:
+        "nnuelab size {input.nets:q} --positions {input.positions:q} {params.options:q}"
+        " --output {output.l1:q} --costs {output.costs:q} > {log:q} 2>&1"
+
+
 rule train:
     input:
         train=lambda w: f"{data_for(NETS[w.name].train)}/train.npy",
         validation=lambda w: f"{data_for(NETS[w.name].train)}/validation.npy",
         start=lambda w: start_of(NETS[w.name], w.seed),
+        l1=lambda w: size_of(NETS[w.name]),
     output:
         checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
         history="<results>/nets/{name}/{seed}/history.csv",
@@ -31,13 +64,14 @@ rule train:
         features=lambda w: NETS[w.name].feature_set,
         options=lambda w: options(NETS[w.name].train, without=["threads", "from"]),
         start=lambda w, input: ["--from", input.start] if input.start else [],
+        l1=lambda w, input: ["--size", input.l1] if input.l1 else [],
     message:
         "Training {wildcards.name}, seed {wildcards.seed}; progress in {log}"
     shell:
         "nnuelab train --features {params.features:q} --train {input.train:q}"
         " --validation {input.validation:q} --checkpoint {output.checkpoint:q}"
         " --history {output.history:q} --seed {wildcards.seed:q} {params.options:q}"
-        " {params.start:q} --threads {threads} 2> {log:q}"
+        " {params.start:q} {params.l1:q} --threads {threads} 2> {log:q}"
 
 
 rule quantize:

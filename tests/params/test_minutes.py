@@ -35,6 +35,18 @@ def test_minutes_follow_nets_and_games(settings):
     assert four - measured == pytest.approx((two - measured) / 2)
 
 
+def test_minutes_tell_what_finding_a_size_takes(settings):
+    variants = {"fixed": {}, "sized": {"l1": "auto"}}
+    settings["experiments"]["axis"] |= {"anchor": "ALL,fixed", "variants": variants}
+    plan = params.plans(params.validate(settings))["axis"]
+    given = dataclasses.replace(
+        plan, entries=[dataclasses.replace(entry, like=None) for entry in plan.entries]
+    )
+    found = params.minutes(plan, cores=2) - params.minutes(given, cores=2)
+    # Six sets with four probes each, and that of the anchor, beside 13 rows of two nets.
+    assert 6 * params.core_seconds(plan)["size"] / 60 < found < params.minutes(given, cores=2) / 2
+
+
 def test_minutes_follow_the_games_that_nets_learn_from(settings):
     settings["data"]["source"] = "selfplay"
     few = params.plans(params.validate(settings))["axis"]

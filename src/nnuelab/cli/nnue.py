@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -48,6 +48,9 @@ def train(
     start: Annotated[
         Path | None, typer.Option("--from", help="Checkpoint to start from (fine-tuning).")
     ] = None,
+    size: Annotated[
+        Path | None, typer.Option(help="L1 as nnuelab size found it, .json, instead of --l1.")
+    ] = None,
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
 ) -> None:
@@ -56,12 +59,16 @@ def train(
     Example: nnuelab train --features ALL --train train.npy --validation validation.npy
     --checkpoint checkpoint.pt --history history.csv --epochs 5
     """
-    inputs = [train, validation, *([start] if start else []), *(blocks or [])]
+    inputs = [train, validation, *filter(None, (start, size)), *(blocks or [])]
     artifacts.check_apart(inputs, [checkpoint, history])
     need_torch()
     from nnuelab.features import parse
     from nnuelab.nnue import training
 
+    if size:
+        from nnuelab.tournament import size as sizes  # loads the search
+
+        chosen = replace(chosen, l1=sizes.read(size))
     settings = training.Settings.of(parse(features).name, chosen, seed)
     done = training.train(
         settings,

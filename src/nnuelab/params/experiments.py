@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -22,6 +22,7 @@ from nnuelab.params.models import (
     Train,
     given,
 )
+from nnuelab.params.sections import AUTO
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.quantize import Quantization
 from nnuelab.settings.sample import Sampling
@@ -30,6 +31,10 @@ from nnuelab.tournament.yardsticks import Yardstick
 
 HARDWARE = ("device", "threads")
 Kind = TypeVar("Kind", bound=Section)
+
+# First layers that l1: auto is found with, as shares of the anchor's, and how they are trained.
+PROBED = (0.25, 0.5, 1, 2)
+PROBE = {"epochs": 1, "games_share": 0.25, "fake_quantize_epochs": 0, "patience": 0, "from_": None}
 
 STUDY_LAYERS = {"l3": 0, "activation": "clipped", "buckets": 1, "fake_quantize_epochs": 0}
 
@@ -49,6 +54,9 @@ class Entry:
     start : str or None
         The checkpoint that it begins with, ``{seed}`` in it; of the run's own nets behind
         ``<results>``.
+    like : Entry or None
+        The anchor whose cost of a node it gets by its first layer; ``l1`` of train is the anchor's
+        until then. None: ``l1`` is what it says.
     """
 
     name: NetName
@@ -56,11 +64,34 @@ class Entry:
     train: Train
     quantize: Quantize
     start: str | None
+    like: Entry | None = None
 
     @property
     def feature_set(self) -> str:
         """What it is trained with."""
         return self.name.feature_set
+
+    @property
+    def repeats_anchor(self) -> bool:
+        """Whether it would be the anchor once more."""
+        return self.like is not None and all(
+            getattr(self, what) == getattr(self.like, what)
+            for what in ("feature_set", "train", "quantize")
+        )
+
+    @property
+    def probes(self) -> list[Entry]:
+        """Nets of short trainings that the size is measured with: the anchor's, then its own."""
+        if self.like is None:
+            return []
+        sizes = [max(round(self.like.train.l1 * share), 1) for share in PROBED]
+        own = [self._probe(l1) for l1 in dict.fromkeys(sizes)]
+        return [self.like._probe(self.like.train.l1), *own]
+
+    def _probe(self, l1: int) -> Entry:
+        name = NetName(self.feature_set, f"{self.name.variant},probe-{l1}")
+        train = self.train.model_copy(update={"l1": l1, **PROBE})
+        return Entry(name, name.folder, train, self.quantize, None)
 
 
 @dataclass(frozen=True)
@@ -169,7 +200,7 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
     meanings: dict[str, tuple[str, _Variant]] = {}
     for name, experiment in params.experiments.items():
         path = f"experiments.{name}"
-        variants = _variants(path, experiment, params, told)
+        variants = _sized(path, experiment, params, _variants(path, experiment, params, told), told)
         for variant, meant in variants.items():
             first, known = meanings.setdefault(variant, (path, meant))
             if known != meant:
@@ -178,9 +209,10 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
                     "another name"
                 )
         entries = [
-            meant.entry(params, feature_set, variant, variants)
+            entry
             for feature_set in experiment.feature_sets
             for variant, meant in variants.items()
+            if not (entry := meant.entry(params, feature_set, variant, variants)).repeats_anchor
         ]
         tournament = params.tournament
         try:
@@ -203,14 +235,21 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
 
 @dataclass(frozen=True)
 class _Variant:
-    """Settings of a variant; ``begins_with`` is another one, whose checkpoint it starts from."""
+    """Settings of a variant.
+
+    ``begins_with`` is another one, whose checkpoint it starts from, ``like`` as in `Entry`.
+    """
 
     train: Train
     quantize: Quantize
     begins_with: str | None = None
+    is_sized: bool = False
+    like: Entry | None = None
 
     def folder(self, params: Params, feature_set: str, name: str) -> str:
-        shared = (self.train, self.quantize) == (params.train, params.quantize)
+        """Below results/nets; that of the sections alone where nothing is changed."""
+        settings = (self.train, self.quantize, self.is_sized)
+        shared = settings == (params.train, params.quantize, False)
         return NetName(feature_set, "" if shared else name).folder
 
     def entry(
@@ -229,6 +268,7 @@ class _Variant:
             self.train,
             self.quantize,
             start,
+            self.like,
         )
 
 
@@ -247,9 +287,11 @@ def _variants(
                 f"{place}.from: {named} is neither a variant of this experiment nor a "
                 f"checkpoint file{nearest(named, experiment.variants)}"
             )
+        is_sized = changed.get("l1") == AUTO
+        changed = {key: value for key, value in changed.items() if (key, value) != ("l1", AUTO)}
         try:
             train = _overridden(params.train, changed)
-            meant = _Variant(train, _overridden(params.quantize, changed), named)
+            meant = _Variant(train, _overridden(params.quantize, changed), named, is_sized)
         except ValidationError as error:
             mistakes += _lines(place, error)
             continue
@@ -261,6 +303,35 @@ def _variants(
         found[name] = meant
     mistakes += _circles(path, found)
     return found
+
+
+def _sized(
+    path: str,
+    experiment: Experiment,
+    params: Params,
+    variants: dict[str, _Variant],
+    mistakes: list[str],
+) -> dict[str, _Variant]:
+    """Variants, those with l1: auto with the anchor that they are to cost as much as."""
+    sized = {name for name, meant in variants.items() if meant.is_sized}
+    for name, meant in variants.items():
+        if (name in sized and meant.train.from_) or meant.begins_with in sized:
+            mistakes.append(
+                f"{path}: {name}: nets with l1: auto can neither begin with another one nor be "
+                "what one begins with; leave out from"
+            )
+    anchor = NetName.parse(experiment.anchor)
+    if anchor.variant in sized:
+        mistakes.append(
+            f"{path}.anchor: {anchor} has l1: auto, which is for others to cost as much as the "
+            "anchor; choose one with a size of its own"
+        )
+    elif sized and anchor.variant in variants:
+        like = variants[anchor.variant].entry(params, anchor.feature_set, anchor.variant, variants)
+        for name in sized:
+            train = variants[name].train.model_copy(update={"l1": like.train.l1})
+            variants[name] = replace(variants[name], train=train, like=like)
+    return variants
 
 
 def _beyond_the_study(plans: Iterable[Plan]) -> Iterable[str]:

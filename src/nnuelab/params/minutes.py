@@ -46,7 +46,13 @@ def core_seconds(plan: Plan) -> dict[str, float]:
         "train": mean(_training(entry, plan) for entry in plan.entries),
         "tournament": mean(_games(plan, yardstick) for yardstick in plan.tournament.yardsticks),
         "cost": START + COST * len(plan.entries) if plan.is_priced else 0.0,
+        "size": mean(START + COST * len(entry.probes) for entry in _sized(plan) or plan.entries),
     }
+
+
+def _sized(plan: Plan) -> list[Entry]:
+    """Those whose first layers are measured."""
+    return [entry for entry in plan.entries if entry.like]
 
 
 def _positions(plan: Plan) -> int:
@@ -77,10 +83,13 @@ def minutes(plan: Plan, cores: int, speed: Mapping[str, float] | None = None) ->
     speed = speed or {}
     job = {rule: each * speed.get(rule, 1.0) for rule, each in core_seconds(plan).items()}
     nets = len(plan.players) * (job["train"] + NET)
+    probes = {probe.folder: probe for entry in _sized(plan) for probe in entry.probes}
+    nets += sum(_training(probe, plan) + START for probe in probes.values())
     games = len(plan.tournament.yardsticks) * job["tournament"]
     data = DATA + (_positions(plan) * plan.selfplay.nodes / MADE if plan.selfplay else 0)
     # Others wait while costs are measured.
-    return ((data + nets + games) / cores + job["cost"]) / 60
+    measuring = job["cost"] + job["size"] * len(_sized(plan))
+    return ((data + nets + games) / cores + measuring) / 60
 
 
 def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[str, float]:

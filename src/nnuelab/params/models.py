@@ -287,11 +287,14 @@ class Selfplay(section(games.Generating, nodes=int)):  # type: ignore[misc]
     """Files of games of each generation, each made by a job of its own."""
 
 
-class Variant(overrides("Overrides", Train, Quantize)):  # type: ignore[misc]
-    """Changes to train and quantize; its from may name another variant."""
+class Variant(overrides("Overrides", Train, Quantize, auto="l1")):  # type: ignore[misc]
+    """Changes to train and quantize; its from may name another variant.
+
+    With l1: auto, a node of each feature set costs about what the anchor's does.
+    """
 
 
-class Grid(overrides("Lists", Train, Quantize, lists=True)):  # type: ignore[misc]
+class Grid(overrides("Lists", Train, Quantize, lists=True, auto="l1")):  # type: ignore[misc]
     """Values for settings of train and quantize: each combination is a variant."""
 
 

@@ -260,6 +260,8 @@ def _followed(place: Iterable[int | str]) -> tuple[list[int | str], Iterable[str
             members = typing.get_args(typing.get_args(kind)[0])
             kind = next((m for m in members if step in _words_of(m)), None)
             continue
+        if typing.get_origin(kind) is typing.Union:
+            continue
         steps.append(step)
         last = ()
         if isinstance(kind, type) and issubclass(kind, Section):
@@ -267,7 +269,8 @@ def _followed(place: Iterable[int | str]) -> tuple[list[int | str], Iterable[str
             field = kind.model_fields.get(str(step))
             kind = field.annotation if field else None
         else:
-            kind = typing.get_args(kind)[1] if typing.get_origin(kind) is dict else None
+            inner = {dict: 1, list: 0}.get(typing.get_origin(kind))
+            kind = None if inner is None else typing.get_args(kind)[inner]
     return steps, last
 
 

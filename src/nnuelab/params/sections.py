@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated, Any, Self, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_type_hints
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
+    Tag,
     create_model,
     model_validator,
 )
@@ -20,6 +22,7 @@ Count = Annotated[int, Field(ge=1)]
 CountOrZero = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+AUTO = "auto"
 Seeds = Annotated[list[Annotated[int, Field(ge=0, le=MAX_SEED)]], Field(min_length=1)]
 
 
@@ -56,15 +59,26 @@ def each_once(values: list[Any]) -> list[Any]:
     return values
 
 
+def _or_auto(kind: Any) -> Any:
+    """Values of a kind, or the word auto; a mistake in one is told as that of a value."""
+    either = Annotated[kind, Tag("value")] | Annotated[Literal["auto"], Tag(AUTO)]
+    return Annotated[either, Discriminator(lambda value: AUTO if value == AUTO else "value")]
+
+
 def overrides(
-    name: str, *sections: type[Section], lists: bool = False, without: str = ""
+    name: str, *sections: type[Section], lists: bool = False, without: str = "", auto: str = ""
 ) -> type[Section]:
-    """A section with every setting of others but one, all of them optional; or lists of each."""
+    """A section with every setting of others but one, all of them optional; or lists of each.
+
+    The setting ``auto`` may be that word, too.
+    """
     fields: dict[str, Any] = {}
     for key, info in (item for section in sections for item in section.model_fields.items()):
         if key == without:
             continue
         kind: Any = Annotated[info.annotation, *info.metadata, Field()]
+        if key == auto:
+            kind = _or_auto(kind)
         if lists:
             kind = Annotated[list[kind], Field(min_length=1), AfterValidator(each_once)]
         fields[key] = (kind, Field(None, alias=info.alias, description=info.description))
