@@ -11,7 +11,7 @@ rule nets:
         [of_nets(DEFAULT, file) for file in ("verify.json", "puzzles.json")],
 
 
-rule size:
+rule sizing:
     input:
         nets=lambda w: [
             f"<results>/nets/{probe.folder}/1/net.nnue"
