@@ -24,6 +24,7 @@ from benchmarks.harness import Row, in_turn, row
 from nnuelab import features
 from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.parallel import Threads
+from nnuelab.nnue.layers import Layers
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.trainer import Settings, Trainer
 
@@ -91,7 +92,8 @@ class _Plain:
 
     def __init__(self, settings: Settings, bag: bool) -> None:
         size = features.parse(settings.feature_set).size
-        self.network = Network(size, settings.l1, settings.l2, torch.Generator().manual_seed(1))
+        layers = Layers(size, settings.l1, settings.l2)
+        self.network = Network(layers, torch.Generator().manual_seed(1))
         self.optimizer = torch.optim.Adam(self.network.parameters(), fused=True)
         self.objective, self.bag = settings.objective, bag
 

@@ -20,6 +20,7 @@ def random_net(
     l3: int = 0,
     buckets: int = 1,
     activation: str = "clipped",
+    pairwise: bool = False,
 ) -> Net:
     """A net whose activations are spread over the whole range, clipped ones included."""
     rng = np.random.default_rng(seed)
@@ -34,7 +35,9 @@ def random_net(
         feature_set,
         w1=integers(20 * 2**l1_shift, "<i2", n, l1),
         b1=integers(60 * 2**l1_shift, "<i2", l1),
-        w2=integers(600 * 2.0 ** (l2_shift - 6) / l1**0.5, "<i1", buckets * l2, 2 * l1),
+        w2=integers(
+            600 * 2.0 ** (l2_shift - 6) / l1**0.5, "<i1", buckets * l2, l1 if pairwise else 2 * l1
+        ),
         b2=integers(127 * 2.0**l2_shift / 2, "<i4", buckets * l2),
         w3=integers(40, "<i2", buckets * (l3 or l2)),
         b3=integers(1000, "<i4", buckets),
@@ -43,6 +46,7 @@ def random_net(
         l3_shift=6 if l3 else 0,
         buckets=buckets,
         activation=activation,
+        pairwise=pairwise,
         l1_shift=l1_shift,
         l2_shift=l2_shift,
         out_shift=out_shift,

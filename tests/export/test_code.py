@@ -53,6 +53,14 @@ def test_c_agrees_in_every_shape(shape: str, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("shape", [{"pairwise": True}])
+def test_layers_that_the_code_has_not_are_refused(shape: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"can't be exported yet") as error:
+        folder.write(tmp_path / "c", random_net(**shape), "c", 1)
+    assert "\n" not in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("features", [*feature_sets.blocks(), *feature_sets.PRODUCTS])
 def test_c_agrees_for_every_set(

@@ -11,6 +11,7 @@ import torch
 from nnuelab.errors import UserError
 from nnuelab.features import add_files, fingerprint, parse
 from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.layers import Layers
 from nnuelab.nnue.netfile import read_net, write_net
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import quantize
@@ -203,7 +204,7 @@ def test_a_net_that_does_not_say_is_trusted_for_the_package_s_blocks_alone(tmp_p
 def test_a_checkpoint_is_refused_likewise_and_hands_its_fingerprints_on(tmp_path, monkeypatch):
     prints(tmp_path, monkeypatch, MINE)
     features = parse("BOTH")
-    network = Network(features.size, 8, 4, torch.Generator().manual_seed(1))
+    network = Network(Layers(features.size, 8, 4), torch.Generator().manual_seed(1))
     blocks = fingerprint.of_blocks(features)
     state = dict(network.state_dict())
     path = tmp_path / "checkpoint.pt"

@@ -15,12 +15,14 @@ def accumulator(net: Net, rows: list[int]) -> np.ndarray:
     return total.astype(np.int16)
 
 
-def activation(net: Net, sums: np.ndarray, shift: int) -> np.ndarray:
-    """int64: clipped, or the square rounded to nearest by exact division."""
-    if net.activation == "clipped":
+def activation(kind: str, sums: np.ndarray, shift: int) -> np.ndarray:
+    """int64: clipped; or the square, or products of the halves, rounded by exact division."""
+    if kind == "clipped":
         return np.clip(sums >> shift, 0, 127)
-    limited = np.clip(sums, 0, 127 * 2**shift)
-    return np.floor_divide(2 * limited * limited + 128 * 4**shift, 2 * 128 * 4**shift)
+    one = other = np.clip(sums, 0, 127 * 2**shift)
+    if kind == "pairwise":
+        one, other = one[: len(one) // 2], one[len(one) // 2 :]
+    return np.floor_divide(2 * one * other + 128 * 4**shift, 2 * 128 * 4**shift)
 
 
 def forward(net: Net, stm: np.ndarray, other: np.ndarray, pieces: int = 32) -> int:
@@ -31,10 +33,12 @@ def forward(net: Net, stm: np.ndarray, other: np.ndarray, pieces: int = 32) -> i
         for name, array in net.arrays().items()
         if name not in ("w1", "b1")
     }
-    x = activation(net, np.concatenate([stm, other]).astype(np.int64), net.l1_shift)
-    y = activation(net, of_bucket["b2"] + of_bucket["w2"] @ x, net.l2_shift)
+    first = "pairwise" if net.pairwise else net.activation
+    sides = [activation(first, side.astype(np.int64), net.l1_shift) for side in (stm, other)]
+    x = np.concatenate(sides)
+    y = activation(net.activation, of_bucket["b2"] + of_bucket["w2"] @ x, net.l2_shift)
     if net.l3:
-        y = activation(net, of_bucket["bh"] + of_bucket["wh"] @ y, net.l3_shift)
+        y = activation(net.activation, of_bucket["bh"] + of_bucket["wh"] @ y, net.l3_shift)
     value = int(of_bucket["b3"][0]) + int(of_bucket["w3"] @ y)
     return value >> net.out_shift
 
@@ -67,6 +71,14 @@ def first_layer(weight: torch.Tensor, bias: torch.Tensor, batch: Batch) -> torch
             + bias
         )
     return torch.cat(sides, 1).clamp(0, 1)
+
+
+def inputs(clipped: torch.Tensor, activation: str) -> torch.Tensor:
+    """What the second layer gets of clipped accumulators [B, 2M]."""
+    if activation == "pairwise":
+        a, b, c, d = clipped.chunk(4, 1)
+        return torch.cat([a * b, c * d], 1)
+    return clipped**2 if activation == "squared" else clipped
 
 
 def product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:

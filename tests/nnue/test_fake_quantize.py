@@ -18,6 +18,7 @@ from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.parallel import Threads
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.layers import Layers, activated
 from nnuelab.nnue.network import Network, quantized
 from nnuelab.nnue.quantize import quantize
 from nnuelab.nnue.scales import shifts_of
@@ -25,7 +26,6 @@ from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.nnue.test_training_shapes import random_batch
 from tests.nnue_data import games, write_datasets
-from tests.nnue_nets import random_net
 
 SETTINGS = Settings("H+V", l1=32, l2=8, epochs=4, batch_size=128, learning_rate=5e-3)
 KINDS: list[dict[str, Any]] = [
@@ -34,6 +34,7 @@ KINDS: list[dict[str, Any]] = [
     {"l3": 12},
     {"activation": "squared", "buckets": 5, "l3": 16},
 ]
+PAIRS = {"pairwise": True, "l3": 12}
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +45,15 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.parametrize("activation", ["clipped", "squared"])
 @pytest.mark.parametrize("shift", range(5))
 def test_every_sum_has_the_activation_of_the_integer_net(activation: str, shift: int) -> None:
-    net = random_net("H", 8, 8, l1_shift=shift, activation=activation)
     sums = np.arange(-200 << shift, 200 << shift)
     clipped = torch.from_numpy(sums / (127 << shift)).float().clamp(0, 1)
-    found = quantized(clipped, shift, activation == "squared").double().numpy()
+    found = quantized(clipped, shift, activation).double().numpy()
     if activation == "clipped":
         sums = sums + (1 << shift) // 2  # which quantize adds to the biases
-        wanted = net.activated(sums, shift) / 127
+        wanted = activated(sums, shift, activation) / 127
         np.testing.assert_allclose(found, wanted, atol=1e-6)
     else:
-        wanted = net.activated(sums, shift) * 128 / 127**2
+        wanted = activated(sums, shift, activation) * 128 / 127**2
         np.testing.assert_allclose(found**2, wanted, atol=1e-6)
 
 
@@ -74,14 +74,14 @@ def trained(kind: dict[str, Any], rounding: bool) -> Checkpoint:
         epoch=1,
         model=dict(trainer.network.state_dict()),
         optimizer={},
-        activations=torch.zeros(64),
+        activations=torch.zeros(2 * trainer.network.layers.inputs),
         generator=torch.empty(0),
         running=Running(),
         shifts=dict(trainer.network.shifts),
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, PAIRS])
 def test_a_net_that_rounds_is_the_integer_net(kind: dict[str, Any]) -> None:
     positions = games(3)[::2]
     rms = []
@@ -94,13 +94,14 @@ def test_a_net_that_rounds_is_the_integer_net(kind: dict[str, Any]) -> None:
         floats = verify.float_outputs(checkpoint.features, checkpoint.network(), positions)
         difference = integers - floats
         assert verify.saturated(net, positions) == 0
-        if rounding:  # what is left is the rounding to centipawns
+        # What is left is the rounding to centipawns, and of pairs that of their products.
+        if rounding and kind != PAIRS:
             assert np.abs(difference).max() <= 0.51
         rms.append(float(np.sqrt(np.mean(difference**2))))
     assert rms[0] < rms[1] / 2
 
 
-@pytest.mark.parametrize("kind", [*KINDS, {"factorize": "all"}])
+@pytest.mark.parametrize("kind", [*KINDS, PAIRS, {"factorize": "all"}])
 def test_torch_operators_round_as_the_kernels_do(kind: dict[str, Any]) -> None:
     """What a GPU does, here on the CPU."""
     ours, theirs = (
@@ -122,7 +123,8 @@ def test_torch_operators_round_as_the_kernels_do(kind: dict[str, Any]) -> None:
 def test_gradients_pass_as_if_nothing_were_rounded() -> None:
     """Those of the weights of a layer are off by no more than what the layer gets."""
     networks = [
-        Network(192, 32, 8, torch.Generator().manual_seed(1), l3=4).double() for _ in range(2)
+        Network(Layers(192, 32, 8, l3=4), torch.Generator().manual_seed(1)).double()
+        for _ in range(2)
     ]
     networks[1].shifts = shifts_of(networks[1], features.parse("H+V"))
     sums = torch.rand(50, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(2))

@@ -21,6 +21,7 @@ from nnuelab.learning.loader import extract
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.inference import Inference
+from nnuelab.nnue.layers import Layers
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import centred, quantize
@@ -31,7 +32,8 @@ from tests.nnue_nets import random_games
 
 def a_checkpoint(feature_set: str = "ALL", l1: int = 64, l2: int = 16, seed: int = 0) -> Checkpoint:
     """An untrained net with spread-out outputs."""
-    network = Network(features.parse(feature_set).size, l1, l2, torch.Generator().manual_seed(seed))
+    layers = Layers(features.parse(feature_set).size, l1, l2)
+    network = Network(layers, torch.Generator().manual_seed(seed))
     with torch.no_grad():
         network.w1 *= 4
         network.b1.uniform_(-0.1, 0.1, generator=torch.Generator().manual_seed(seed))

@@ -33,6 +33,8 @@ KINDS: list[dict[str, Any]] = [
     {"buckets": 8},
     {"l3": 12},
     {"activation": "squared", "buckets": 5, "l3": 32},
+    {"pairwise": True},
+    {"pairwise": True, "activation": "squared", "buckets": 3, "l3": 8},
 ]
 FENS = [*random_games(4)[::7], "4k3/8/8/8/8/8/8/4K2R w - - 0 1", "8/8/8/8/8/8/k1K5/8 b - - 0 1"]
 
@@ -54,7 +56,7 @@ def expected(net: Net, fens: list[str]) -> list[int]:
 
 shapes = st.fixed_dictionaries(
     {
-        "l1": st.sampled_from([1, 8, 32, 64, 100, 330]),
+        "l1": st.sampled_from([2, 8, 32, 64, 100, 256, 330]),
         "l2": st.sampled_from([1, 7, 8, 16, 24, 32, 40]),
         "l1_shift": st.integers(0, 4),
         "l2_shift": st.integers(5, 8),
@@ -62,6 +64,7 @@ shapes = st.fixed_dictionaries(
         "l3": st.sampled_from([0, 0, 1, 8, 20, 32]),
         "buckets": st.sampled_from([1, 2, 5, 8, 32]),
         "activation": st.sampled_from(["clipped", "squared"]),
+        "pairwise": st.booleans(),
         "seed": st.integers(0, 10_000),
     }
 )
@@ -73,19 +76,18 @@ def test_forward_is_the_twin_s(shape: dict[str, Any], extreme: bool, pieces: int
     net = random_net("H", **shape)
     rng = np.random.default_rng(shape["seed"])
     evaluator = Inference(net)
-    accumulators = np.zeros((2, int(evaluator.record["width"])), np.int16)
     spread = rng.normal(0, 100 << net.l1_shift, (2, net.l1))
     if extreme:
         spread[rng.random(spread.shape) < 0.2] = 32767
         spread[rng.random(spread.shape) < 0.1] = -32768
-    accumulators[:, : net.l1] = spread.clip(-32768, 32767)
+    accumulators = spread.clip(-32768, 32767).astype(np.int16)
     board = chess.Board(None)
     for square in range(pieces):
         board.set_piece_at(square, chess.Piece(chess.KNIGHT, square % 2 == 0))
     position = np.zeros(1, inference.POSITION)[0]
     position["colors"] = [board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]]
-    value = inference.forward(evaluator.record, position, *accumulators)
-    assert value == naive.forward(net, *accumulators[:, : net.l1], pieces)
+    value = inference.forward(evaluator.record, position, *inference.padded(net, accumulators))
+    assert value == naive.forward(net, *accumulators, pieces)
 
 
 @pytest.mark.parametrize("shift", range(5))
@@ -97,9 +99,26 @@ def test_every_accumulator_is_squared_as_the_twin_does(shift: int) -> None:
     position = notation.from_fen(chess.STARTING_FEN)
     for pair in every:
         inference.forward(record, position, *pair)
-        wanted = naive.activation(net, pair.ravel().astype(np.int64), shift)
+        wanted = naive.activation("squared", pair.ravel().astype(np.int64), shift)
         assert np.array_equal(inputs[:128], wanted)
     assert wanted.max() == 126
+
+
+@given(shift=st.integers(0, 4), seed=st.integers(0, 10_000))
+def test_every_pair_of_neurons_is_multiplied_as_the_twin_does(shift: int, seed: int) -> None:
+    net = random_net("H", 200, 8, l1_shift=shift, pairwise=True)
+    evaluator = Inference(net)
+    spread = np.random.default_rng(seed).integers(-40 << shift, 170 << shift, (2, 200))
+    sides = spread.astype(np.int16)
+    sides[:, :3] = sides[:, 100:103] = [32767, -32768, 127 << shift]
+    position = notation.from_fen(chess.STARTING_FEN)
+    inference.forward(evaluator.record, position, *inference.padded(net, sides))
+    found = evaluator.memory["inputs"][:256].reshape(2, 128)
+    for side, inputs in zip(sides, found, strict=True):
+        wanted = naive.activation("pairwise", side.astype(np.int64), shift)
+        assert np.array_equal(inputs[:100], wanted)
+        assert wanted[[0, 1, 2]].tolist() == [126, 0, 126]
+        assert not inputs[100:].any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -151,17 +170,16 @@ def test_inspect_and_diff_tell_the_shape(tmp_path: Path) -> None:
 
 
 def test_what_a_net_cannot_be_is_named() -> None:
-    def net(**changed: Any) -> Net:
-        plain = random_net("H", 8, 8, l3=4, buckets=2, activation="squared")
-        return replace(plain, **changed)
+    plain = random_net("H", 8, 8, l3=4, buckets=2, activation="squared")
 
     for changed, told in (
         ({"activation": "tanh"}, "its activation is 'tanh', not clipped or squared"),
         ({"buckets": 33}, "it has 33 buckets, should be 1 to 32"),
         ({"buckets": 3}, "should be int8"),
         ({"bh": None}, "it has only one of wh and bh"),
+        ({"pairwise": True, "w1": plain.w1[:, :7]}, "pairs of 7 neurons, an odd number"),
         ({"l1_shift": 5}, "l1_shift is 5, should be 0 to 4"),
         ({"l2_shift": 9}, "l2_shift is 9, should be 0 to 8"),
     ):
         with pytest.raises(ValueError, match=told):
-            net(**changed)
+            replace(plain, **changed)

@@ -10,6 +10,7 @@ import torch
 
 from nnuelab.features import FeatureSet, parse
 from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.layers import Layers
 from nnuelab.nnue.network import Network
 from nnuelab.nnue.quantize import quantize
 from tests import feature_sets
@@ -23,7 +24,9 @@ LARGEST = 12_000  # features that the slow twin takes
 def network() -> Network:
     features = parse(SET)
     found = Network(
-        features.size, 8, 4, torch.Generator().manual_seed(1), 32, features.shared_rows("all")
+        Layers(features.size, 8, 4),
+        torch.Generator().manual_seed(1),
+        numbers=features.shared_rows("all"),
     )
     with torch.no_grad():
         found.shared.copy_(torch.randn(found.shared.shape) * 0.01)

@@ -21,6 +21,7 @@ from nnuelab.learning.loader import Labelled, Loader, Objective
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch, pad
 from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.layers import Layers
 from nnuelab.nnue.losses import PQR, Scores
 from nnuelab.nnue.network import L2_BOUND, Network
 from nnuelab.nnue.trainer import Settings, Trainer
@@ -52,11 +53,10 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def dense_gradient(layers: FirstLayers) -> torch.Tensor:
     """Of the rows of weights, float32[N, M]."""
-    n, m, _ = layers.sizes
-    found = torch.zeros(n, m)
-    rows = layers.gradient.transpose(1, 0, 2).reshape(len(layers.present), -1)
-    assert not rows[:, m:].any()
-    found[layers.present] = torch.from_numpy(rows[:, :m])
+    found = torch.zeros(layers.sizes[:2])
+    for (first, n), of_panel in zip(layers.spans, layers.gradient, strict=True):
+        assert not of_panel[:, n:].any()
+        found[layers.present, first : first + n] = torch.from_numpy(of_panel[:, :n])
     return found
 
 
@@ -129,7 +129,7 @@ def test_a_step_is_autograd_with_adam() -> None:
     threads = Threads(1)
     settings = replace(SETTINGS, batch_size=700, weight_decay=5.0)
     trainer = Trainer(settings, features.parse(settings.feature_set), threads)
-    oracle = Network(192, 72, 8, torch.Generator().manual_seed(settings.seed), 64)
+    oracle = Network(Layers(192, 72, 8), torch.Generator().manual_seed(settings.seed), 64)
     adam = torch.optim.AdamW(oracle.parameters(), lr=settings.learning_rate, weight_decay=5.0)
     with torch.no_grad():  # off the clip's corner, where a position without features would lie
         for network in (trainer.network, oracle):
@@ -156,9 +156,9 @@ def test_equal_seeds_begin_with_equal_layers_behind_the_first() -> None:
     networks = []
     for name in ("ALL", "ALL+H", "H+KB(4)"):
         generator = torch.Generator().manual_seed(7)
-        shape = {"l3": 8, "activation": "squared", "buckets": 2}
-        net = Network.untrained(features.parse(name), 16, 8, generator, "kings", **shape)
-        networks.append(net)
+        parsed = features.parse(name)
+        layers = Layers(parsed.size, 16, 8, l3=8, activation="squared", buckets=2)
+        networks.append(Network.untrained(parsed, layers, generator, "kings"))
     for name in ("w2", "b2", "wh", "bh", "w3", "b3"):
         first, *others = (getattr(network, name) for network in networks)
         assert all(torch.equal(first, other) for other in others), name
@@ -301,7 +301,9 @@ def test_the_network_learns(datasets: tuple[Path, Path], tmp_path: Path) -> None
     run(settings, datasets, tmp_path)
     losses = pd.read_csv(tmp_path / "history.csv")["train_loss"]
     assert losses.iloc[-1] < 0.1 * losses.iloc[0]
-    assert features.parse("ALL").size == Checkpoint.read(tmp_path / "checkpoint.pt").sizes[0]
+    assert (
+        features.parse("ALL").size == Checkpoint.read(tmp_path / "checkpoint.pt").layers.n_features
+    )
 
 
 def test_too_much_for_the_machine_is_told_before_it_is_taken(

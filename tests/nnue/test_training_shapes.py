@@ -26,6 +26,7 @@ from nnuelab.nnue.quantize import centred, quantize
 from nnuelab.nnue.trainer import Settings, Trainer
 from nnuelab.nnue.training import train
 from tests.naive import nnue as naive
+from tests.nnue.test_training import dense_gradient
 from tests.nnue_data import write_datasets
 
 SETTINGS = Settings("H+V", l1=72, l2=8, epochs=3, batch_size=256, learning_rate=1e-3, lr_decay=0.9)
@@ -35,6 +36,8 @@ KINDS: list[dict[str, Any]] = [
     {"buckets": 8},
     {"l3": 12},
     {"activation": "squared", "buckets": 5, "l3": 16},
+    {"pairwise": True},
+    {"pairwise": True, "activation": "squared", "buckets": 3, "l3": 16},
 ]
 
 
@@ -49,20 +52,20 @@ def random_batch(n_features: int, size: int, seed: int = 0) -> Batch:
 def slow(network: Network, batch: Batch) -> torch.Tensor:
     """Centipawns, one position after another by its own bucket's weights."""
     assert batch.pieces is not None
-    squared = network.activation == "squared"
+    layers = network.layers
 
     def activated(found: torch.Tensor) -> torch.Tensor:
-        return found.clamp(0, 1) ** (2 if squared else 1)
+        return found.clamp(0, 1) ** (2 if layers.activation == "squared" else 1)
 
     def of(parameter: torch.Tensor, bucket: int) -> torch.Tensor:
-        return parameter.chunk(network.buckets)[bucket]
+        return parameter.chunk(layers.buckets)[bucket]
 
     clipped = naive.first_layer(network.w1, network.b1, batch)
     values = []
-    for x, pieces in zip(clipped ** (2 if squared else 1), batch.pieces, strict=True):
-        k = (int(pieces) - 1) * network.buckets // 32
+    for x, pieces in zip(naive.inputs(clipped, layers.first), batch.pieces, strict=True):
+        k = (int(pieces) - 1) * layers.buckets // 32
         hidden = activated(of(network.w2, k) @ x + of(network.b2, k))
-        if network.l3:
+        if layers.l3:
             hidden = activated(of(network.wh, k) @ hidden + of(network.bh, k))
         values.append(CENTIPAWNS * (of(network.w3, k) @ hidden + of(network.b3, k))[0])
     return torch.stack(values)
@@ -83,22 +86,26 @@ def trainer_of(kind: dict[str, Any]) -> Trainer:
     return trainer
 
 
-@pytest.mark.parametrize(("m", "o", "size"), [(8, 3, 3), (64, 16, 700), (100, 8, 513)])
-def test_squares_are_those_of_embedding_bag_and_linear(m: int, o: int, size: int) -> None:
+@pytest.mark.parametrize("activation", ["squared", "pairwise"])
+@pytest.mark.parametrize(("m", "o", "size"), [(8, 3, 3), (128, 16, 700), (200, 8, 513)])
+def test_products_are_those_of_embedding_bag_and_linear(
+    activation: str, m: int, o: int, size: int
+) -> None:
     batch, generator = random_batch(300, size), torch.Generator().manual_seed(1)
     weight = ((torch.rand(300, m, generator=generator) - 0.45) / 3).requires_grad_()
     b1 = torch.rand(m, generator=generator).requires_grad_()
-    w2 = (torch.rand(o, 2 * m, generator=generator) - 0.5).requires_grad_()
+    width = m if activation == "pairwise" else 2 * m
+    w2 = (torch.rand(o, width, generator=generator) - 0.5).requires_grad_()
     b2 = torch.rand(o, generator=generator).requires_grad_()
-    layers = FirstLayers(300, m, o, Threads(1), squared=True)
+    layers = FirstLayers(300, m, o, Threads(1), activation=activation)
     ours = sums(weight.detach(), torch.zeros(0, m), b1, w2, b2, batch, layers)
-    expected = torch.nn.functional.linear(naive.first_layer(weight, b1, batch) ** 2, w2, b2)
+    inputs = naive.inputs(naive.first_layer(weight, b1, batch), activation)
+    expected = torch.nn.functional.linear(inputs, w2, b2)
     torch.testing.assert_close(ours, expected, rtol=1e-5, atol=1e-4)
     out_gradient = torch.randn(size, o, generator=generator)
     gradients = torch.autograd.grad(ours, [b1, w2, b2], out_gradient)
     wanted = torch.autograd.grad(expected, [b1, w2, b2, weight], out_gradient)
-    rows = layers.gradient.transpose(1, 0, 2).reshape(300, -1)[:, :m]
-    for a, b in zip([*gradients, torch.from_numpy(rows)], wanted, strict=True):
+    for a, b in zip([*gradients, dense_gradient(layers)], wanted, strict=True):
         # A sum within rounding of 0 or 1 may be clipped on one side only.
         torch.testing.assert_close(a, b, rtol=1e-3, atol=4e-3)
 
@@ -161,20 +168,23 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(kind: dict[str, Any])
 def test_weights_of_hidden_layers_stay_within_int8(kind: dict[str, Any]) -> None:
     trainer = trainer_of(kind)
     trainer.step(labelled(random_batch(192, 256), torch.rand(256)), 5.0)
-    bound = L2_BOUND * (127 / 128 if "activation" in kind else 1)
-    assert float(trainer.network.w2.detach().abs().max()) == pytest.approx(bound, rel=1e-6)
-    if trainer.network.l3:
-        assert float(trainer.network.wh.detach().abs().max()) == pytest.approx(bound, rel=1e-6)
+    layers = trainer.network.layers
+    for name, of_inputs in (("w2", layers.first), ("wh", layers.activation)):
+        if name in layers.shapes:
+            bound = L2_BOUND * (1 if of_inputs == "clipped" else 127 / 128)
+            largest = float(getattr(trainer.network, name).detach().abs().max())
+            assert largest == pytest.approx(bound, rel=1e-6)
 
 
 def test_the_plain_shape_is_described_as_it_ever_was() -> None:
     described = SETTINGS.described()
     assert not {"l3", "activation", "buckets"} & described.keys()
-    other = replace(SETTINGS, l3=4, activation="squared", buckets=2).described()
+    other = replace(SETTINGS, l3=4, activation="squared", buckets=2, pairwise=True).described()
     assert {key: other[key] for key in other.keys() - described.keys()} == {
         "l3": 4,
         "activation": "squared",
         "buckets": 2,
+        "pairwise": True,
     }
 
 
@@ -191,11 +201,7 @@ def test_a_trained_net_becomes_integers_within_bounds(
     path = tmp_path / "checkpoint.pt"
     done = train(settings, *datasets, path, tmp_path / "history.csv", 1)
     network = Checkpoint.read(path).network()
-    assert (network.l3, network.activation, network.buckets) == (
-        settings.l3,
-        settings.activation,
-        settings.buckets,
-    )
+    assert network.layers == settings.layers(features.parse("H+V"))
     assert done.history[-1]["train_loss"] < 0.7 * done.history[0]["train_loss"]
     net = quantize(done)
     assert net.layers == network.layers

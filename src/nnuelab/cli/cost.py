@@ -59,7 +59,7 @@ def cost(
             "precision": settings.precision,
             "nodes": costs.NODES,
             "machine": costs.machine(),
-            "layers": {name: net.layers for name, net in headers.items()},
+            "layers": {name: str(net.layers) for name, net in headers.items()},
         },
         seed=settings.seed,
         module="tournament.cost",

@@ -26,8 +26,13 @@ def write(folder: Path, net: Net, language: str, games: int) -> list[flat.Term]:
     Raises
     ------
     UserError
-        When the set can't be exported, or the folder has something in it.
+        When the net can't be exported, or the folder has something in it.
     """
+    if net.pairwise:
+        raise UserError(
+            f"{net.feature_set}, {net.layers}, can't be exported yet: the code has no products of "
+            "pairs of neurons; train without pairwise"
+        )
     terms = flat.terms_of(net.features)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is there already; name a new folder, or remove it")

@@ -52,14 +52,19 @@ def add_product(a, b, c):
 
 
 @jit
-def forward(x, by_column, bias, start, stop, squared, z):
-    """z = x @ w2.T + bias for positions start..stop, of the squares of x if ``squared`` isn't 0.
+def forward(x, distance, power, by_column, bias, start, stop, z):
+    """z = inputs @ w2.T + bias for positions start..stop.
 
     Parameters
     ----------
     x : float32[panels, B', 2, 64]
         Clipped accumulators; B' is the number of positions rounded up to STRIP.
-    by_column : float32[panels, 2, 64, O']
+    distance : int
+        Panels from a neuron to its partner.
+    power : int
+        0: the inputs are x. 1: they are x times its partners, others. 2: the same with a distance
+        of 0, so the squares of x.
+    by_column : float32[panels - distance, 2, 64, O']
         The weights; O' is the number of outputs rounded up to LANES.
     bias : float32[O']
     z : float32[B', O'], written; those of a strip that is begun, as a whole
@@ -67,27 +72,30 @@ def forward(x, by_column, bias, start, stop, squared, z):
     for first in range(start, stop, STRIP):
         sums = z[first : first + STRIP]
         sums[:] = bias
-        for panel in range(x.shape[0]):
+        for panel in range(by_column.shape[0]):
             inputs = x[panel, first : first + STRIP]
-            if squared:
-                inputs = inputs * inputs
+            if power:
+                inputs = inputs * x[panel + distance, first : first + STRIP]
             for side in range(2):
                 add_product(inputs[:, side], by_column[panel, side], sums)
 
 
 @jit
-def backward(x, dz, by_output, start, stop, squared, masked, bias, gradient):
+def backward(x, partner, power, dz, by_output, start, stop, masked, bias, gradient):
     """The gradients of a panel for positions start..stop, a block.
 
     Parameters
     ----------
     x : float32[B', 2, 64]
         Of the panel, see `forward`.
+    partner : float32[B', 2, 64]
+        What x is multiplied by.
+    power : int
+        See `forward`.
     dz : float32[B', O']
         Gradient with respect to the sums.
     by_output : float32[2, O rounded up to ROWS, 64]
         The weights.
-    squared : int
     masked : float32[BLOCK, 2, 64], written
         Gradient with respect to the accumulators: 0 where they are clipped.
     bias : float32[64], added to
@@ -98,14 +106,21 @@ def backward(x, dz, by_output, start, stop, squared, masked, bias, gradient):
     outputs = by_output.shape[1]
     for first in range(start, stop, STRIP):
         n = min(STRIP, stop - first)
-        inputs, through = x[first : first + STRIP], masked[first - start : first - start + STRIP]
+        inputs, others = x[first : first + STRIP], partner[first : first + STRIP]
+        through = masked[first - start : first - start + STRIP]
         through[:] = 0
         for side in range(2):
             add_product(dz[first : first + STRIP, :outputs], by_output[side], through[:, side])
         for row in range(2 * n):
             place = 4 * COLUMNS * row
-            mask(at_address(inputs) + place, at_address(through) + place, at_address(bias), squared)
-        if squared:
-            inputs = inputs * inputs
+            mask(
+                at_address(inputs) + place,
+                at_address(others) + place,
+                power,
+                at_address(through) + place,
+                at_address(bias),
+            )
+        if power:
+            inputs = inputs * others
         for side in range(2):
             add_product(dz[first : first + n, :outputs].T, inputs[:n, side], gradient[side])

@@ -41,8 +41,9 @@ class FirstLayers:
     whole : bool
         Takes all rows of the table for every batch, so that gradients of two processes have the
         same shape.
-    squared : bool
-        The second layer gets the squares of the clipped accumulators.
+    activation : {"clipped", "squared", "pairwise"}
+        The second layer gets the clipped accumulators, their squares, or the products of neurons i
+        and i + M / 2. Then panels are of one half of the neurons, those of the other half follow.
     numbers : int32[N, F], optional
         Rows that each feature shares with others, -1 for none: see ``sparse.pack``.
 
@@ -51,7 +52,9 @@ class FirstLayers:
     present : int32[D]
         Features of the last batch; all, where the table is small.
     gradient : float32[panels, D, 64]
-        Of their rows of weights, 64 columns at once; what is beyond column M is 0.
+        Of their rows of weights, up to 64 columns at once; what is beyond them is 0.
+    spans : int64[panels, 2]
+        First column of each panel, and how many it has.
     rounding : callable or None
         What becomes of the clipped accumulators before the second layer gets them.
     """
@@ -63,22 +66,31 @@ class FirstLayers:
         l2: int,
         threads: Threads,
         whole: bool = False,
-        squared: bool = False,
+        activation: str = "clipped",
         numbers: np.ndarray | None = None,
     ) -> None:
-        self.sizes, self.threads, self.squared = (n_features, l1, l2), threads, squared
+        self.sizes, self.threads = (n_features, l1, l2), threads
+        self._power = {"clipped": 0, "pairwise": 1, "squared": 2}[activation]
+        self._halves = 2 if activation == "pairwise" else 1
+        half = l1 // self._halves
+        firsts = np.arange(0, half, COLUMNS)
+        counts = np.minimum(COLUMNS, half - firsts)
+        of_halves = [np.stack([firsts + i * half, counts], 1) for i in range(self._halves)]
+        self.spans = np.concatenate(of_halves)
         self.numbers = np.empty((n_features, 0), np.int32) if numbers is None else numbers
         self.rounding: Callable[[torch.Tensor], torch.Tensor] | None = None
         self._whole = whole or n_features <= SMALL
-        self._panels = -(-l1 // COLUMNS)
+        self._panels = len(self.spans)
+        self._distance = len(firsts) if self._halves == 2 else 0
         self._outputs = rounded_up(l2, LANES)
         self._table = np.empty(self._panels * n_features * COLUMNS, np.float32)
         self._gradient = np.empty_like(self._table)
         self._resize(0)
-        w2 = self._panels, 2, rounded_up(l2, ROWS), COLUMNS
-        self._by_output, self._w2_gradient = np.empty(w2, np.float32), np.empty(w2, np.float32)
-        self._by_column = np.empty((self._panels, 2, COLUMNS, self._outputs), np.float32)
-        self._w2 = np.zeros((self._outputs, 2, self._panels * COLUMNS), np.float32)
+        w2 = len(firsts), 2, rounded_up(l2, ROWS), COLUMNS
+        self._by_output = np.empty(w2, np.float32)
+        self._w2_gradient = np.empty((self._panels, *w2[1:]), np.float32)
+        self._by_column = np.empty((len(firsts), 2, COLUMNS, self._outputs), np.float32)
+        self._w2 = np.zeros((self._outputs, 2, len(firsts) * COLUMNS), np.float32)
         self._all = np.arange(n_features, dtype=np.int32)
         self.ranks = self._all.copy()
         self.present = self._all
@@ -114,14 +126,16 @@ class FirstLayers:
             count = compact(batch.rows, batch.n, self.ranks, rows, present)
             self._batch, self.present = Batch(rows, batch.n), present[:count]
         table = self._shaped(self._table)
-        padded = _padded(bias, self._panels * COLUMNS).reshape(self._panels, COLUMNS)
+        padded = np.zeros((self._panels, COLUMNS), np.float32)
+        for of_panel, (first, n) in zip(padded, self.spans, strict=True):
+            of_panel[:n] = bias[first : first + n]
         if self._x.shape[1] < len(batch):
             self._resize(len(batch))
         rows = self._batch.rows
 
         def packing(start: int) -> None:
             stop = min(start + CHUNK, len(self.present))
-            pack(weight, shared, self.numbers, self.present, start, stop, table)
+            pack(weight, shared, self.numbers, self.present, start, stop, self.spans, table)
 
         def gathering(start: int) -> None:
             gather(table, padded, rows, batch.n, start, min(start + CHUNK, len(batch)), self._x)
@@ -133,37 +147,36 @@ class FirstLayers:
     def accumulators(
         self, weight: np.ndarray, shared: np.ndarray, bias: np.ndarray, batch: Batch
     ) -> np.ndarray:
-        """Clipped accumulators float32[B, 2M], side to move first; parameters as of `gather`."""
-        m = self.sizes[1]
+        """Clipped accumulators float32[B, 2, M], side to move first; parameters as of `gather`."""
         x = self.gather(weight, shared, bias, batch)[:, : len(batch)]
-        sides = x.transpose(1, 2, 0, 3).reshape(len(batch), 2, -1)[:, :, :m]
-        return sides.reshape(len(batch), 2 * m)
+        of_panels = [of_panel[:, :, :n] for of_panel, (_, n) in zip(x, self.spans, strict=True)]
+        return np.concatenate(of_panels, 2)
 
     def products(self, w2: np.ndarray, b2: np.ndarray) -> np.ndarray:
         """Sums of the second layer of what was gathered, float32[B, O], until the next batch.
 
         Parameters
         ----------
-        w2 : float32[O, 2M]
+        w2 : float32[O, 2M], or [O, M] of pairs
         b2 : float32[O]
         """
-        size, (_, m, outputs) = len(self._batch), self.sizes
-        self._w2[:outputs, :, :m] = w2.reshape(outputs, 2, m)
-        of_panels = self._w2.reshape(self._outputs, 2, self._panels, COLUMNS)
+        size, outputs = len(self._batch), self.sizes[2]
+        self._w2[:outputs, :, : w2.shape[1] // 2] = w2.reshape(outputs, 2, -1)
+        of_panels = self._w2.reshape(self._outputs, 2, -1, COLUMNS)
         self._by_output[:] = of_panels[: self._by_output.shape[2]].transpose(2, 1, 0, 3)
         self._by_column[:] = of_panels.transpose(2, 1, 3, 0)
         bias = _padded(b2, self._outputs)
 
         def multiplying(start: int) -> None:
             stop = min(start + CHUNK, size)
-            x, squared = self._x, int(self.squared)
-            dense.forward(x, self._by_column, bias, start, stop, squared, self._z)
+            weights = self._by_column, bias
+            dense.forward(self._x, self._distance, self._power, *weights, start, stop, self._z)
 
         self._map(multiplying, range(0, size, CHUNK))
         return self._z[:size, :outputs]
 
     def backward(self, dz: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sets ``gradient``; returns those of the bias float32[M] and of ``w2`` float32[O, 2M].
+        """Sets ``gradient``; returns those of the bias float32[M] and of ``w2``, of its shape.
 
         Parameters
         ----------
@@ -173,6 +186,7 @@ class FirstLayers:
             The gradient of the shared rows.
         """
         _, m, outputs = self.sizes
+        inputs = m // self._halves
         batch, d, size = self._batch, len(self.present), len(self._batch)
         self._dz[:size, :outputs] = dz
         blocks = range(0, size, BLOCK)
@@ -189,17 +203,21 @@ class FirstLayers:
             counts[block] = invert(batch.rows, batch.n, start, min(start + BLOCK, size), *lists)
 
         def scattering(panel: int) -> None:
-            inputs = size, self._x[panel], self._dz, self._by_output[panel]
-            lists = starts, sources, listed, counts, int(self.squared)
+            other = (panel + self._distance) % self._panels
+            given = size, self._x[panel], self._x[other], self._power, self._dz
+            weights, lists = self._by_output[panel % len(self._by_output)], (starts, sources)
             found = self.gradient[panel], b1_gradient[panel], self._w2_gradient[panel]
-            scatter(*inputs, *lists, *found)
-            scatter_shared(panel, self.gradient, self.numbers, self.present, shared)
+            scatter(*given, weights, *lists, listed, counts, *found)
+            rows = self.gradient, self.numbers, self.present
+            scatter_shared(panel, *rows, self.spans, shared)
 
         self._map(inverting, range(len(blocks)))
         self._map(scattering, range(self._panels))
-        by_side = self._w2_gradient.transpose(2, 1, 0, 3).reshape(-1, 2, self._panels * COLUMNS)
-        w2_gradient = by_side[:outputs, :, :m].reshape(outputs, 2 * m)
-        return b1_gradient.ravel()[:m].copy(), w2_gradient
+        # Panels of both halves give the same gradient of what their products are weighed by.
+        by_side = self._w2_gradient[: len(self._by_output)].transpose(2, 1, 0, 3)
+        w2_gradient = by_side.reshape(by_side.shape[0], 2, -1)[:outputs, :, :inputs]
+        b1 = [of_panel[:n] for of_panel, (_, n) in zip(b1_gradient, self.spans, strict=True)]
+        return np.concatenate(b1), w2_gradient.reshape(outputs, 2 * inputs)
 
     def _map(self, function: Callable[[int], None], tasks: Iterable[int]) -> None:
         for _ in self.threads.map(function, tasks):
@@ -247,7 +265,9 @@ def sums(
     batch: Batch,
     layers: FirstLayers,
 ) -> torch.Tensor:
-    """``w2 x + b2`` with x = clip(accumulators) or its square, differentiable but for ``weight``.
+    """``w2 x + b2`` with x = clip(accumulators), its square or products of pairs of them.
+
+    It is differentiable but for ``weight``.
 
     The gradient of ``weight`` is that of few rows: the backward pass leaves it in
     ``layers.gradient``, which the optimizer takes it from.
@@ -258,7 +278,7 @@ def sums(
     shared : float32 [S, M]
         Rows that features share as ``layers.numbers`` says.
     b1 : float32 [M]
-    w2 : float32 [O, 2M]
+    w2 : float32 [O, 2M], or [O, M] of pairs
     b2 : float32 [O]
     batch : Batch
         The last one that ``layers`` is used for before the backward pass.

@@ -14,7 +14,7 @@ _CHUNK = 512  # rows of one task
 
 
 @jit
-def adam(weight, m, v, seen, gradient, ranks, start, stop, keep, rate, root, betas, eps):
+def adam(weight, m, v, seen, gradient, spans, ranks, start, stop, keep, rate, root, betas, eps):
     """A step of AdamW (Loshchilov and Hutter, 2019) for rows start..stop.
 
     A row without a gradient has one of 0: its moments decay, and it goes on by them. Only a row
@@ -26,6 +26,8 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, keep, rate, root, bet
     seen : bool[N], changed
         Rows that ever had a gradient.
     gradient : float32[panels, D, 64]
+    spans : int64[panels, 2]
+        First column of each panel, and how many it has.
     ranks : int32[N]
         Which row of the gradient is whose; -1 for none.
     keep : float32
@@ -49,8 +51,7 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, keep, rate, root, bet
             continue
         seen[f] = True
         for panel in range(gradient.shape[0]):
-            first = panel * COLUMNS
-            n = min(COLUMNS, columns - first)
+            first, n = spans[panel]
             g = gradient[panel, rank] if rank >= 0 else nothing
             w_part, m_part, v_part = weight[f, first:], m[f, first:], v[f, first:]
             for j in range(n):
@@ -62,7 +63,7 @@ def adam(weight, m, v, seen, gradient, ranks, start, stop, keep, rate, root, bet
 
 
 @jit
-def rowwise_adam(weight, m, v, present, gradient, start, stop, keep, rate, root, betas, eps):
+def rowwise_adam(weight, m, v, present, gradient, spans, start, stop, keep, rate, root, betas, eps):
     """A step for rows present[start:stop], with one second moment for a whole row (``v``, float32
     [N]): the mean of its squares. Rows without a gradient stay as they are, moments included. See
     `adam`.
@@ -81,8 +82,7 @@ def rowwise_adam(weight, m, v, present, gradient, start, stop, keep, rate, root,
         v[f] = beta2 * v[f] + rest2 * total / np.float32(columns)
         factor = rate / (np.sqrt(v[f]) / root + eps)
         for panel in range(gradient.shape[0]):
-            first = panel * COLUMNS
-            n = min(COLUMNS, columns - first)
+            first, n = spans[panel]
             g = gradient[panel, rank]
             w_part, m_part = weight[f, first:], m[f, first:]
             for j in range(n):
@@ -126,11 +126,11 @@ class RowAdam:
 
         def some(start: int) -> None:
             if self.rowwise:
-                rows = self.m, self.v, layers.present, layers.gradient
+                rows = self.m, self.v, layers.present, layers.gradient, layers.spans
                 stop = min(start + _CHUNK, len(layers.present))
                 rowwise_adam(weight, *rows, start, stop, *scalars)
             else:
-                rest = self.m, self.v, self._seen, layers.gradient, layers.ranks
+                rest = self.m, self.v, self._seen, layers.gradient, layers.spans, layers.ranks
                 adam(weight, *rest, start, min(start + _CHUNK, len(weight)), *scalars)
 
         count = len(layers.present) if self.rowwise else len(weight)

@@ -68,18 +68,21 @@ def _accumulate(builder: Any, total: Any, table: Any, rows: Any, n: Any) -> None
 
 
 @intrinsic
-def mask(typing_context: Any, x: Any, gradient: Any, total: Any, squared: Any) -> Any:
+def mask(typing_context: Any, x: Any, partner: Any, power: Any, gradient: Any, total: Any) -> Any:
     """gradient[:64] becomes 0 where x isn't inside of 0..1; total[:64] += gradient[:64]; float32.
 
-    When ``squared`` isn't 0, it is the square of x that has this gradient: then times 2 x.
+    When ``power`` isn't 0, it is x times its partner that has this gradient: then times the
+    partner, and times 2 where that is x itself, ``power`` 2.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        x, gradient, total, squared = args
+        x, partner, power, gradient, total = args
         zero, one = (ir.Constant(_FLOATS, [value] * COLUMNS) for value in (0.0, 1.0))
         value, found = load(builder, x, _FLOATS, 4), load(builder, gradient, _FLOATS, 4)
-        of_square = builder.fmul(found, builder.fadd(value, value))
-        found = builder.select(builder.icmp_signed("!=", squared, I64(0)), of_square, found)
+        factor = splat(builder, builder.sitofp(power, ir.FloatType()), COLUMNS)
+        factor = builder.fmul(load(builder, partner, _FLOATS, 4), factor)
+        of_product = builder.fmul(found, factor)
+        found = builder.select(builder.icmp_signed("!=", power, I64(0)), of_product, found)
         inside = builder.and_(
             builder.fcmp_ordered(">", value, zero), builder.fcmp_ordered("<", value, one)
         )
@@ -88,7 +91,7 @@ def mask(typing_context: Any, x: Any, gradient: Any, total: Any, squared: Any) -
         store(builder, builder.fadd(load(builder, total, _FLOATS, 4), found), total, 4)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 4), generate
+    return types.void(*[types.int64] * 5), generate
 
 
 @intrinsic

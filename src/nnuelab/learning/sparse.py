@@ -104,7 +104,7 @@ def compact(rows, n, ranks, out, present):
 
 
 @jit
-def pack(weight, shared, numbers, present, start, stop, packed):
+def pack(weight, shared, numbers, present, start, stop, spans, packed):
     """Rows present[start:stop], each with the rows that it shares added, as panels.
 
     Parameters
@@ -115,15 +115,15 @@ def pack(weight, shared, numbers, present, start, stop, packed):
     numbers : int32[N, F]
         Which ones, -1 for none.
     present : int32[D]
+    spans : int64[panels, 2]
+        First column of each panel, and how many it has.
     packed : float32[panels, D, 64], these rows written
     """
-    m = weight.shape[1]
     for i in range(start, stop):
         f = present[i]
         row = weight[f]
         for panel in range(packed.shape[0]):
-            first = panel * COLUMNS
-            columns = min(COLUMNS, m - first)
+            first, columns = spans[panel]
             target, source = packed[panel, i], row[first:]
             for j in range(columns):
                 target[at(j)] = source[at(j)]
@@ -136,7 +136,7 @@ def pack(weight, shared, numbers, present, start, stop, packed):
 
 
 @jit
-def scatter_shared(panel, gradient, numbers, present, total):
+def scatter_shared(panel, gradient, numbers, present, spans, total):
     """The gradient of 64 columns of the shared rows, from those of the rows that share them.
 
     Parameters
@@ -145,11 +145,10 @@ def scatter_shared(panel, gradient, numbers, present, total):
         Which columns.
     gradient : float32[panels, D, 64]
         Of rows ``present``.
-    numbers, present : see `pack`
+    numbers, present, spans : see `pack`
     total : float32[S, M], these columns written
     """
-    first = panel * COLUMNS
-    columns = min(COLUMNS, total.shape[1] - first)
+    first, columns = spans[panel]
     total[:, first : first + columns] = 0
     for i in range(present.size):
         source = gradient[panel, i]
@@ -229,7 +228,19 @@ def invert(rows, n, start, stop, starts, sources, listed):
 
 @jit
 def scatter(
-    n_positions, x, dz, by_output, starts, sources, listed, counts, squared, total, bias, gradient
+    n_positions,
+    x,
+    partner,
+    power,
+    dz,
+    by_output,
+    starts,
+    sources,
+    listed,
+    counts,
+    total,
+    bias,
+    gradient,
 ):
     """The gradients of a panel of the first layer and of what it weighs in the second.
 
@@ -237,7 +248,7 @@ def scatter(
     ----------
     n_positions : int
         B.
-    x, dz, by_output, squared, bias, gradient
+    x, partner, power, dz, by_output, bias, gradient
         See ``dense.backward``; what that adds to is written.
     starts, sources, listed, counts : int32[blocks, ...]
         What ``invert`` wrote and returned for each block.
@@ -253,7 +264,7 @@ def scatter(
         start = block * BLOCK
         stop = min(start + BLOCK, n_positions)
         of_block[:] = 0
-        dense.backward(x, dz, by_output, start, stop, squared, masked, bias, of_block)
+        dense.backward(x, partner, power, dz, by_output, start, stop, masked, bias, of_block)
         gradient += of_block
         for k in range(counts[block]):
             f = listed[block, k]

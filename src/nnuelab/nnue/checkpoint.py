@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 
 from nnuelab.learning.checkpoint import RunState
+from nnuelab.nnue.layers import USUAL, Layers
 from nnuelab.nnue.network import Network
 from nnuelab.settings.train import Training
 
@@ -18,8 +19,8 @@ class Checkpoint(RunState):
 
     Attributes
     ----------
-    activations : float32 [2M]
-        Mean outputs of the first layer over training positions: quantization needs them to centre
+    activations : float32 [inputs of the second layer]
+        Their means over training positions: quantization needs them to centre
         the error that rounding the second layer's weights makes.
     shifts : dict
         Those of the integer net whose rounding the net was trained with; empty: none.
@@ -31,29 +32,20 @@ class Checkpoint(RunState):
     shifts: dict[str, int] = field(default_factory=dict)
 
     @property
-    def sizes(self) -> tuple[int, int, int]:
-        """N, M and O."""
-        n, m = self.model["w1"].shape
-        return n, m, self.model["b2"].shape[0] // self.buckets
-
-    @property
-    def buckets(self) -> int:
-        """Layer stacks after the first layer."""
-        return self.model["b3"].shape[0]
+    def layers(self) -> Layers:
+        """Those of its net."""
+        (n, m), buckets = self.model["w1"].shape, len(self.model["b3"])
+        l3 = len(self.model["bh"]) // buckets if "bh" in self.model else 0
+        others = {name: self.settings.get(name, USUAL[name]) for name in ("activation", "pairwise")}
+        return Layers(n, m, len(self.model["b2"]) // buckets, l3, buckets=buckets, **others)
 
     def network(self) -> Network:
         """The float net; one with fake quantization rounds here, too."""
         factorize = (
             self.settings.get("factorize", Training.factorize) if "shared" in self.model else "none"
         )
-        network = Network(
-            *self.sizes,
-            torch.Generator(),
-            numbers=self.features.shared_rows(factorize),
-            l3=self.model["bh"].shape[0] // self.buckets if "bh" in self.model else 0,
-            activation=self.settings.get("activation", "clipped"),
-            buckets=self.buckets,
-        )
+        numbers = self.features.shared_rows(factorize)
+        network = Network(self.layers, torch.Generator(), numbers=numbers)
         network.load_state_dict(self.model)
         network.shifts = self.shifts
         return network

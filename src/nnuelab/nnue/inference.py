@@ -2,9 +2,9 @@
 
 The semantics are those of :class:`nnuelab.nnue.netfile.Net`, bit for bit; ``tests/naive/nnue.py``
 says the same in numpy. An accumulator is int16[width] of one perspective (0 White, 1 Black), where
-``width`` is M rounded up to whole vectors; what is beyond M stays 0. It may be updated across any
-number of plies: rows are added and subtracted modulo 2^16, so only the result has to fit, which
-quantization guarantees.
+``width`` is M rounded up to whole vectors, or each half of M where these are multiplied; what is
+beyond stays 0 (see `padded`). It may be updated across any number of plies: rows are added and
+subtracted modulo 2^16, so only the result has to fit, which quantization guarantees.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from nnuelab.features.records import FEATURES
 from nnuelab.features.tables import compiled
 from nnuelab.jit import address, aligned, at, call, entry, inline, jit, owning, popcount, view
 from nnuelab.nnue import simd
-from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT, Net
+from nnuelab.nnue.layers import LEVELS, PRODUCT_SHIFT
+from nnuelab.nnue.netfile import Net
 
 NET = np.dtype(
     [
         ("features", FEATURES),
-        ("width", "i8"),  # M rounded up to a whole number of vectors
+        ("width", "i8"),  # M, or each half of M, rounded up to a whole number of vectors
+        ("inputs_width", "i8"),  # of each perspective: width, or half of it
         ("l2_padded", "i8"),  # O likewise
         ("l3_padded", "i8"),  # and P, 0 without a further hidden layer
         ("buckets", "i8"),
@@ -39,7 +41,7 @@ NET = np.dtype(
         ("forward", "u8"),  # function: compiled_forward
         ("w1", "u8"),  # address of int16[N, width]
         ("b1", "u8"),  # int16[width]
-        ("w2", "u8"),  # int8[buckets, 2 * width / 4 + 1, l2_padded, 4]: by blocks of four inputs
+        ("w2", "u8"),  # int8[buckets, 2 * inputs_width / 4 + 1, l2_padded, 4]: blocks of 4 inputs
         ("b2", "u8"),  # int32[buckets, l2_padded]
         ("wh", "u8"),  # int8[buckets, hidden / 4, l3_padded, 4]
         ("bh", "u8"),  # int32[buckets, l3_padded]
@@ -48,8 +50,8 @@ NET = np.dtype(
         ("max_active", "i8"),
         ("active", "u8"),  # scratch: int32[max_active]
         ("accumulators", "u8"),  # scratch: int16[2, width]
-        ("inputs", "u8"),  # scratch: uint8[2 * width + 4], the last block stays 0
-        ("blocks", "u8"),  # scratch: uint16[2 * width / 4 + LANES / 4]
+        ("inputs", "u8"),  # scratch: uint8[2 * inputs_width + 4], the last block stays 0
+        ("blocks", "u8"),  # scratch: uint16[2 * inputs_width / 4 + LANES / 4]
         ("sums", "u8"),  # scratch: int32[l2_padded]
         ("hidden_blocks", "u8"),  # uint16[hidden / 4]: all blocks of the further hidden layer
         ("hidden_inputs", "u8"),  # scratch: uint8[hidden], what is beyond O stays 0
@@ -79,13 +81,14 @@ class Inference:
         self.net = net
         feature_set = net.features
         self._tables, max_active = compiled(feature_set), feature_set.max_active
-        k, m, o, p = net.buckets, net.l1, net.l2, net.l3
-        width = _padded(m, simd.LANES)
+        k, o, p, layers = net.buckets, net.l2, net.l3, net.layers
+        inputs = _padded(layers.inputs, simd.LANES)
+        width = inputs * net.l1 // layers.inputs
         outputs, last = _padded(o, simd.OUTPUTS), _padded(p or o, simd.OUTPUTS)
         hidden = _padded(o, simd.BLOCK * simd.UNROLLED) if p else 0
-        blocks = 2 * width // simd.BLOCK
-        w2 = np.zeros((k, outputs, 2, width), np.int8)
-        w2[:, :o, :, :m] = net.w2.reshape(k, o, 2, m)
+        blocks = 2 * inputs // simd.BLOCK
+        w2 = np.zeros((k, outputs, 2, inputs), np.int8)
+        w2[:, :o, :, : layers.inputs] = net.w2.reshape(k, o, 2, -1)
         self.memory = {
             "w1": aligned((net.n_features, width), np.int16),
             "b1": aligned(width, np.int16),
@@ -97,14 +100,14 @@ class Inference:
             "b3": net.b3.astype(np.int64),
             "active": np.zeros(max_active, np.int32),
             "accumulators": aligned((2, width), np.int16),
-            "inputs": aligned(2 * width + simd.BLOCK, np.uint8),
+            "inputs": aligned(2 * inputs + simd.BLOCK, np.uint8),
             "blocks": aligned(blocks + simd.LANES // simd.BLOCK, np.uint16),
             "sums": aligned(outputs, np.int32),
             "hidden_blocks": np.arange(hidden // simd.BLOCK, dtype=np.uint16),
             "hidden_inputs": aligned(hidden, np.uint8),
             "hidden_sums": aligned(last, np.int32),
         }
-        self.memory["w1"][:, :m], self.memory["b1"][:m] = net.w1, net.b1
+        self.memory["w1"][:], self.memory["b1"][:] = padded(net, net.w1), padded(net, net.b1)
         self.memory["w2"][:, :-1] = _by_blocks(w2.reshape(k, outputs, -1))
         self.memory["b2"][:, :o] = net.b2.reshape(k, o)
         self.memory["w3"][:, : p or o] = net.w3.reshape(k, -1)
@@ -117,6 +120,7 @@ class Inference:
         record["features"] = self._tables.record
         for name, value in {
             "width": width,
+            "inputs_width": inputs,
             "l2_padded": outputs,
             "l3_padded": last if p else 0,
             "buckets": k,
@@ -124,7 +128,7 @@ class Inference:
             "l2_shift": net.l2_shift,
             "l3_shift": net.l3_shift,
             "out_shift": net.out_shift,
-            "forward": compiled_forward(net.activation == "squared", k > 1, p > 0),
+            "forward": compiled_forward(layers.first, layers.activation, k > 1, p > 0),
             "max_active": max_active,
             **{name: address(array) for name, array in self.memory.items()},
         }.items():
@@ -150,6 +154,15 @@ class Inference:
 
 def _padded(size: int, multiple: int) -> int:
     return -(-size // multiple) * multiple
+
+
+def padded(net: Net, neurons: np.ndarray) -> np.ndarray:
+    """Values [..., M] of neurons in the order of an accumulator, [..., width]."""
+    inputs = net.layers.inputs
+    parts = neurons.reshape(*neurons.shape[:-1], -1, inputs)
+    beyond = _padded(inputs, simd.LANES) - inputs
+    wide = np.pad(parts, [(0, 0)] * (parts.ndim - 1) + [(0, beyond)])
+    return wide.reshape(*neurons.shape[:-1], -1)
 
 
 def _by_blocks(weights: np.ndarray) -> np.ndarray:
@@ -216,14 +229,19 @@ def _activated(total, shift, squared):
         return min(max(total >> np.int32(shift), np.int32(0)), np.int32(LEVELS))
     shift = np.int32(shift)
     value = min(max(total, np.int32(0)), np.int32(np.int32(LEVELS) << shift))
-    half = np.int32(np.int32(1) << np.int32(np.int32(SQUARED_SHIFT - 1) + np.int32(2) * shift))
-    places = np.int32(np.int32(SQUARED_SHIFT) + np.int32(2) * shift)
+    half = np.int32(np.int32(1) << np.int32(np.int32(PRODUCT_SHIFT - 1) + np.int32(2) * shift))
+    places = np.int32(np.int32(PRODUCT_SHIFT) + np.int32(2) * shift)
     return np.int32(np.int32(np.int32(value * value) + half) >> places)
 
 
 @cache
-def _forward_of(squared: bool, bucketed: bool, deep: bool) -> Callable[..., Any]:
-    """The forward pass of such nets, to be compiled: what a net hasn't costs it nothing."""
+def _forward_of(first: str, activation: str, bucketed: bool, deep: bool) -> Callable[..., Any]:
+    """The forward pass of such nets, to be compiled: what a net hasn't costs it nothing.
+
+    ``first`` is the activation of accumulators, ``activation`` that of the other layers.
+    """
+    pairwise, multiplied = first == "pairwise", first != "clipped"
+    squared = activation == "squared"
 
     def forward(net, position, stm, other):  # type: ignore[no-untyped-def]
         bucket = np.int64(0)
@@ -232,18 +250,18 @@ def _forward_of(squared: bool, bucketed: bool, deep: bool) -> Callable[..., Any]
             bucket = (pieces - 1) * net.buckets >> 5  # of 32
         inputs, listed = np.int64(net.inputs), np.int64(net.blocks)
         n = np.int64(0)
-        per_side = net.width // simd.BLOCK
-        if squared:
+        width = net.inputs_width
+        per_side = width // simd.BLOCK
+        if multiplied:
             high, shift = np.int64(LEVELS) << net.l1_shift, 8 - 2 * net.l1_shift
-            n = simd.activate_squared(stm, inputs, net.width, high, shift, 0, listed, n)
-            inputs += net.width
-            n = simd.activate_squared(other, inputs, net.width, high, shift, per_side, listed, n)
+            apart = 2 * width if pairwise else np.int64(0)  # bytes
+            n = simd.multiply(stm, apart, inputs, width, high, shift, 0, listed, n)
+            there = inputs + width
+            n = simd.multiply(other, apart, there, width, high, shift, per_side, listed, n)
         else:
             high, shift = ((LEVELS + 1) << net.l1_shift) - 1, net.l1_shift
-            n = simd.activate(stm, inputs, net.width, high, shift, 0, listed, n)
-            inputs += net.width
-            n = simd.activate(other, inputs, net.width, high, shift, per_side, listed, n)
-        inputs -= net.width
+            n = simd.activate(stm, 0, inputs, width, high, shift, 0, listed, n)
+            n = simd.activate(other, 0, inputs + width, width, high, shift, per_side, listed, n)
         # The list is filled up to a whole number of steps with the block after the last, all zeros.
         blocks = view(net.blocks, n + simd.UNROLLED, np.uint16)
         while n % simd.UNROLLED:
@@ -275,10 +293,10 @@ def _forward_of(squared: bool, bucketed: bool, deep: bool) -> Callable[..., Any]
     return forward
 
 
-def compiled_forward(squared: bool, bucketed: bool, deep: bool) -> int:
+def compiled_forward(first: str, activation: str, bucketed: bool, deep: bool) -> int:
     """The address of the forward pass of such nets; each kind is compiled when a net needs it."""
     arguments = from_dtype(NET), from_dtype(POSITION), types.int64, types.int64
-    return entry(_forward_of(squared, bucketed, deep), *arguments)
+    return entry(_forward_of(first, activation, bucketed, deep), *arguments)
 
 
 @inline

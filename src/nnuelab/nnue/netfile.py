@@ -26,14 +26,11 @@ from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.learning import container
 from nnuelab.nnue import study
+from nnuelab.nnue.layers import ACTIVATIONS, LEVELS, MAX_PIECES, USUAL, Layers
 
 DEFAULT_NET = Path(__file__).parent / "nets" / "default.nnue"  # which ships with the package
 MAGIC = b"NNUELAB\0"
 VERSION = 1
-ACTIVATIONS = {"clipped": "clipped relu", "squared": "squared clipped relu"}  # names in the file
-LEVELS = 127  # a sum of 1.0 as an integer, and a clipped activation
-SQUARED_SHIFT = 7  # of the square of a sum: 1.0 is 127 * 127 >> 7
-MAX_PIECES = 32
 
 # The study's scheme (its only one): x127 activations, x64 second-layer weights, 1/16 centipawns.
 STUDY_SHIFTS = {"l1_shift": 0, "l2_shift": 6, "out_shift": 4}
@@ -55,15 +52,10 @@ _SHIFT_LIMITS = {
     "l3_shift": (0, 16),
     "out_shift": (0, 24),
 }
-# Of squared sums: accumulators by 16 bits, rounded at bit 15; the others within 32 bits
-_SQUARED_SHIFT_LIMITS = {"l1_shift": (0, 4), "l2_shift": (0, 8), "l3_shift": (0, 8)}
+# Of sums that are multiplied: accumulators by 16 bits, rounded at bit 15; the others by 32
+_PRODUCT_SHIFT_LIMITS = {"l1_shift": (0, 4), "l2_shift": (0, 8), "l3_shift": (0, 8)}
 _MAX_NAME = 1024  # bytes of a feature-set name in a .nn file
 _MAX_WIDTH = 1 << 14  # neurons of a layer; keeps every sum of a layer within int32
-
-
-def unit(activation: str) -> float:
-    """What an activation of 1.0 is as an integer."""
-    return LEVELS if activation == "clipped" else LEVELS**2 / 2**SQUARED_SHIFT
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +63,17 @@ class Net:
     """A quantized net; with acc the accumulator of a perspective, all in integers::
 
         acc   = b1 + sum of the active rows of w1               (int16)
-        x     = a(acc, l1_shift), side to move then other       (2M)
+        x     = a(acc, l1_shift), side to move then other       (2M, or M)
         y     = a(b2 + w2 x, l2_shift)                          (O)
         z     = a(bh + wh y, l3_shift)                          (P), else y
         value = (b3 + w3 . z) >> out_shift          centipawns for the side to move
 
     The activation ``clipped`` is ``a(s, k) = clamp(s >> k, 0, 127)``. ``squared`` is, with
     ``v = clamp(s, 0, 127 * 2^k)``, ``a(s, k) = (v * v + 2^(6 + 2k)) >> (7 + 2k)``: its square,
-    rounded to nearest, 0..126. Other shifts are arithmetic (they round down); a net that rounds to
-    nearest has half a unit of each shift folded into its biases.
+    rounded to nearest, 0..126. Where a net is ``pairwise``, that is x, of a product in place of a
+    square, ``v * w``: of the neurons i and i + M/2 of one accumulator. Other shifts are arithmetic
+    (they round down); a net that rounds to nearest has half a unit of each shift folded into its
+    biases.
 
     Behind the first layer there may be several nets, of which the number of pieces on the board
     (both kings and pawns included) chooses one, see `bucket_of`. Their neurons stand one after
@@ -93,7 +87,7 @@ class Net:
         Row i is what feature i adds to an accumulator.
     b1 : int16 [M]
     w2 : int8 [buckets * O, 2M]
-        Inputs 0..M-1 are the side to move's accumulator.
+        The first half of the inputs are the side to move's; M of all where the net is pairwise.
     b2 : int32 [buckets * O]
     w3 : int16 [buckets * O], or [buckets * P]
     b3 : int32 [buckets]
@@ -103,6 +97,7 @@ class Net:
         its biases.
     activation : {"clipped", "squared"}
     buckets : int
+    pairwise : bool
     l1_shift, l2_shift, l3_shift, out_shift : int
     provenance : dict
         Where the net comes from; free-form JSON.
@@ -131,6 +126,7 @@ class Net:
     l3_shift: int = 0
     activation: str = "clipped"
     buckets: int = 1
+    pairwise: bool = False
 
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
@@ -139,17 +135,16 @@ class Net:
             )
         if not 1 <= self.buckets <= MAX_PIECES:
             raise ValueError(f"it has {self.buckets} buckets, should be 1 to {MAX_PIECES}")
+        if self.w1.ndim != 2:
+            raise ValueError(f"w1 has {self.w1.ndim} dimensions, should have 2")
+        if self.pairwise and self.l1 % 2:
+            raise ValueError(f"it has products of pairs of {self.l1} neurons, an odd number")
         if (self.wh is None) != (self.bh is None):
             raise ValueError("it has only one of wh and bh, should have both or neither")
-        n, m = self.w1.shape if self.w1.ndim == 2 else (0, 0)
-        o, p = self.l2, self.l3
-        k = self.buckets
-        shapes: dict[str, tuple[int, ...]]
-        shapes = {"w1": (n, m), "b1": (m,), "w2": (k * o, 2 * m), "b2": (k * o,)}
-        if self.wh is not None:
-            shapes |= {"wh": (k * p, o), "bh": (k * p,)}
-        shapes |= {"w3": (k * (p or o),), "b3": (k,)}
-        for name, shape in shapes.items():
+        layers, deep = self.layers, self.wh is not None
+        for name, shape in layers.shapes.items():
+            if name not in ("w1", "b1"):
+                shape = (self.buckets * shape[0], *shape[1:])
             array = getattr(self, name)
             if array.dtype != np.dtype(_ARRAYS[name]) or array.shape != shape:
                 raise ValueError(
@@ -158,17 +153,17 @@ class Net:
                 )
             # Inference reads the arrays by address.
             object.__setattr__(self, name, np.ascontiguousarray(array))
-        deep = self.wh is not None
-        if not n >= 1 or not all(1 <= size <= _MAX_WIDTH for size in (m, o, p if deep else 1)):
-            raise ValueError(
-                f"sizes {n} -> {m} x2 -> {o}{f' -> {p}' if deep else ''} are out of range"
-            )
+        sizes = (self.l1, self.l2, self.l3 if deep else 1)
+        if self.n_features < 1 or not all(1 <= size <= _MAX_WIDTH for size in sizes):
+            raise ValueError(f"sizes {layers} are out of range")
         for name in ("b2", "bh") if deep else ("b2",):
             if np.abs(getattr(self, name), dtype=np.int64).max() >= 1 << 30:
                 raise ValueError(f"a bias of {name} is 2^30 or more, sums could overflow int32")
         limits = dict(_SHIFT_LIMITS)
-        if self.activation == "squared":
-            limits |= _SQUARED_SHIFT_LIMITS
+        activations = {"l1_shift": layers.first, "l2_shift": self.activation}
+        for name, activation in (activations | {"l3_shift": self.activation}).items():
+            if activation != "clipped":
+                limits[name] = _PRODUCT_SHIFT_LIMITS[name]
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, should be {low} to {high}")
@@ -199,9 +194,10 @@ class Net:
         return 0 if self.bh is None else int(self.bh.size) // self.buckets
 
     @property
-    def layers(self) -> str:
-        """Sizes and what is unusual, for people: ``768 -> 256 x2 -> 16 -> 1, squared``."""
-        return layers(self.n_features, self.l1, self.l2, self.l3, self.activation, self.buckets)
+    def layers(self) -> Layers:
+        """Sizes and what is unusual."""
+        sizes = self.n_features, self.l1, self.l2, self.l3
+        return Layers(*sizes, **{name: getattr(self, name) for name in USUAL if name != "l3"})
 
     @property
     def shifts(self) -> dict[str, int]:
@@ -212,43 +208,18 @@ class Net:
     @property
     def scales(self) -> dict[str, float]:
         """What 1.0 of the float net is in the integers of each layer (cp for the output)."""
-        one = unit(self.activation)
+        layers = self.layers
         scales = {
-            "activation": one,
+            "activation": layers.unit("w3"),
             "w1": LEVELS * 2.0**self.l1_shift,
-            "w2": 2.0**self.l2_shift * LEVELS / one,
-            "w3_per_centipawn": 2.0**self.out_shift / one,
+            "w2": layers.scale("w2", self.l2_shift),
+            "w3_per_centipawn": 2.0**self.out_shift / layers.unit("w3"),
         }
-        return scales if self.wh is None else scales | {"wh": 2.0**self.l3_shift * LEVELS / one}
-
-    def activated(self, sums: np.ndarray, shift: int) -> np.ndarray:
-        """The activation of the sums of a layer, int64 of the same shape."""
-        sums = sums.astype(np.int64)
-        if self.activation == "clipped":
-            return np.clip(sums >> shift, 0, LEVELS)
-        limited = np.clip(sums, 0, LEVELS << shift)
-        half = 1 << (SQUARED_SHIFT - 1 + 2 * shift)
-        return np.asarray((limited * limited + half) >> (SQUARED_SHIFT + 2 * shift))
+        return scales if self.wh is None else scales | {"wh": layers.scale("wh", self.l3_shift)}
 
     def arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name, in the order of the file."""
         return {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
-
-
-def bucket_of(pieces: np.ndarray, buckets: int) -> np.ndarray:
-    """int64: the layer stack that positions with so many pieces use."""
-    return (pieces.astype(np.int64) - 1) * buckets // MAX_PIECES
-
-
-def layers(n: int, l1: int, l2: int, l3: int, activation: str, buckets: int) -> str:
-    """Sizes of a net and what is unusual about it, for people.
-
-    >>> layers(768, 256, 16, 0, "clipped", 1), layers(768, 256, 16, 32, "squared", 8)
-    ('768 -> 256 x2 -> 16 -> 1', '768 -> 256 x2 -> 16 -> 32 -> 1, squared, 8 buckets')
-    """
-    text = f"{n} -> {l1} x2 -> {l2}{f' -> {l3}' if l3 else ''} -> 1"
-    text += "" if activation == "clipped" else f", {activation}"
-    return text + (f", {buckets} buckets" if buckets > 1 else "")
 
 
 def read_net(path: Path | str) -> Net:
@@ -284,6 +255,7 @@ def _parse(content: bytes) -> Net:
     fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in shifts}
     fields["activation"] = known[header["activation"]]
     fields["buckets"] = int(header["sizes"].get("buckets", 1))
+    fields["pairwise"] = bool(header.get("pairwise", False))
     fields |= {"provenance": header["provenance"], "files": header.get("files", {})}
     fields["blocks"] = header.get("blocks", {})
     return Net(header["feature_set"], **fields, **arrays)
@@ -291,7 +263,7 @@ def _parse(content: bytes) -> Net:
 
 def write_net(path: Path | str, net: Net) -> None:
     """Writes the project's file, atomically. The same net gives the same bytes."""
-    header = {
+    header: dict[str, Any] = {
         "feature_set": net.feature_set,
         "blocks": dict(net.blocks),
         "sizes": {"features": net.n_features, "l1": net.l1, "l2": net.l2} | _unusual(net),
@@ -301,6 +273,8 @@ def write_net(path: Path | str, net: Net) -> None:
         "arrays": container.listed(net.arrays()),
         "provenance": dict(net.provenance),
     }
+    if net.pairwise:
+        header["pairwise"] = True
     if net.files:
         header["files"] = dict(net.files)
     content = container.packed(MAGIC, VERSION, header, net.arrays())
@@ -325,6 +299,7 @@ def plain(path: Path | str, net: Net, kind: str) -> None:
     reasons = [
         reason
         for reason, there in (
+            ("products of pairs of neurons", net.pairwise),
             ("squared activation", net.activation != "clipped"),
             (f"{net.buckets} output buckets", net.buckets > 1),
             (f"a further hidden layer of {net.l3} neurons", net.l3 > 0),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,9 +13,10 @@ from nnuelab.learning.first_layer import FirstLayers, sums
 from nnuelab.learning.linear import linear
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch
-from nnuelab.nnue.netfile import LEVELS, SQUARED_SHIFT, bucket_of, layers, unit
+from nnuelab.nnue.layers import LEVELS, PRODUCT_SHIFT, Layers, bucket_of
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
+HIDDEN = {"w2": "l2_shift", "wh": "l3_shift"}  # layers of int8 weights, and their shifts
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
 
 
@@ -35,44 +35,41 @@ def merged(own: torch.Tensor, shared: torch.Tensor, numbers: torch.Tensor) -> to
     return own
 
 
-def quantized(clipped: torch.Tensor, shift: int, squared: bool) -> torch.Tensor:
+def quantized(clipped: torch.Tensor, shift: int, activation: str) -> torch.Tensor:
     """Clipped sums such that their activation is one that the integer net can have.
 
     The formulas of :class:`nnuelab.nnue.netfile.Net` in floats: sums are multiples of
-    1 / (127 * 2^shift), the activation is one of 127, rounded to nearest.
+    1 / (127 * 2^shift), the activation is one of 127, rounded to nearest. Of products of pairs the
+    sums are rounded alone: no sums make the products those of the integer net.
     """
     sums = torch.round(clipped * float(LEVELS << shift))
-    if not squared:
+    if activation == "pairwise":
+        return sums / float(LEVELS << shift)
+    if activation == "clipped":
         half = (1 << shift) // 2
         return torch.floor((sums + half) * 2.0**-shift).clamp_(max=LEVELS) / LEVELS
-    activations = torch.floor(sums.square() * 2.0 ** -(SQUARED_SHIFT + 2 * shift) + 0.5)
-    return torch.sqrt(activations * 2.0**SQUARED_SHIFT) / LEVELS
+    activations = torch.floor(sums.square() * 2.0 ** -(PRODUCT_SHIFT + 2 * shift) + 0.5)
+    return torch.sqrt(activations * 2.0**PRODUCT_SHIFT) / LEVELS
 
 
 class Network(nn.Module):
     """A net that evaluates a position in centipawns for the side to move.
 
     The accumulators of the two perspectives share ``w1`` and ``b1``; they are clipped to [0, 1],
-    squared where that is the activation, and concatenated, side to move first. The other hidden
-    layers have the same activation.
+    squared or multiplied in pairs where the layers say so, and concatenated, side to move first.
 
     With buckets there are so many nets behind the first layer, of which the number of pieces on the
     board chooses one, as in :class:`nnuelab.nnue.netfile.Net`. All begin with the same weights.
 
     Parameters
     ----------
-    n_features, l1, l2 : int
-        N, M and O.
+    layers : Layers
     generator : torch.Generator
         Where the initial weights come from: they depend on its seed alone.
     active : float
         Features that are typically active; sets the scale of the first weights.
     numbers : int32[N, F], optional
         Rows that a feature shares with others, -1 for none: FeatureSet.shared_rows.
-    l3 : int
-        P, neurons of a further hidden layer; 0: there is none.
-    activation : {"clipped", "squared"}
-    buckets : int
 
     Attributes
     ----------
@@ -83,87 +80,54 @@ class Network(nn.Module):
 
     @classmethod
     def untrained(
-        cls,
-        features: FeatureSet,
-        l1: int,
-        l2: int,
-        generator: torch.Generator,
-        factorize: str,
-        **shape: Any,
+        cls, features: FeatureSet, layers: Layers, generator: torch.Generator, factorize: str
     ) -> Network:
-        """What training begins with; ``shape`` are l3, activation and buckets."""
+        """What training begins with."""
         active, numbers = min(features.max_active, features.size), features.shared_rows(factorize)
-        return cls(features.size, l1, l2, generator, active, numbers, **shape)
+        return cls(layers, generator, active, numbers)
+
+    b2: nn.Parameter
+    w2: nn.Parameter
+    w3: nn.Parameter
+    b3: nn.Parameter
+    wh: nn.Parameter
+    bh: nn.Parameter
 
     def __init__(
         self,
-        n_features: int,
-        l1: int,
-        l2: int,
+        layers: Layers,
         generator: torch.Generator,
         active: float = 32,
         numbers: np.ndarray | None = None,
-        *,
-        l3: int = 0,
-        activation: str = "clipped",
-        buckets: int = 1,
     ) -> None:
         super().__init__()
-        self.activation, self.buckets = activation, buckets
+        self.layers, (n, m) = layers, layers.shapes["w1"]
         self.shifts: dict[str, int] = {}
         if numbers is None:
-            numbers = np.empty((n_features, 0), np.int32)
+            numbers = np.empty((n, 0), np.int32)
         self.numbers: torch.Tensor
         self.register_buffer("numbers", torch.from_numpy(numbers), persistent=False)
-        self.shared = torch.zeros(int(numbers.max(initial=-1)) + 1, l1)
+        self.shared = torch.zeros(int(numbers.max(initial=-1)) + 1, m)
         if len(self.shared):
             self.shared = nn.Parameter(self.shared)
-
-        def uniform(bound: float, *shape: int) -> nn.Parameter:
-            return nn.Parameter((torch.rand(*shape, generator=generator) * 2 - 1) * bound)
-
-        self.w1 = nn.Parameter(torch.empty(n_features, l1))
-        self.b1 = nn.Parameter(torch.zeros(l1))
-
-        def repeated(bound: float, *shape: int) -> nn.Parameter:
-            drawn = uniform(bound, *shape)
-            return drawn if buckets == 1 else nn.Parameter(torch.cat([drawn.detach()] * buckets))
-
-        self.w2 = repeated((2 * l1) ** -0.5, l2, 2 * l1)
-        self.b2 = repeated((2 * l1) ** -0.5, l2)
-        if l3:
-            self.wh = repeated(l2**-0.5, l3, l2)
-            self.bh = repeated(l2**-0.5, l3)
-        last = l3 or l2
-        self.w3 = repeated(last**-0.5, last)
-        self.b3 = repeated(last**-0.5, 1)
+        self.w1 = nn.Parameter(torch.empty(n, m))
+        self.b1 = nn.Parameter(torch.zeros(m))
+        for name, shape in list(layers.shapes.items())[2:]:
+            if name.startswith("w"):  # its biases follow, drawn as wide
+                bound = shape[-1] ** -0.5
+            drawn = (torch.rand(*shape, generator=generator) * 2 - 1) * bound
+            self.register_parameter(name, nn.Parameter(torch.cat([drawn] * layers.buckets)))
         # A dense layer is drawn from +-1/sqrt(inputs). Of a sparse one only active inputs count,
         # and a quarter of that without biases learns better: a loss of .0019 instead of .0020. It
         # is drawn last, so that equal seeds give all feature sets the same layers behind it.
         bound = active**-0.5 / 4
         nn.init.uniform_(self.w1, -bound, bound, generator)
 
-    @property
-    def sizes(self) -> tuple[int, int, int]:
-        """N, M and O."""
-        return self.w1.shape[0], self.w1.shape[1], self.b2.shape[0] // self.buckets
-
-    @property
-    def l3(self) -> int:
-        """P, neurons of the further hidden layer; 0 without one."""
-        return self.bh.shape[0] // self.buckets if hasattr(self, "bh") else 0
-
-    @property
-    def layers(self) -> str:
-        """Sizes and what is unusual, for people."""
-        return layers(*self.sizes, self.l3, self.activation, self.buckets)
-
     def first_layers(self, threads: Threads, whole: bool = False) -> FirstLayers:
         """The kernels of the first layer and of the second, that of all buckets."""
-        n, m, _ = self.sizes
-        squared = self.activation == "squared"
-        numbers = self.numbers.numpy()
-        return FirstLayers(n, m, self.b2.shape[0], threads, whole, squared, numbers)
+        n, m = self.layers.shapes["w1"]
+        numbers, first = self.numbers.numpy(), self.layers.first
+        return FirstLayers(n, m, self.b2.shape[0], threads, whole, first, numbers)
 
     def forward(self, batch: Batch, threads: Threads) -> torch.Tensor:
         """Centipawns for the side to move, float32[B]."""
@@ -173,9 +137,9 @@ class Network(nn.Module):
         """The same by kernels that hold their memory; see ``first_layer.sums`` for gradients."""
         kernels.rounding = None
         if self.shifts:
-            shift, squared = self.shifts["l1_shift"], self.activation == "squared"
-            kernels.rounding = partial(quantized, shift=shift, squared=squared)
-        w2 = self._dense(self.w2, "l2_shift")
+            shift, first = self.shifts["l1_shift"], self.layers.first
+            kernels.rounding = partial(quantized, shift=shift, activation=first)
+        w2 = self._dense("w2")
         b1, b2 = self._biases(self.b1, "l1_shift"), self._biases(self.b2, "l2_shift")
         found = sums(*self.tables(), b1, w2, b2, batch, kernels)
         return self.rest(found, batch.pieces)
@@ -195,21 +159,18 @@ class Network(nn.Module):
             + self._biases(self.b1, "l1_shift")
             for side in active
         ]
-        return self.activated(torch.cat(sides, 1), "l1_shift")
+        first = self.layers.first
+        return torch.cat([self.activated(side, "l1_shift", first) for side in sides], 1)
 
-    def activated(self, sums: torch.Tensor, layer: str) -> torch.Tensor:
+    def activated(self, sums: torch.Tensor, layer: str, activation: str) -> torch.Tensor:
         """The activation of the sums of a layer, which is named by its shift."""
         clipped = sums.clamp(0, 1)
         if self.shifts:
-            rounded = quantized(clipped.detach(), self.shifts[layer], self.activation == "squared")
+            rounded = quantized(clipped.detach(), self.shifts[layer], activation)
             # As in the kernels, what is rounded to a corner of the clip has no gradient.
             inside = (rounded > 0) & (rounded < 1)
             clipped = torch.where(inside, _through(clipped, rounded), rounded)
-        return self.of_clipped(clipped)
-
-    def of_clipped(self, clipped: torch.Tensor) -> torch.Tensor:
-        """The same of sums that are clipped already."""
-        return clipped if self.activation == "clipped" else clipped.square()
+        return of_clipped(clipped, activation)
 
     def tables(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Rows of the features' own and shared ones, that the kernels add.
@@ -229,17 +190,16 @@ class Network(nn.Module):
         """Those of a hidden layer, which is named by its shift."""
         return _rounded(values, LEVELS * 2.0 ** self.shifts[layer]) if self.shifts else values
 
-    def _dense(self, weights: torch.Tensor, layer: str) -> torch.Tensor:
-        """The weights of a hidden layer."""
-        return _rounded(weights, self.scale(self.shifts[layer])) if self.shifts else weights
-
-    def scale(self, shift: int) -> float:
-        """What 1.0 of a hidden layer's weights is as an integer."""
-        return 2.0**shift * LEVELS / unit(self.activation)
+    def _dense(self, name: str) -> torch.Tensor:
+        """The weights of a hidden layer, w2 or wh."""
+        weights: torch.Tensor = getattr(self, name)
+        if not self.shifts:
+            return weights
+        return _rounded(weights, self.layers.scale(name, self.shifts[HIDDEN[name]]))
 
     def head(self, inputs: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
         """From what the second layer gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""
-        w2, b2 = self._dense(self.w2, "l2_shift"), self._biases(self.b2, "l2_shift")
+        w2, b2 = self._dense("w2"), self._biases(self.b2, "l2_shift")
         return self.rest(linear(inputs, w2, b2), pieces)
 
     def rest(self, sums: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
@@ -251,7 +211,7 @@ class Network(nn.Module):
         pieces : int [B], optional
             On the board; what buckets are chosen by.
         """
-        buckets = self.buckets
+        buckets, activation = self.layers.buckets, self.layers.activation
         if buckets > 1:
             assert pieces is not None
             bucket = torch.from_numpy(bucket_of(pieces, buckets)).to(sums.device)
@@ -263,10 +223,11 @@ class Network(nn.Module):
             return parts.gather(1, bucket[:, None, None].expand(-1, 1, parts.shape[2])).squeeze(1)
 
         # All buckets are computed, and one is taken: few large products beat many small ones.
-        hidden = self.activated(chosen(sums), "l2_shift")
-        if self.l3:
-            biases, weights = self._biases(self.bh, "l3_shift"), self._dense(self.wh, "l3_shift")
-            hidden = self.activated(chosen(linear(hidden, weights, biases)), "l3_shift")
+        hidden = self.activated(chosen(sums), "l2_shift", activation)
+        if self.layers.l3:
+            biases, weights = self._biases(self.bh, "l3_shift"), self._dense("wh")
+            found = chosen(linear(hidden, weights, biases))
+            hidden = self.activated(found, "l3_shift", activation)
         values = linear(hidden, self.w3.view(buckets, -1), self.b3)
         return CENTIPAWNS * chosen(values).squeeze(1)
 
@@ -277,12 +238,20 @@ class Network(nn.Module):
     @torch.no_grad()
     def clip_weights(self) -> None:
         """Clamps the weights of hidden layers to the range of int8; after each optimizer step."""
-        layers = {"l2_shift": self.w2} | ({"l3_shift": self.wh} if self.l3 else {})
-        for layer, weights in layers.items():
-            bound = L2_BOUND * unit(self.activation) / LEVELS
-            if self.shifts:
-                bound = min(bound, 127 / self.scale(self.shifts[layer]))
-            weights.clamp_(-bound, bound)
+        for name, shift in HIDDEN.items():
+            if name in self.layers.shapes:
+                bound = L2_BOUND * self.layers.unit(name) / LEVELS
+                if self.shifts:
+                    bound = min(bound, 127 / self.layers.scale(name, self.shifts[shift]))
+                getattr(self, name).clamp_(-bound, bound)
+
+
+def of_clipped(clipped: torch.Tensor, activation: str) -> torch.Tensor:
+    """What the next layer gets of clipped sums [..., neurons]."""
+    if activation == "clipped":
+        return clipped
+    one, other = clipped.chunk(2, -1) if activation == "pairwise" else (clipped, clipped)
+    return one * other
 
 
 def _through(weights: torch.Tensor, rounded: torch.Tensor) -> torch.Tensor:

@@ -197,17 +197,8 @@ def _is_checkpoint(path: Path) -> bool:
 
 def _untrained(features: FeatureSet, net: Network | netfile.Net) -> Network:
     """What training of a net of this shape begins with."""
-    l1, l2 = net.sizes[1:] if isinstance(net, Network) else (net.l1, net.l2)
-    return Network.untrained(
-        features,
-        l1,
-        l2,
-        torch.Generator().manual_seed(UNTRAINED_SEED),
-        "none",
-        l3=net.l3,
-        activation=net.activation,
-        buckets=net.buckets,
-    )
+    generator = torch.Generator().manual_seed(UNTRAINED_SEED)
+    return Network.untrained(features, net.layers, generator, "none")
 
 
 def judge(name: str, said: np.ndarray, games: np.ndarray) -> Judgement:

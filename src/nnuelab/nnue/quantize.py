@@ -17,14 +17,15 @@ before shifts  nothing: they round down              half a unit in the biases: 
                                                      nearest
 =============  ====================================  ============================================
 
-Squared activations of 1.0 are 127^2 / 128 instead of 127, so w2, wh and w3 are 128 / 127 as large,
-and their sums round when they are squared. The study's scheme is for its own layers alone.
+Squared activations and products of pairs of 1.0 are 127^2 / 128 instead of 127, so weights of such
+inputs are 128 / 127 as large, and sums round when they are multiplied. The study's scheme is for
+its own layers alone.
 
 A net that was trained to round (fake quantization) keeps the shifts that it was trained with, and
 its biases know already what rounding adds.
 
 The neurons of the first layer are sorted by their mean activations, so that those that are often
-zero stand together: the second layer skips four zeros at a time.
+zero stand together: the second layer skips four zeros at a time. Pairs stay pairs.
 
 What is left of a mean error, from clipping what was rounded, `centred` takes out of b3 by the data:
 the correction of biases that post-training quantization knows (Nagel et al. 2019).
@@ -42,7 +43,8 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.netfile import LEVELS, STUDY_SHIFTS, Net, bucket_of, unit
+from nnuelab.nnue.layers import LEVELS, USUAL, bucket_of
+from nnuelab.nnue.netfile import STUDY_SHIFTS, Net
 from nnuelab.nnue.network import CENTIPAWNS
 from nnuelab.nnue.scales import (
     OUT_SHIFTS,
@@ -74,52 +76,55 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         raise ValueError(f"no scheme {scheme!r}")
     fine = scheme == "fine"
     network = checkpoint.network()
-    squared, one = network.activation == "squared", unit(network.activation)
-    if not fine and (squared or network.l3 or network.buckets > 1):
+    layers = network.layers
+    if not fine and any(getattr(layers, name) != usual for name, usual in USUAL.items()):
         raise UserError(
-            f"the study's scheme is for nets N -> M x2 -> O -> 1, not for {network.layers}; "
+            f"the study's scheme is for nets N -> M x2 -> O -> 1, not for {layers}; "
             "quantize with --scheme fine"
         )
     w = {name: tensor.double().numpy() for name, tensor in checkpoint.model.items()}
     w["w1"] = network.rows().detach().double().numpy()
     activations = checkpoint.activations.double().numpy().reshape(2, -1)
     order = np.argsort(activations.sum(axis=0), kind="stable")
-    w["w1"], w["b1"] = w["w1"][:, order], w["b1"][order]
+    neurons = np.concatenate([order + i for i in range(0, layers.l1, layers.inputs)])
+    w["w1"], w["b1"] = w["w1"][:, neurons], w["b1"][neurons]
     w["w2"] = w["w2"].reshape(-1, *activations.shape)[:, :, order].reshape(w["w2"].shape)
     feature_set = checkpoint.features
     if fine:
-        safest = safe_l1_shift(w["w1"], w["b1"], feature_set, squared)
-        shifts = checkpoint.shifts or hidden_shifts(w, network, safest)
+        safest = safe_l1_shift(w["w1"], w["b1"], feature_set, layers.first == "clipped")
+        shifts = checkpoint.shifts or hidden_shifts(w, layers, safest)
         l1_shift, l2_shift = min(shifts["l1_shift"], safest), shifts["l2_shift"]
         l3_shift = shifts.get("l3_shift", 0)
-        out_shift = largest(OUT_SHIFTS, w["w3"], CENTIPAWNS / one, np.int16)
+        out_shift = largest(OUT_SHIFTS, w["w3"], CENTIPAWNS / layers.unit("w3"), np.int16)
     else:
         l1_shift, l2_shift, out_shift = STUDY_SHIFTS.values()
         l3_shift = 0
 
-    def half(shift: int, before_square: bool = squared) -> float:
+    def half(shift: int, activation: str) -> float:
         """Turns a shift, which rounds down, into one that rounds to nearest."""
-        return 2.0**shift / 2 if fine and shift > 0 and not before_square else 0
+        return 2.0**shift / 2 if fine and shift > 0 and activation == "clipped" else 0
 
     def dense(layer: str, weights: str, biases: str, shift: int, means: np.ndarray | None) -> None:
         """Adds a layer of int8 weights to ``arrays``; ``means`` are those of its inputs."""
-        scale = network.scale(shift)
+        scale = layers.scale(weights, shift)
         rounded = _fit(f"{layer}-layer weights", np.rint(w[weights] * scale), np.int8)
         totals = w[biases] * 2.0**shift
         if fine and means is not None and not checkpoint.shifts:
             # Rounded once: a product of BLAS differs in its last bits from CPU to CPU.
-            errors = (rounded - w[weights] * scale) * means * (one / LEVELS)
+            errors = (rounded - w[weights] * scale) * means * (layers.unit(weights) / LEVELS)
             totals -= [math.fsum(of_neuron) for of_neuron in errors.tolist()]
-        totals = np.rint(totals * LEVELS + half(shift))
+        totals = np.rint(totals * LEVELS + half(shift, layers.activation))
         arrays[weights] = rounded
         arrays[biases] = _fit(f"{layer}-layer biases", totals, np.int32)
 
     first, last = LEVELS * 2.0**l1_shift, CENTIPAWNS * 2.0**out_shift
     arrays: dict[str, np.ndarray] = {}
     w1 = _fit("first-layer weights", np.rint(w["w1"] * first), np.int16)
-    b1 = _fit("first-layer biases", np.rint(w["b1"] * first + half(l1_shift)), np.int16)
+    b1 = _fit(
+        "first-layer biases", np.rint(w["b1"] * first + half(l1_shift, layers.first)), np.int16
+    )
     dense("second", "w2", "b2", l2_shift, activations[:, order].ravel())
-    if network.l3:
+    if layers.l3:
         dense("third", "wh", "bh", l3_shift, None)
     accumulators = accumulator_range(w1, b1, feature_set)
     if not accumulators.fits:
@@ -130,8 +135,10 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
             "train with a smaller learning rate or fewer epochs"
         )
     w3_type = np.int16 if fine else np.int8
-    w3 = _fit("output weights", np.rint(w["w3"] * last / one), w3_type).astype(np.int16)
-    b3 = np.rint(w["b3"] * last + half(out_shift, before_square=False))
+    w3 = _fit("output weights", np.rint(w["w3"] * last / layers.unit("w3")), w3_type).astype(
+        np.int16
+    )
+    b3 = np.rint(w["b3"] * last + half(out_shift, "clipped"))
     return Net(
         feature_set.name,
         w1=w1,
@@ -143,8 +150,9 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         l2_shift=l2_shift,
         l3_shift=l3_shift,
         out_shift=out_shift,
-        activation=network.activation,
-        buckets=network.buckets,
+        activation=layers.activation,
+        buckets=layers.buckets,
+        pairwise=layers.pairwise,
         provenance={
             "scheme": scheme,
             "epochs": checkpoint.epoch,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from nnuelab.features import FeatureSet
-from nnuelab.nnue.netfile import LEVELS
-from nnuelab.nnue.network import Network
+from nnuelab.nnue.layers import LEVELS, Layers
+from nnuelab.nnue.network import HIDDEN, Network
 
 INT16 = np.iinfo(np.int16)
 L1_SHIFTS = (3, 2, 1, 0)
@@ -27,27 +27,26 @@ def shifts_of(network: Network, feature_set: FeatureSet) -> dict[str, int]:
     """
     w = {name: tensor.cpu().double().numpy() for name, tensor in network.state_dict().items()}
     rows = network.rows().detach().cpu().double().numpy()
-    squared = network.activation == "squared"
-    return hidden_shifts(w, network, safe_l1_shift(rows, w["b1"], feature_set, squared))
+    rounds = network.layers.first == "clipped"
+    return hidden_shifts(w, network.layers, safe_l1_shift(rows, w["b1"], feature_set, rounds))
 
 
-def hidden_shifts(w: Mapping[str, np.ndarray], network: Network, l1_shift: int) -> dict[str, int]:
+def hidden_shifts(w: Mapping[str, np.ndarray], layers: Layers, l1_shift: int) -> dict[str, int]:
     """The largest shifts of the layers behind the first with which their weights fit int8.
 
     Parameters
     ----------
     w : mapping of str to ndarray
         The weights by name, as floats.
-    network : Network
-        Whose shape counts.
+    layers : Layers
     l1_shift : int
         Of the first layer; it is among them.
     """
-    scale = network.scale(0)
-    found = {"l1_shift": l1_shift, "l2_shift": largest(L2_SHIFTS, w["w2"], scale, np.int8)}
-    if network.l3:
-        found["l3_shift"] = largest(L2_SHIFTS, w["wh"], scale, np.int8)
-    return found
+    return {"l1_shift": l1_shift} | {
+        shift: largest(L2_SHIFTS, w[name], layers.scale(name, 0), np.int8)
+        for name, shift in HIDDEN.items()
+        if name in w
+    }
 
 
 @dataclass(frozen=True)
@@ -99,11 +98,14 @@ def accumulator_range(w1: np.ndarray, b1: np.ndarray, feature_set: FeatureSet) -
     return AccumulatorRange(int(low.min()), int(high.max()), outside)
 
 
-def safe_l1_shift(w1: np.ndarray, b1: np.ndarray, feature_set: FeatureSet, squared: bool) -> int:
-    """The largest shift of the first layer with which no accumulator can overflow, else 0."""
+def safe_l1_shift(w1: np.ndarray, b1: np.ndarray, feature_set: FeatureSet, rounds: bool) -> int:
+    """The largest shift of the first layer with which no accumulator can overflow, else 0.
+
+    The biases hold half a unit of it where it ``rounds``.
+    """
     for shift in L1_SHIFTS:
         scale = LEVELS * 2.0**shift
-        half = 0 if squared else 2.0**shift / 2
+        half = 2.0**shift / 2 if rounds else 0
         rows, bias = np.rint(w1 * scale), np.rint(b1 * scale + half)
         if max(np.abs(rows).max(), np.abs(bias).max()) > INT16.max:
             continue

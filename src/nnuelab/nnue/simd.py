@@ -201,13 +201,14 @@ def _rounded_product(builder: Any, a: Any, b: Any) -> Any:
     return joined(builder, parts)
 
 
-def _activation(squared: bool) -> Any:
-    """A kernel for one of the activations of :class:`nnuelab.nnue.netfile.Net`."""
+def _activation(multiplied: bool) -> Any:
+    """What both kernels for the activations of :class:`nnuelab.nnue.netfile.Net` consist of."""
 
     @intrinsic
     def activate(
         typing_context: Any,
         source: Any,
+        apart: Any,
         target: Any,
         width: Any,
         high: Any,
@@ -218,15 +219,16 @@ def _activation(squared: bool) -> Any:
     ) -> Any:
         """target[:width] (uint8) = a(source[:width] (int16)), with v = clamp(source, 0, high):
 
-        v >> shift, or for the square (v * (v << shift) + 2^14) >> 15. With high = 128 * 2^k - 1 and
-        shift = k that is clamp(source >> k, 0, 127); for the square, shift is 8 - 2k. The numbers
+        v >> shift, or (v * (w << shift) + 2^14) >> 15 with w of what is ``apart`` bytes further,
+        for the square 0. With high = 128 * 2^k - 1 and shift = k the former is
+        clamp(source >> k, 0, 127); for products, high is 127 * 2^k and shift 8 - 2k. The numbers
         of the blocks of four values of which one isn't 0, counted from ``first``, are appended to
         ``blocks`` (uint16, with room for LANES / BLOCK more), which holds ``n``; returns how many
         it holds then. ``width`` is a multiple of LANES.
         """
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            source, target, width, high, shift, first, blocks, n = args
+            source, apart, target, width, high, shift, first, blocks, n = args
             vector, bytes_ = ir.VectorType(I16, LANES), ir.VectorType(I8, LANES)
             zero = ir.Constant(vector, [0] * LANES)
             high = splat(builder, builder.trunc(high, I16), LANES)
@@ -234,20 +236,23 @@ def _activation(squared: bool) -> Any:
             found = cgutils.alloca_once_value(builder, n)
             list_numbers = _numbers_by_compress if SIMD == "avx512" else _numbers_by_table
 
-            def activated(place: Any) -> Any:
+            def limited(place: Any) -> Any:
                 value = load(builder, place, vector, 2)
-                if SIMD != "portable" and not squared:
+                return clamped(builder, value, zero, high, builder.icmp_signed)
+
+            def activated(place: Any) -> Any:
+                if multiplied:
+                    other = builder.shl(limited(builder.add(place, apart)), shift)
+                    product = _rounded_product(builder, limited(place), other)
+                    return builder.trunc(product, bytes_)
+                if SIMD != "portable":
+                    value = load(builder, place, vector, 2)
                     value = _saturated(builder, builder.ashr(value, shift))
                     zero_bytes = ir.Constant(bytes_, [0] * LANES)
                     return builder.select(
                         builder.icmp_signed(">", value, zero_bytes), value, zero_bytes
                     )
-                value = clamped(builder, value, zero, high, builder.icmp_signed)
-                if squared:
-                    value = _rounded_product(builder, value, builder.shl(value, shift))
-                else:
-                    value = builder.lshr(value, shift)
-                return builder.trunc(value, bytes_)
+                return builder.trunc(builder.lshr(limited(place), shift), bytes_)
 
             def pass_over(start: Any, count: Any, vectors: int) -> None:
                 """``count`` times so many vectors, beginning with value ``start``."""
@@ -271,13 +276,13 @@ def _activation(squared: bool) -> Any:
             pass_over(done, builder.udiv(builder.sub(width, done), I64(LANES)), 1)
             return builder.load(found)
 
-        return types.int64(*[types.int64] * 8), generate
+        return types.int64(*[types.int64] * 9), generate
 
     return activate
 
 
-activate = _activation(squared=False)
-activate_squared = _activation(squared=True)
+activate = _activation(multiplied=False)
+multiply = _activation(multiplied=True)
 
 
 # The second layer --------------------------------------------------------------------------------

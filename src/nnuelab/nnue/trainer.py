@@ -19,8 +19,9 @@ from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
 from nnuelab.learning.parallel import Group, Threads
 from nnuelab.learning.sparse import Batch, pad
 from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.layers import USUAL, Layers
 from nnuelab.nnue.losses import Objective, Scores, objective_of
-from nnuelab.nnue.network import Network
+from nnuelab.nnue.network import Network, of_clipped
 from nnuelab.nnue.scales import shifts_of
 from nnuelab.settings.train import Training
 
@@ -28,10 +29,8 @@ CALIBRATION = 65536  # positions over which activations are averaged
 
 
 # Settings that older checkpoints don't have, and what these were trained with
-LATER: dict[str, str | float] = {
-    "l3": 0,
-    "activation": "clipped",
-    "buckets": 1,
+LATER: dict[str, Any] = {
+    **USUAL,
     "fake_quantize_epochs": 0,
     "games_share": 1.0,
     "weight_decay": 0.0,
@@ -55,6 +54,8 @@ class Settings:
     activation : {"clipped", "squared"}
     buckets : int
         Nets behind the first layer, chosen by the number of pieces.
+    pairwise : bool
+        The second layer gets products of pairs of neurons.
     fake_quantize_epochs : int
         So many of the last epochs see the rounding of the integer net.
     epochs, batch_size : int
@@ -101,6 +102,7 @@ class Settings:
     l3: int = Training.l3
     activation: str = Training.activation
     buckets: int = Training.buckets
+    pairwise: bool = Training.pairwise
     fake_quantize_epochs: int = Training.fake_quantize_epochs
     games_share: float = Training.games_share
     weight_decay: float = Training.weight_decay
@@ -113,6 +115,11 @@ class Settings:
         own = cls.__dataclass_fields__.keys()
         shared = {name: value for name, value in vars(chosen).items() if name in own}
         return cls(feature_set, seed=seed, objective=objective_of(chosen), **shared)
+
+    def layers(self, feature_set: FeatureSet) -> Layers:
+        """Those of its net."""
+        optional = {name: getattr(self, name) for name in USUAL}
+        return Layers(feature_set.size, self.l1, self.l2, **optional)
 
     def described(self) -> dict[str, Any]:
         """All of it as flat JSON types.
@@ -168,14 +175,7 @@ class Trainer:
         self.group = group or Group(self.device)
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.network = Network.untrained(
-            feature_set,
-            settings.l1,
-            settings.l2,
-            self.generator,
-            settings.factorize,
-            l3=settings.l3,
-            activation=settings.activation,
-            buckets=settings.buckets,
+            feature_set, settings.layers(feature_set), self.generator, settings.factorize
         )
         self.network.to(self.device)
         self.average = Average(self.network, settings.average) if settings.average else None
@@ -263,7 +263,7 @@ class Trainer:
         width = max(int(batch.n.max()), 1)
         pinned = self.device.type == "cuda"  # is copied while the device computes
         active = torch.empty((2, len(batch), width), dtype=torch.int32, pin_memory=pinned)
-        pad(batch.rows, batch.n, self.network.sizes[0], active.numpy())
+        pad(batch.rows, batch.n, self.network.layers.n_features, active.numpy())
         return active.to(self.device, non_blocking=pinned)
 
     def validate(self, loader: Loader) -> dict[str, float]:
@@ -340,15 +340,16 @@ class Trainer:
 
     @torch.no_grad()
     def mean_activations(self, loader: Loader) -> torch.Tensor:
-        """Mean outputs of the first layer, float32[2M], over a fixed random choice of positions."""
+        """Mean inputs of the second layer, over a fixed random choice of positions."""
         batches = max(CALIBRATION // loader.batch_size, 1)
-        total, positions = torch.zeros(2 * self.settings.l1, dtype=torch.float64), 0
+        layers = self.kept.layers
+        total, positions = torch.zeros(2 * layers.inputs, dtype=torch.float64), 0
         for labelled in islice(loader.shuffled(self.settings.seed, 0), batches):
             if self._layers is not None:
                 own, shared = (table.numpy() for table in self.kept.tables())
                 bias = self.kept.b1.numpy()
                 clipped = self._layers.accumulators(own, shared, bias, labelled.batch)
-                found = self.kept.of_clipped(torch.from_numpy(clipped))
+                found = of_clipped(torch.from_numpy(clipped), layers.first).flatten(1)
             else:
                 found = self.kept.accumulators(self._active(labelled.batch))
             total += found.double().sum(0).cpu()

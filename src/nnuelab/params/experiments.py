@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from nnuelab.errors import nearest
 from nnuelab.names import NetName
+from nnuelab.nnue.layers import USUAL
 from nnuelab.params.models import (
     Experiment,
     Params,
@@ -36,7 +37,7 @@ Kind = TypeVar("Kind", bound=Section)
 PROBED = (0.25, 0.5, 1, 2)
 PROBE = {"epochs": 1, "games_share": 0.25, "fake_quantize_epochs": 0, "patience": 0, "from_": None}
 
-STUDY_LAYERS = {"l3": 0, "activation": "clipped", "buckets": 1, "fake_quantize_epochs": 0}
+STUDY_LAYERS = {**USUAL, "fake_quantize_epochs": 0}
 
 
 @dataclass(frozen=True)
@@ -346,7 +347,7 @@ def _beyond_the_study(plans: Iterable[Plan]) -> Iterable[str]:
     }
     if wrong:
         asked = ", ".join(
-            f"{name}: {plain}" for name, plain in STUDY_LAYERS.items() if name in wrong
+            f"{name}: {str(plain).lower()}" for name, plain in STUDY_LAYERS.items() if name in wrong
         )
         yield f"quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs {asked}"
 

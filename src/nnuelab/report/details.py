@@ -54,7 +54,7 @@ def neurons(net: Net, positions: Path) -> tuple[dict[str, Any], Table]:
     """Facts about the first layer on positions of a dataset, and its most influential neurons."""
     found = activity(net, validation.spaced(positions, POSITIONS))
     facts = {
-        "dead_neurons": f"{int(found.dead.sum())} of {net.l1}, on {positions.name}",
+        "dead_neurons": f"{int(found.dead.sum())} of {len(found.dead)}, on {positions.name}",
         "neurons_always_at_the_limit": int(found.constant.sum()),
         "mean_active": f"{found.active.mean():.1%}",
     }

@@ -14,6 +14,7 @@ from nnuelab import data
 from nnuelab.data import validation
 from nnuelab.data.records import NO_SCORE, from_fen, to_fen
 from nnuelab.errors import UserError
+from nnuelab.nnue.layers import LEVELS, USUAL
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import inspect as summaries
 from nnuelab.report import neurons, reading, table
@@ -124,7 +125,7 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
     one, other = read_net(a.path), read_net(b.path)
     compared = ["feature_set", "n_features", "l1", "l2"]
     # What only some nets have is compared where one of the two has it.
-    compared += [name for name in ("l3", "activation", "buckets") if _unusual(one, other, name)]
+    compared += [name for name in USUAL if _unusual(one, other, name)]
     for name in compared:
         values = getattr(one, name), getattr(other, name)
         found.facts[name] = values[0] if values[0] == values[1] else f"{values[0]} and {values[1]}"
@@ -179,8 +180,7 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
 
 
 def _unusual(one: Net, other: Net, name: str) -> bool:
-    default = {"l3": 0, "activation": "clipped", "buckets": 1}[name]
-    return any(getattr(net, name) != default for net in (one, other))
+    return any(getattr(net, name) != USUAL[name] for net in (one, other))
 
 
 def _scale(net: Net, name: str) -> float:
@@ -188,8 +188,8 @@ def _scale(net: Net, name: str) -> float:
     scales = net.scales
     return {
         "b1": scales["w1"],
-        "b2": scales["w2"] * scales["activation"],
-        "bh": scales.get("wh", 1.0) * scales["activation"],
+        "b2": LEVELS * 2.0**net.l2_shift,
+        "bh": LEVELS * 2.0**net.l3_shift,
         "w3": scales["w3_per_centipawn"],
         "b3": scales["w3_per_centipawn"] * scales["activation"],
     }.get(name, scales.get(name, 1.0))

@@ -333,7 +333,7 @@ def _net(path: Path) -> Summary:
     net = read_net(path)
     facts = {
         "feature_set": net.feature_set,
-        "layers": net.layers,
+        "layers": str(net.layers),
         "shifts": ", ".join(f"{LAYERS[name]} {shift}" for name, shift in net.shifts.items()),
         "scales": ", ".join(f"{name} {scale:g}" for name, scale in net.scales.items()),
     }

@@ -8,7 +8,8 @@ import numpy as np
 
 from nnuelab import features
 from nnuelab.features.tables import compiled
-from nnuelab.nnue.netfile import Net, bucket_of, unit
+from nnuelab.nnue.layers import activated, bucket_of
+from nnuelab.nnue.netfile import Net
 
 POSITIONS = 1000  # evenly spaced in the dataset
 _CHUNK = 256  # positions at once; a sum of rows takes 2 * chunk * active * M * 4 bytes
@@ -16,7 +17,9 @@ _CHUNK = 256  # positions at once; a sum of rows takes 2 * chunk * active * M * 
 
 @dataclass(frozen=True)
 class Activity:
-    """Per neuron of the first layer, over both perspectives of some positions.
+    """Per neuron of the first layer, or pair of neurons where a net multiplies these.
+
+    Over both perspectives of some positions.
 
     Attributes
     ----------
@@ -48,7 +51,7 @@ class Activity:
 
 
 def inputs(net: Net, records: np.ndarray) -> np.ndarray:
-    """int64[P, 2M]: the inputs of the second layer, 0..127, side to move first."""
+    """int64[P, 2M], or [P, M] of pairs: what the second layer gets, 0..127, side to move first."""
     feature_set = net.features
     shape = (len(records), feature_set.max_active)
     rows, counts = np.empty((2, *shape), np.int32), np.empty((2, len(records)), np.int64)
@@ -62,12 +65,12 @@ def inputs(net: Net, records: np.ndarray) -> np.ndarray:
             part = rows[side, start : start + _CHUNK]
             part = part[:, : max(int(counts[side, start : start + _CHUNK].max()), 1)]
             found[start : start + _CHUNK, side] = weights[part].sum(axis=1, dtype=np.int64)
-    accumulators = (found + net.b1).reshape(len(records), 2 * net.l1)
-    return net.activated(accumulators, net.l1_shift)
+    x = activated(found + net.b1, net.l1_shift, net.layers.first)
+    return x.reshape(len(records), -1)
 
 
 def evaluations(net: Net, x: np.ndarray, records: np.ndarray) -> np.ndarray:
-    """Centipawns for the side to move, int64[P], from `inputs`, int64[P, 2M]."""
+    """Centipawns for the side to move, int64[P], from `inputs`."""
     sums = x @ net.w2.T.astype(np.int64) + net.b2
     return _output(net, sums, _buckets(net, records)) >> net.out_shift
 
@@ -84,9 +87,10 @@ def _output(net: Net, sums: np.ndarray, buckets: np.ndarray) -> np.ndarray:
     def chosen(of_all: np.ndarray) -> np.ndarray:
         return of_all.reshape(len(of_all), net.buckets, -1)[every, buckets]
 
-    y = net.activated(chosen(sums), net.l2_shift)
+    y = activated(chosen(sums), net.l2_shift, net.activation)
     if net.wh is not None and net.bh is not None:
-        y = net.activated(chosen(y @ net.wh.T.astype(np.int64) + net.bh), net.l3_shift)
+        sums = chosen(y @ net.wh.T.astype(np.int64) + net.bh)
+        y = activated(sums, net.l3_shift, net.activation)
     w3 = net.w3.astype(np.int64).reshape(net.buckets, -1)
     return np.asarray((y * w3[buckets]).sum(axis=1) + net.b3[buckets])
 
@@ -94,25 +98,30 @@ def _output(net: Net, sums: np.ndarray, buckets: np.ndarray) -> np.ndarray:
 def activity(net: Net, records: np.ndarray) -> Activity:
     """Measures the neurons on positions (RECORD [P])."""
     x = inputs(net, records)
-    views = x.reshape(-1, net.l1)
+    m = net.layers.inputs
+    views = x.reshape(-1, m)
     w2 = net.w2.T.astype(np.int64)
     sums = x @ w2 + net.b2
     buckets = _buckets(net, records)
     value = _output(net, sums, buckets)
     mean = np.rint(views.mean(axis=0)).astype(np.int64)
-    influence = np.empty(net.l1)
-    for j in range(net.l1):
+    influence = np.empty(m)
+    for j in range(m):
         own = np.outer(mean[j] - x[:, j], w2[j])
-        other = np.outer(mean[j] - x[:, net.l1 + j], w2[net.l1 + j])
+        other = np.outer(mean[j] - x[:, m + j], w2[m + j])
         change = _output(net, sums + own + other, buckets) - value
         influence[j] = np.sqrt(np.mean(change.astype(np.float64) ** 2)) / 2.0**net.out_shift
-    limit = int(unit(net.activation))
+    limit = int(net.layers.unit("w2"))
     return Activity((views > 0).mean(axis=0), (views == limit).mean(axis=0), influence)
 
 
 def strongest(net: Net, neuron: int, count: int) -> list[tuple[str, float]]:
-    """The features with the largest weights of a neuron, by name, weights as in the float net."""
-    column = net.w1[:, neuron].astype(np.int64)
+    """The features with the largest weights of a neuron, by name, weights as in the float net.
+
+    Of a pair, each feature has the larger one of its two weights.
+    """
+    pair = net.w1[:, neuron :: net.layers.inputs].astype(np.int64)
+    column = np.take_along_axis(pair, np.abs(pair).argmax(1)[:, None], 1)[:, 0]
     order = np.argsort(-np.abs(column), kind="stable")[:count]
     scale = net.scales["w1"]
     return [(net.features.feature_name(int(i)), float(column[i] / scale)) for i in order]

@@ -24,6 +24,10 @@ class Training:
         ge=1,
         le=32,
     )
+    pairwise: bool = setting(
+        False,
+        "The second layer gets products of neurons i and i + l1 / 2 in place of their activations.",
+    )
     factorize: Literal["none", "kings", "all"] = setting(
         "kings",
         "Features that share weights in training: none; those of king buckets; all that differ in "
@@ -99,6 +103,8 @@ class Training:
     )
 
     def __post_init__(self) -> None:
+        if self.pairwise and self.l1 % 2:
+            raise ValueError(f"pairwise needs an even number of neurons: l1 is {self.l1}")
         if self.patience and self.fake_quantize_epochs:
             raise ValueError(
                 "patience might end a run before its fake_quantize_epochs: set one of them to 0"

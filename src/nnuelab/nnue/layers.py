@@ -1,0 +1,113 @@
+"""The layers of a net, in one description, and their activations in integers.
+
+The float net, its quantization, integer inference and net files all read what a net has from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+ACTIVATIONS = {"clipped": "clipped relu", "squared": "squared clipped relu"}  # names in files
+LEVELS = 127  # a sum of 1.0 as an integer, and a clipped activation
+PRODUCT_SHIFT = 7  # of the product of two sums: 1.0 is 127 * 127 >> 7
+MAX_PIECES = 32
+
+
+@dataclass(frozen=True)
+class Layers:
+    """N -> M x2 -> O [-> P] -> 1.
+
+    Attributes
+    ----------
+    n_features, l1, l2, l3 : int
+        N, M, O and P; P is 0 without a further hidden layer.
+    activation : {"clipped", "squared"}
+        Of the hidden layers.
+    buckets : int
+        Nets behind the first layer, of which the number of pieces chooses one.
+    pairwise : bool
+        The second layer gets products of two neurons of an accumulator each, i and i + M / 2, in
+        place of their activations.
+    """
+
+    n_features: int
+    l1: int
+    l2: int
+    l3: int = 0
+    activation: str = "clipped"
+    buckets: int = 1
+    pairwise: bool = False
+
+    def __str__(self) -> str:
+        """Sizes and what is unusual, for people.
+
+        >>> str(Layers(768, 256, 16)), str(Layers(768, 256, 16, 32, "squared", 8))
+        ('768 -> 256 x2 -> 16 -> 1', '768 -> 256 x2 -> 16 -> 32 -> 1, squared, 8 buckets')
+        """
+        text = f"{self.n_features} -> {self.l1} x2 -> {self.l2}"
+        text += f" -> {self.l3} -> 1" if self.l3 else " -> 1"
+        text += ", pairwise" if self.pairwise else ""
+        text += "" if self.activation == "clipped" else f", {self.activation}"
+        return text + (f", {self.buckets} buckets" if self.buckets > 1 else "")
+
+    @property
+    def first(self) -> str:
+        """The activation of accumulators."""
+        return "pairwise" if self.pairwise else self.activation
+
+    @property
+    def inputs(self) -> int:
+        """What the second layer gets of each perspective."""
+        return self.l1 // 2 if self.pairwise else self.l1
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of all arrays of one bucket: weights and then biases of each layer."""
+        shapes: dict[str, tuple[int, ...]] = {"w1": (self.n_features, self.l1), "b1": (self.l1,)}
+        shapes |= {"w2": (self.l2, 2 * self.inputs), "b2": (self.l2,)}
+        if self.l3:
+            shapes |= {"wh": (self.l3, self.l2), "bh": (self.l3,)}
+        return shapes | {"w3": (self.l3 or self.l2,), "b3": (1,)}
+
+    def unit(self, weights: str) -> float:
+        """What an input of 1.0 of these weights (w2, wh or w3) is as an integer."""
+        activation = self.first if weights == "w2" else self.activation
+        return LEVELS if activation == "clipped" else LEVELS**2 / 2**PRODUCT_SHIFT
+
+    def scale(self, weights: str, shift: int) -> float:
+        """What 1.0 of these weights (w2 or wh), whose layer has that shift, is as an integer."""
+        return 2.0**shift * LEVELS / self.unit(weights)
+
+
+USUAL = {field.name: field.default for field in fields(Layers)[3:]}
+"""What only some nets have, and what the others have instead."""
+
+
+def activated(sums: np.ndarray, shift: int, activation: str) -> np.ndarray:
+    """What a layer gives to the next one: the formulas of :class:`nnuelab.nnue.netfile.Net`.
+
+    Parameters
+    ----------
+    sums : int array [..., neurons]
+    shift : int
+        Of the layer.
+    activation : {"clipped", "squared", "pairwise"}
+
+    Returns
+    -------
+    int64 [..., neurons], or half of them for products of pairs
+    """
+    sums = sums.astype(np.int64)
+    if activation == "clipped":
+        return np.clip(sums >> shift, 0, LEVELS)
+    limited = np.clip(sums, 0, LEVELS << shift)
+    one, other = np.split(limited, 2, axis=-1) if activation == "pairwise" else (limited, limited)
+    half = 1 << (PRODUCT_SHIFT - 1 + 2 * shift)
+    return np.asarray((one * other + half) >> (PRODUCT_SHIFT + 2 * shift))
+
+
+def bucket_of(pieces: np.ndarray, buckets: int) -> np.ndarray:
+    """int64: the layer stack that positions with so many pieces use."""
+    return (pieces.astype(np.int64) - 1) * buckets // MAX_PIECES
