@@ -11,6 +11,10 @@ typedef __m512i vec;
 #define STORE(p, v) _mm512_storeu_si512((void *)(p), v)
 #define ADD16(a, b) _mm512_add_epi16(a, b)
 #define SUB16(a, b) _mm512_sub_epi16(a, b)
+#define CLAMP16(v, high) \
+    _mm512_max_epi16(_mm512_min_epi16(v, _mm512_set1_epi16(high)), _mm512_setzero_si512())
+#define SHIFT16(v, n) _mm512_slli_epi16(v, (unsigned)(n))
+#define ROUNDED16(a, b) _mm512_mulhrs_epi16(a, b)
 #define SET32(x) _mm512_set1_epi32(x)
 #define DOT(sum, x, w) _mm512_dpbusd_epi32(sum, x, w)
 #else
@@ -19,6 +23,10 @@ typedef __m256i vec;
 #define STORE(p, v) _mm256_storeu_si256((__m256i *)(p), v)
 #define ADD16(a, b) _mm256_add_epi16(a, b)
 #define SUB16(a, b) _mm256_sub_epi16(a, b)
+#define CLAMP16(v, high) \
+    _mm256_max_epi16(_mm256_min_epi16(v, _mm256_set1_epi16(high)), _mm256_setzero_si256())
+#define SHIFT16(v, n) _mm256_slli_epi16(v, (int)(n))
+#define ROUNDED16(a, b) _mm256_mulhrs_epi16(a, b)
 #define SET32(x) _mm256_set1_epi32(x)
 #define DOT(sum, x, w) \
     _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_maddubs_epi16(x, w), _mm256_set1_epi16(1)))
@@ -64,26 +72,38 @@ void refresh(int16_t *acc, long count, long width, const int16_t *rows, const in
         }
 }
 
-// The sum of the values of `count` pairs of accumulators; 32 neurons in the second layer, dense
-long forward(const int16_t *acc, long count, long width, const int8_t *w2, const int32_t *b2,
-             const int32_t *w3, long b3, int l1_shift, int l2_shift, int out_shift, long calls)
+static inline int clamped(int v, int high) { return v < 0 ? 0 : v > high ? high : v; }
+
+// The sum of the values of `count` pairs of accumulators; 32 neurons in the second layer, dense.
+// `modern`: products of pairs of neurons, then squares of sums beside what is clipped.
+static inline __attribute__((always_inline)) long
+forward_of(int modern, const int16_t *acc, long count, long width, const int8_t *w2,
+           const int32_t *b2, const int32_t *w3, long b3, int l1_shift, int l2_shift,
+           int out_shift, long calls)
 {
     enum { OUTPUTS = 32, SUMS = OUTPUTS * 4 / sizeof(vec), CHAINS = 4 };
     static uint8_t x[1 << 16];
+    static int16_t products[1 << 15];
     long total = 0;
-    const int16_t high = (int16_t)((128 << l1_shift) - 1);
+    const long inputs = modern ? width / 2 : width; // of each side
+    const int16_t high = (int16_t)(modern ? 127 << l1_shift : (128 << l1_shift) - 1);
     while (calls--) for (long i = 0; i < count; i++) {
-        const int16_t *a = acc + i * 2 * width;
-        for (long k = 0; k < 2 * width; k++) { // gcc makes vectors of it
-            int16_t v = a[k] < 0 ? 0 : a[k] > high ? high : a[k];
-            x[k] = (uint8_t)(v >> l1_shift);
+        for (int side = 0; side < 2; side++) {
+            const int16_t *a = acc + (2 * i + side) * width;
+            for (long k = 0; modern && k < inputs; k += LANES) {
+                vec v = CLAMP16(LOAD(a + k), high), w = CLAMP16(LOAD(a + inputs + k), high);
+                STORE(products + k, ROUNDED16(v, SHIFT16(w, 8 - 2 * l1_shift)));
+            }
+            uint8_t *to = x + side * inputs;
+            for (long k = 0; k < inputs; k++) // gcc makes vectors of it
+                to[k] = (uint8_t)(modern ? products[k] : clamped(a[k], high) >> l1_shift);
         }
         vec sums[CHAINS][SUMS]; // so many that none waits for its last product
         for (unsigned s = 0; s < SUMS; s++) {
             sums[0][s] = LOAD((const int8_t *)b2 + s * sizeof(vec));
             for (int c = 1; c < CHAINS; c++) sums[c][s] = SET32(0);
         }
-        for (long block = 0; block < width / 2; block += CHAINS)
+        for (long block = 0; block < inputs / 2; block += CHAINS)
             for (int c = 0; c < CHAINS; c++) {
                 int32_t inputs;
                 memcpy(&inputs, x + 4 * (block + c), 4);
@@ -98,10 +118,23 @@ long forward(const int16_t *acc, long count, long width, const int8_t *w2, const
                 STORE((int8_t *)y[c] + s * sizeof(vec), sums[c][s]);
         long value = b3;
         for (int o = 0; o < OUTPUTS; o++) {
-            int32_t z = (y[0][o] + y[1][o] + y[2][o] + y[3][o]) >> l2_shift;
-            value += (long)(z < 0 ? 0 : z > 127 ? 127 : z) * w3[o];
+            int32_t sum = y[0][o] + y[1][o] + y[2][o] + y[3][o];
+            if (modern) {
+                int32_t v = clamped(sum, 127 << l2_shift);
+                value += (long)((v * v + (64 << 2 * l2_shift)) >> (7 + 2 * l2_shift)) * w3[o];
+                value += (long)((v + ((1 << l2_shift) >> 1)) >> l2_shift) * w3[OUTPUTS + o];
+            } else
+                value += (long)clamped(sum >> l2_shift, 127) * w3[o];
         }
         total += value >> out_shift;
     }
     return total;
 }
+
+#define SIGNATURE                                                                              \
+    const int16_t *acc, long count, long width, const int8_t *w2, const int32_t *b2,           \
+        const int32_t *w3, long b3, int l1_shift, int l2_shift, int out_shift, long calls
+#define GIVEN acc, count, width, w2, b2, w3, b3, l1_shift, l2_shift, out_shift, calls
+
+long forward(SIGNATURE) { return forward_of(0, GIVEN); }
+long forward_modern(SIGNATURE) { return forward_of(1, GIVEN); }

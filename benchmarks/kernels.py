@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from nnuelab.jit import SIMD, address, aligned, at, jit
 from nnuelab.nnue import inference, simd
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.inference import Inference
+from nnuelab.nnue.netfile import Net
 
 ROUNDS = 9
 COUNT = 64  # accumulators that a call goes along
@@ -63,6 +65,13 @@ def _accumulators(record: np.void) -> np.ndarray:
         moves = list(board.legal_moves)
         board.push(moves[rng.integers(len(moves))])
     return pairs
+
+
+def modern(net: Net) -> Net:
+    """A net of the same neurons with products of pairs and dual activations."""
+    w2 = net.w2.reshape(net.l2, 2, 2, -1)[:, :, 0].reshape(net.l2, net.l1)
+    w3 = np.concatenate([net.w3, net.w3])
+    return replace(net, pairwise=True, activation="dual", w2=w2, w3=w3)
 
 
 def rows() -> Iterator[Row]:
@@ -126,18 +135,26 @@ def rows() -> Iterator[Row]:
         COUNT,
     )
 
-    def forward() -> int:
-        return int(_forwards(record, position, pairs, CALLS))
+    def forward(of: Net, c_name: str) -> tuple[Callable[[], int], Callable[[], int]]:
+        """The forward passes of a net by numba and by C."""
+        bound = Inference(of)
+        layers = places(*(bound.memory[name] for name in ("w2", "b2", "w3")))
+        shifts = (of.l1_shift, of.l2_shift, of.out_shift)
+        shape, bias = (long(COUNT), long(width)), long(int(of.b3[0]))
 
-    def c_forward() -> int:
-        assert c is not None
-        c.forward.restype = long
-        layers = places(memory["w2"], memory["b2"], memory["w3"])
-        shifts = (net.l1_shift, net.l2_shift, net.out_shift)
-        shape, bias = (long(COUNT), long(width)), long(int(net.b3[0]))
-        return int(c.forward(*places(pairs), *shape, *layers, bias, *shifts, long(CALLS)))
+        def by_c() -> int:
+            run = getattr(c, c_name)
+            run.restype = long
+            return int(run(*places(pairs), *shape, *layers, bias, *shifts, long(CALLS)))
 
-    if c is not None and c_forward() != forward():
-        raise ValueError("C and numba give different values")
+        def by_numba() -> int:
+            return int(_forwards(bound.record, position, pairs, CALLS))
+
+        if c is not None and by_c() != by_numba():
+            raise ValueError(f"{c_name}: C and numba give different values")
+        return by_numba, by_c
+
     name = "forward of a trained net, against dense C"
-    yield compare(name, forward, c_forward, COUNT, (1.6, 2.2))
+    yield compare(name, *forward(net, "forward"), COUNT, (1.6, 2.2))
+    name = "forward of its neurons in pairs, dual activation, against dense C"
+    yield compare(name, *forward(modern(net), "forward_modern"), COUNT, (0.9, 1.0))

@@ -24,7 +24,7 @@ def random_net(
 ) -> Net:
     """A net whose activations are spread over the whole range, clipped ones included."""
     rng = np.random.default_rng(seed)
-    n = features.parse(feature_set).size
+    n, both = features.parse(feature_set).size, 2 if activation == "dual" else 1
 
     def integers(spread: float, dtype: str, *shape: int) -> np.ndarray:
         limits = np.iinfo(dtype)
@@ -39,9 +39,9 @@ def random_net(
             600 * 2.0 ** (l2_shift - 6) / l1**0.5, "<i1", buckets * l2, l1 if pairwise else 2 * l1
         ),
         b2=integers(127 * 2.0**l2_shift / 2, "<i4", buckets * l2),
-        w3=integers(40, "<i2", buckets * (l3 or l2)),
+        w3=integers(40, "<i2", buckets * (l3 or l2) * both),
         b3=integers(1000, "<i4", buckets),
-        wh=integers(90, "<i1", buckets * l3, l2) if l3 else None,
+        wh=integers(90, "<i1", buckets * l3, l2 * both) if l3 else None,
         bh=integers(127 * 2.0**6 / 2, "<i4", buckets * l3) if l3 else None,
         l3_shift=6 if l3 else 0,
         buckets=buckets,

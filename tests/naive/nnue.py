@@ -16,7 +16,13 @@ def accumulator(net: Net, rows: list[int]) -> np.ndarray:
 
 
 def activation(kind: str, sums: np.ndarray, shift: int) -> np.ndarray:
-    """int64: clipped; or the square, or products of the halves, rounded by exact division."""
+    """int64: clipped; or the square, or products of the halves, rounded by exact division.
+
+    Of dual ones the square, and what is clipped rounded likewise.
+    """
+    if kind == "dual":
+        rounded = np.floor_divide(2 * sums + 2**shift, 2 * 2**shift)
+        return np.concatenate([activation("squared", sums, shift), np.clip(rounded, 0, 127)])
     if kind == "clipped":
         return np.clip(sums >> shift, 0, 127)
     one = other = np.clip(sums, 0, 127 * 2**shift)
@@ -33,7 +39,8 @@ def forward(net: Net, stm: np.ndarray, other: np.ndarray, pieces: int = 32) -> i
         for name, array in net.arrays().items()
         if name not in ("w1", "b1")
     }
-    first = "pairwise" if net.pairwise else net.activation
+    plain = "squared" if net.activation == "squared" else "clipped"
+    first = "pairwise" if net.pairwise else plain
     sides = [activation(first, side.astype(np.int64), net.l1_shift) for side in (stm, other)]
     x = np.concatenate(sides)
     y = activation(net.activation, of_bucket["b2"] + of_bucket["w2"] @ x, net.l2_shift)

@@ -33,6 +33,7 @@ KINDS: list[dict[str, Any]] = [
     {"activation": "squared"},
     {"l3": 12},
     {"activation": "squared", "buckets": 5, "l3": 16},
+    {"activation": "dual", "l3": 12},
 ]
 PAIRS = {"pairwise": True, "l3": 12}
 

@@ -35,6 +35,8 @@ KINDS: list[dict[str, Any]] = [
     {"activation": "squared", "buckets": 5, "l3": 32},
     {"pairwise": True},
     {"pairwise": True, "activation": "squared", "buckets": 3, "l3": 8},
+    {"activation": "dual"},
+    {"pairwise": True, "activation": "dual", "buckets": 3, "l3": 20},
 ]
 FENS = [*random_games(4)[::7], "4k3/8/8/8/8/8/8/4K2R w - - 0 1", "8/8/8/8/8/8/k1K5/8 b - - 0 1"]
 
@@ -63,7 +65,7 @@ shapes = st.fixed_dictionaries(
         "out_shift": st.integers(0, 12),
         "l3": st.sampled_from([0, 0, 1, 8, 20, 32]),
         "buckets": st.sampled_from([1, 2, 5, 8, 32]),
-        "activation": st.sampled_from(["clipped", "squared"]),
+        "activation": st.sampled_from(["clipped", "squared", "dual"]),
         "pairwise": st.booleans(),
         "seed": st.integers(0, 10_000),
     }
@@ -173,7 +175,7 @@ def test_what_a_net_cannot_be_is_named() -> None:
     plain = random_net("H", 8, 8, l3=4, buckets=2, activation="squared")
 
     for changed, told in (
-        ({"activation": "tanh"}, "its activation is 'tanh', not clipped or squared"),
+        ({"activation": "tanh"}, "its activation is 'tanh', not clipped, squared, dual"),
         ({"buckets": 33}, "it has 33 buckets, should be 1 to 32"),
         ({"buckets": 3}, "should be int8"),
         ({"bh": None}, "it has only one of wh and bh"),

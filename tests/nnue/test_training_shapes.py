@@ -38,6 +38,8 @@ KINDS: list[dict[str, Any]] = [
     {"activation": "squared", "buckets": 5, "l3": 16},
     {"pairwise": True},
     {"pairwise": True, "activation": "squared", "buckets": 3, "l3": 16},
+    {"activation": "dual", "l3": 12},
+    {"pairwise": True, "activation": "dual", "buckets": 3},
 ]
 
 
@@ -55,7 +57,10 @@ def slow(network: Network, batch: Batch) -> torch.Tensor:
     layers = network.layers
 
     def activated(found: torch.Tensor) -> torch.Tensor:
-        return found.clamp(0, 1) ** (2 if layers.activation == "squared" else 1)
+        found = found.clamp(0, 1)
+        if layers.activation == "dual":
+            return torch.cat([found**2 * 127 / 128, found])
+        return found ** (2 if layers.activation == "squared" else 1)
 
     def of(parameter: torch.Tensor, bucket: int) -> torch.Tensor:
         return parameter.chunk(layers.buckets)[bucket]
@@ -171,7 +176,7 @@ def test_weights_of_hidden_layers_stay_within_int8(kind: dict[str, Any]) -> None
     layers = trainer.network.layers
     for name, of_inputs in (("w2", layers.first), ("wh", layers.activation)):
         if name in layers.shapes:
-            bound = L2_BOUND * (1 if of_inputs == "clipped" else 127 / 128)
+            bound = L2_BOUND * (1 if of_inputs in ("clipped", "dual") else 127 / 128)
             largest = float(getattr(trainer.network, name).detach().abs().max())
             assert largest == pytest.approx(bound, rel=1e-6)
 

@@ -45,7 +45,7 @@ NET = np.dtype(
         ("b2", "u8"),  # int32[buckets, l2_padded]
         ("wh", "u8"),  # int8[buckets, hidden / 4, l3_padded, 4]
         ("bh", "u8"),  # int32[buckets, l3_padded]
-        ("w3", "u8"),  # int32[buckets, l3_padded, or l2_padded]
+        ("w3", "u8"),  # int32[buckets, outputs, l3_padded, or l2_padded]
         ("b3", "u8"),  # int64[buckets]
         ("max_active", "i8"),
         ("active", "u8"),  # scratch: int32[max_active]
@@ -85,7 +85,8 @@ class Inference:
         inputs = _padded(layers.inputs, simd.LANES)
         width = inputs * net.l1 // layers.inputs
         outputs, last = _padded(o, simd.OUTPUTS), _padded(p or o, simd.OUTPUTS)
-        hidden = _padded(o, simd.BLOCK * simd.UNROLLED) if p else 0
+        both = layers.outputs
+        hidden = _padded(both * outputs, simd.BLOCK * simd.UNROLLED) if p else 0
         blocks = 2 * inputs // simd.BLOCK
         w2 = np.zeros((k, outputs, 2, inputs), np.int8)
         w2[:, :o, :, : layers.inputs] = net.w2.reshape(k, o, 2, -1)
@@ -96,7 +97,7 @@ class Inference:
             "b2": aligned((k, outputs), np.int32),
             "wh": aligned((k, hidden // simd.BLOCK, last, simd.BLOCK), np.int8),
             "bh": aligned((k, last), np.int32),
-            "w3": aligned((k, last), np.int32),
+            "w3": aligned((k, both, last), np.int32),
             "b3": net.b3.astype(np.int64),
             "active": np.zeros(max_active, np.int32),
             "accumulators": aligned((2, width), np.int16),
@@ -110,10 +111,11 @@ class Inference:
         self.memory["w1"][:], self.memory["b1"][:] = padded(net, net.w1), padded(net, net.b1)
         self.memory["w2"][:, :-1] = _by_blocks(w2.reshape(k, outputs, -1))
         self.memory["b2"][:, :o] = net.b2.reshape(k, o)
-        self.memory["w3"][:, : p or o] = net.w3.reshape(k, -1)
+        self.memory["w3"][:, :, : p or o] = net.w3.reshape(k, both, -1)
         if net.wh is not None and net.bh is not None:
             wh = np.zeros((k, last, hidden), np.int8)
-            wh[:, :p, :o] = net.wh.reshape(k, p, o)
+            by_output = wh[:, :, : both * outputs].reshape(k, last, both, outputs)
+            by_output[:, :p, :, :o] = net.wh.reshape(k, p, both, o)
             self.memory["wh"][:] = _by_blocks(wh)
             self.memory["bh"][:, :p] = net.bh.reshape(k, p)
         record = owning(NET, self.memory, self._tables)
@@ -234,6 +236,13 @@ def _activated(total, shift, squared):
     return np.int32(np.int32(np.int32(value * value) + half) >> places)
 
 
+@inline
+def _rounded(total, shift):
+    """Clipped, rounded to nearest: the other half of a dual activation."""
+    half = np.int32(np.int32(np.int32(1) << np.int32(shift)) >> np.int32(1))
+    return _activated(np.int32(total + half), shift, False)
+
+
 @cache
 def _forward_of(first: str, activation: str, bucketed: bool, deep: bool) -> Callable[..., Any]:
     """The forward pass of such nets, to be compiled: what a net hasn't costs it nothing.
@@ -241,7 +250,8 @@ def _forward_of(first: str, activation: str, bucketed: bool, deep: bool) -> Call
     ``first`` is the activation of accumulators, ``activation`` that of the other layers.
     """
     pairwise, multiplied = first == "pairwise", first != "clipped"
-    squared = activation == "squared"
+    dual, squared = activation == "dual", activation != "clipped"
+    outputs = 2 if dual else 1
 
     def forward(net, position, stm, other):  # type: ignore[no-untyped-def]
         bucket = np.int64(0)
@@ -272,22 +282,25 @@ def _forward_of(first: str, activation: str, bucketed: bool, deep: bool) -> Call
         biases = np.int64(net.b2) + bucket * 4 * width
         _dense(sums, biases, weights, width, inputs, listed, n)
         if deep:
-            total, hidden = (
-                view(net.sums, width, np.int32),
-                view(net.hidden_inputs, width, np.uint8),
-            )
+            total = view(net.sums, width, np.int32)
+            hidden = view(net.hidden_inputs, outputs * width, np.uint8)
             for o in range(width):
                 hidden[o] = np.uint8(_activated(total[o], shift, squared))
-            n = -(-width // (simd.BLOCK * simd.UNROLLED)) * simd.UNROLLED
+                if dual:
+                    hidden[width + o] = np.uint8(_rounded(total[o], shift))
+            n = -(-outputs * width // (simd.BLOCK * simd.UNROLLED)) * simd.UNROLLED
             width, shift, sums = net.l3_padded, net.l3_shift, np.int64(net.hidden_sums)
             weights = np.int64(net.wh) + bucket * n * simd.BLOCK * width
             biases = np.int64(net.bh) + bucket * 4 * width
             inputs, listed = np.int64(net.hidden_inputs), np.int64(net.hidden_blocks)
             _dense(sums, biases, weights, width, inputs, listed, n)
-        total, w3 = view(sums, width, np.int32), view(net.w3 + bucket * 4 * width, width, np.int32)
+        total = view(sums, width, np.int32)
+        w3 = view(net.w3 + bucket * 4 * outputs * width, outputs * width, np.int32)
         value = view(net.b3, net.buckets, np.int64)[at(bucket)]
         for o in range(width):
             value += np.int64(_activated(total[o], shift, squared)) * np.int64(w3[o])
+            if dual:
+                value += np.int64(_rounded(total[o], shift)) * np.int64(w3[width + o])
         return value >> net.out_shift
 
     return forward

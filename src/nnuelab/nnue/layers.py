@@ -9,7 +9,11 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-ACTIVATIONS = {"clipped": "clipped relu", "squared": "squared clipped relu"}  # names in files
+ACTIVATIONS = {  # names in files
+    "clipped": "clipped relu",
+    "squared": "squared clipped relu",
+    "dual": "squared clipped relu, then clipped relu",
+}
 LEVELS = 127  # a sum of 1.0 as an integer, and a clipped activation
 PRODUCT_SHIFT = 7  # of the product of two sums: 1.0 is 127 * 127 >> 7
 MAX_PIECES = 32
@@ -23,8 +27,9 @@ class Layers:
     ----------
     n_features, l1, l2, l3 : int
         N, M, O and P; P is 0 without a further hidden layer.
-    activation : {"clipped", "squared"}
-        Of the hidden layers.
+    activation : {"clipped", "squared", "dual"}
+        Of the hidden layers. Of ``dual``, layers behind the first give both of the others, so twice
+        as many numbers as they have neurons.
     buckets : int
         Nets behind the first layer, of which the number of pieces chooses one.
     pairwise : bool
@@ -55,7 +60,13 @@ class Layers:
     @property
     def first(self) -> str:
         """The activation of accumulators."""
-        return "pairwise" if self.pairwise else self.activation
+        plain = "clipped" if self.activation == "dual" else self.activation
+        return "pairwise" if self.pairwise else plain
+
+    @property
+    def outputs(self) -> int:
+        """What a neuron behind the first layer gives to the next one: 1 or 2 numbers."""
+        return 2 if self.activation == "dual" else 1
 
     @property
     def inputs(self) -> int:
@@ -68,13 +79,13 @@ class Layers:
         shapes: dict[str, tuple[int, ...]] = {"w1": (self.n_features, self.l1), "b1": (self.l1,)}
         shapes |= {"w2": (self.l2, 2 * self.inputs), "b2": (self.l2,)}
         if self.l3:
-            shapes |= {"wh": (self.l3, self.l2), "bh": (self.l3,)}
-        return shapes | {"w3": (self.l3 or self.l2,), "b3": (1,)}
+            shapes |= {"wh": (self.l3, self.outputs * self.l2), "bh": (self.l3,)}
+        return shapes | {"w3": (self.outputs * (self.l3 or self.l2),), "b3": (1,)}
 
     def unit(self, weights: str) -> float:
         """What an input of 1.0 of these weights (w2, wh or w3) is as an integer."""
         activation = self.first if weights == "w2" else self.activation
-        return LEVELS if activation == "clipped" else LEVELS**2 / 2**PRODUCT_SHIFT
+        return LEVELS if activation in ("clipped", "dual") else LEVELS**2 / 2**PRODUCT_SHIFT
 
     def scale(self, weights: str, shift: int) -> float:
         """What 1.0 of these weights (w2 or wh), whose layer has that shift, is as an integer."""
@@ -93,13 +104,17 @@ def activated(sums: np.ndarray, shift: int, activation: str) -> np.ndarray:
     sums : int array [..., neurons]
     shift : int
         Of the layer.
-    activation : {"clipped", "squared", "pairwise"}
+    activation : {"clipped", "squared", "dual", "pairwise"}
 
     Returns
     -------
-    int64 [..., neurons], or half of them for products of pairs
+    int64 [..., neurons], for dual twice as many, for products of pairs half
     """
     sums = sums.astype(np.int64)
+    if activation == "dual":
+        rounding = sums + ((1 << shift) >> 1)
+        both = activated(sums, shift, "squared"), activated(rounding, shift, "clipped")
+        return np.concatenate(both, -1)
     if activation == "clipped":
         return np.clip(sums >> shift, 0, LEVELS)
     limited = np.clip(sums, 0, LEVELS << shift)

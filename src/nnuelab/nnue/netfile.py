@@ -64,16 +64,17 @@ class Net:
 
         acc   = b1 + sum of the active rows of w1               (int16)
         x     = a(acc, l1_shift), side to move then other       (2M, or M)
-        y     = a(b2 + w2 x, l2_shift)                          (O)
-        z     = a(bh + wh y, l3_shift)                          (P), else y
+        y     = a(b2 + w2 x, l2_shift)                          (O, or 2O)
+        z     = a(bh + wh y, l3_shift)                          (P, or 2P), else y
         value = (b3 + w3 . z) >> out_shift          centipawns for the side to move
 
     The activation ``clipped`` is ``a(s, k) = clamp(s >> k, 0, 127)``. ``squared`` is, with
     ``v = clamp(s, 0, 127 * 2^k)``, ``a(s, k) = (v * v + 2^(6 + 2k)) >> (7 + 2k)``: its square,
     rounded to nearest, 0..126. Where a net is ``pairwise``, that is x, of a product in place of a
-    square, ``v * w``: of the neurons i and i + M/2 of one accumulator. Other shifts are arithmetic
-    (they round down); a net that rounds to nearest has half a unit of each shift folded into its
-    biases.
+    square, ``v * w``: of the neurons i and i + M/2 of one accumulator. ``dual`` is, behind a
+    clipped first layer, first the squares of all sums, then ``clamp(s + half >> k, 0, 127)`` with
+    ``half`` a half of 2^k. Other shifts are arithmetic (they round down); a net that rounds to
+    nearest has half a unit of each shift folded into its biases.
 
     Behind the first layer there may be several nets, of which the number of pieces on the board
     (both kings and pawns included) chooses one, see `bucket_of`. Their neurons stand one after
@@ -89,13 +90,13 @@ class Net:
     w2 : int8 [buckets * O, 2M]
         The first half of the inputs are the side to move's; M of all where the net is pairwise.
     b2 : int32 [buckets * O]
-    w3 : int16 [buckets * O], or [buckets * P]
+    w3 : int16 [buckets * O], or [buckets * P]; twice as long where the activation is dual
     b3 : int32 [buckets]
-    wh : int8 [buckets * P, O] or None
+    wh : int8 [buckets * P, O or 2O] or None
         The further hidden layer, where there is one, and
     bh : int32 [buckets * P] or None
         its biases.
-    activation : {"clipped", "squared"}
+    activation : {"clipped", "squared", "dual"}
     buckets : int
     pairwise : bool
     l1_shift, l2_shift, l3_shift, out_shift : int
@@ -130,9 +131,7 @@ class Net:
 
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
-            raise ValueError(
-                f"its activation is {self.activation!r}, not {' or '.join(ACTIVATIONS)}"
-            )
+            raise ValueError(f"its activation is {self.activation!r}, not {', '.join(ACTIVATIONS)}")
         if not 1 <= self.buckets <= MAX_PIECES:
             raise ValueError(f"it has {self.buckets} buckets, should be 1 to {MAX_PIECES}")
         if self.w1.ndim != 2:
@@ -300,7 +299,7 @@ def plain(path: Path | str, net: Net, kind: str) -> None:
         reason
         for reason, there in (
             ("products of pairs of neurons", net.pairwise),
-            ("squared activation", net.activation != "clipped"),
+            (f"{net.activation} activation", net.activation != "clipped"),
             (f"{net.buckets} output buckets", net.buckets > 1),
             (f"a further hidden layer of {net.l3} neurons", net.l3 > 0),
         )

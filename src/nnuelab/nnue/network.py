@@ -57,6 +57,7 @@ class Network(nn.Module):
 
     The accumulators of the two perspectives share ``w1`` and ``b1``; they are clipped to [0, 1],
     squared or multiplied in pairs where the layers say so, and concatenated, side to move first.
+    Of a dual activation squares are times 127 / 128, as in nnue-pytorch: then 1.0 is one integer.
 
     With buckets there are so many nets behind the first layer, of which the number of pieces on the
     board chooses one, as in :class:`nnuelab.nnue.netfile.Net`. All begin with the same weights.
@@ -164,6 +165,9 @@ class Network(nn.Module):
 
     def activated(self, sums: torch.Tensor, layer: str, activation: str) -> torch.Tensor:
         """The activation of the sums of a layer, which is named by its shift."""
+        if activation == "dual":
+            square, clipped = (self.activated(sums, layer, of) for of in ("squared", "clipped"))
+            return torch.cat([square * (LEVELS / 2**PRODUCT_SHIFT), clipped], -1)
         clipped = sums.clamp(0, 1)
         if self.shifts:
             rounded = quantized(clipped.detach(), self.shifts[layer], activation)

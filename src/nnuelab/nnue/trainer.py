@@ -51,7 +51,7 @@ class Settings:
         M and O.
     l3 : int
         P, neurons of a further hidden layer; 0: there is none.
-    activation : {"clipped", "squared"}
+    activation : {"clipped", "squared", "dual"}
     buckets : int
         Nets behind the first layer, chosen by the number of pieces.
     pairwise : bool

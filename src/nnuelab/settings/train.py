@@ -15,8 +15,9 @@ class Training:
     l1: int = setting(256, "Neurons of an accumulator, one for each perspective.", ge=1, le=16384)
     l2: int = setting(32, "Neurons of the second layer.", ge=1, le=16384)
     l3: int = setting(0, "Neurons of a further hidden layer; 0: there is none.", ge=0, le=16384)
-    activation: Literal["clipped", "squared"] = setting(
-        "clipped", "Of hidden layers: clipped ReLU, or its square."
+    activation: Literal["clipped", "squared", "dual"] = setting(
+        "clipped",
+        "Of hidden layers: clipped ReLU, or its square, or both side by side behind the first.",
     )
     buckets: int = setting(
         1,
