@@ -21,6 +21,7 @@ def random_net(
     buckets: int = 1,
     activation: str = "clipped",
     pairwise: bool = False,
+    psqt: bool = False,
 ) -> Net:
     """A net whose activations are spread over the whole range, clipped ones included."""
     rng = np.random.default_rng(seed)
@@ -47,6 +48,7 @@ def random_net(
         buckets=buckets,
         activation=activation,
         pairwise=pairwise,
+        psqt=integers(300 * 2**out_shift, "<i4", n) if psqt else None,
         l1_shift=l1_shift,
         l2_shift=l2_shift,
         out_shift=out_shift,

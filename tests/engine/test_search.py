@@ -461,7 +461,7 @@ from nnuelab.jit import CHECKED
 from tests.nnue_nets import random_net
 assert CHECKED
 for features in {LAZY}:
-    engine = Engine(NetEvaluator(random_net(features, l1=64)), 1)
+    engine = Engine(NetEvaluator(random_net(features, l1=64, psqt=True)), 1)
     for fen in bench.POSITIONS:
         engine.search(notation.from_fen(fen), nodes=5000)
     assert engine._memory.evaluator.data["mismatches"] == 0, features

@@ -53,7 +53,7 @@ def test_c_agrees_in_every_shape(shape: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("shape", [{"pairwise": True}, {"activation": "dual"}])
+@pytest.mark.parametrize("shape", [{"pairwise": True}, {"activation": "dual"}, {"psqt": True}])
 def test_layers_that_the_code_has_not_are_refused(shape: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"can't be exported yet") as error:
         folder.write(tmp_path / "c", random_net(**shape), "c", 1)

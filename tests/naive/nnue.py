@@ -31,13 +31,18 @@ def activation(kind: str, sums: np.ndarray, shift: int) -> np.ndarray:
     return np.floor_divide(2 * one * other + 128 * 4**shift, 2 * 128 * 4**shift)
 
 
-def forward(net: Net, stm: np.ndarray, other: np.ndarray, pieces: int = 32) -> int:
-    """Centipawns from two accumulators, by the formulas of ``Net`` in int64."""
+def forward(
+    net: Net, stm: np.ndarray, other: np.ndarray, pieces: int = 32, balance: int = 0
+) -> int:
+    """Centipawns from two accumulators, by the formulas of ``Net`` in int64.
+
+    ``balance`` is the psqt's.
+    """
     bucket = (pieces - 1) * net.buckets // 32
     of_bucket = {
         name: array.astype(np.int64).reshape(net.buckets, -1, *array.shape[1:])[bucket]
         for name, array in net.arrays().items()
-        if name not in ("w1", "b1")
+        if name not in ("w1", "b1", "psqt")
     }
     plain = "squared" if net.activation == "squared" else "clipped"
     first = "pairwise" if net.pairwise else plain
@@ -46,13 +51,17 @@ def forward(net: Net, stm: np.ndarray, other: np.ndarray, pieces: int = 32) -> i
     y = activation(net.activation, of_bucket["b2"] + of_bucket["w2"] @ x, net.l2_shift)
     if net.l3:
         y = activation(net.activation, of_bucket["bh"] + of_bucket["wh"] @ y, net.l3_shift)
-    value = int(of_bucket["b3"][0]) + int(of_bucket["w3"] @ y)
+    value = balance + int(of_bucket["b3"][0]) + int(of_bucket["w3"] @ y)
     return value >> net.out_shift
 
 
 def evaluate(net: Net, stm_rows: list[int], other_rows: list[int], pieces: int = 32) -> int:
     """Centipawns for the side to move from the active features of both perspectives."""
-    return forward(net, accumulator(net, stm_rows), accumulator(net, other_rows), pieces)
+    balance = 0
+    if net.psqt is not None:
+        balance = sum(net.psqt[stm_rows].tolist()) - sum(net.psqt[other_rows].tolist())
+    sides = accumulator(net, stm_rows), accumulator(net, other_rows)
+    return forward(net, *sides, pieces, balance)
 
 
 def rows(weight: torch.Tensor, shared: torch.Tensor, numbers: np.ndarray) -> torch.Tensor:

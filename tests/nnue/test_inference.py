@@ -78,12 +78,12 @@ def test_the_largest_products_do_not_wrap() -> None:
 
 @pytest.mark.parametrize("feature_set", ["ALL", "H+V+D1+D2", "ALL+H+V"])
 def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
-    net = random_net(feature_set, 40, 16, l1_shift=2)
+    net = random_net(feature_set, 40, 16, l1_shift=2, psqt=True)
     evaluator = Inference(net)
     record = evaluator.record
     width = features.parse(feature_set).max_active
     added, removed = np.empty((2, width), np.int32)
-    fresh, acc, other = np.zeros((3, record["width"]), np.int16)
+    fresh, acc, other = np.zeros((3, record["stride"]), np.int16)
     for seed in range(3):
         positions = [notation.from_fen(fen) for fen in random_game(seed)]
         for perspective in range(2):
@@ -100,9 +100,10 @@ def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
                     inference.update(record, acc, target, added, na, removed, nr)
                     acc, other = target, acc
                     inference.refresh(record, new, perspective, fresh)
-                    expected = naive.accumulator(net, rows_of(feature_set, new, perspective))
+                    rows = rows_of(feature_set, new, perspective)
                     assert np.array_equal(acc, fresh)
-                    assert np.array_equal(acc[:40], expected)
+                    assert np.array_equal(acc[:40], naive.accumulator(net, rows))
+                    assert acc[record["width"] :].view(np.int64)[0] == net.psqt[rows].sum()
 
 
 @pytest.mark.parametrize(("na", "nr"), [(a, r) for a in range(4) for r in range(4)])

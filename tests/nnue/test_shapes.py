@@ -37,6 +37,8 @@ KINDS: list[dict[str, Any]] = [
     {"pairwise": True, "activation": "squared", "buckets": 3, "l3": 8},
     {"activation": "dual"},
     {"pairwise": True, "activation": "dual", "buckets": 3, "l3": 20},
+    {"psqt": True},
+    {"psqt": True, "pairwise": True, "activation": "dual", "buckets": 3, "l3": 20},
 ]
 FENS = [*random_games(4)[::7], "4k3/8/8/8/8/8/8/4K2R w - - 0 1", "8/8/8/8/8/8/k1K5/8 b - - 0 1"]
 

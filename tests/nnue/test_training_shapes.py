@@ -40,6 +40,7 @@ KINDS: list[dict[str, Any]] = [
     {"pairwise": True, "activation": "squared", "buckets": 3, "l3": 16},
     {"activation": "dual", "l3": 12},
     {"pairwise": True, "activation": "dual", "buckets": 3},
+    {"psqt": True},
 ]
 
 
@@ -73,6 +74,12 @@ def slow(network: Network, batch: Batch) -> torch.Tensor:
         if layers.l3:
             hidden = activated(of(network.wh, k) @ hidden + of(network.bh, k))
         values.append(CENTIPAWNS * (of(network.w3, k) @ hidden + of(network.b3, k))[0])
+    if layers.psqt:
+        stm, other = (
+            torch.stack([network.psqt[r[:k]].sum() for r, k in zip(rows, n, strict=True)])
+            for rows, n in zip(batch.rows, batch.n, strict=True)
+        )
+        return torch.stack(values) + CENTIPAWNS * (stm - other)
     return torch.stack(values)
 
 

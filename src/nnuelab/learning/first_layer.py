@@ -16,10 +16,12 @@ from nnuelab.learning.sparse import (
     BLOCK,
     Batch,
     compact,
+    differences,
     gather,
     invert,
     pack,
     scatter,
+    scatter_differences,
     scatter_shared,
 )
 
@@ -289,4 +291,30 @@ def sums(
     float32 [B, O]
     """
     found: torch.Tensor = _Sums.apply(weight, shared, b1, w2, b2, batch, layers)
+    return found
+
+
+class _Balance(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: torch.Tensor, batch: Batch) -> torch.Tensor:
+        ctx.batch, ctx.size = batch, len(values)
+        out = np.empty(len(batch), np.float32)
+        differences(values.detach().numpy(), batch.rows, batch.n, out)
+        return torch.from_numpy(out)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        out = np.zeros(ctx.size, np.float32)
+        scatter_differences(gradients[0].contiguous().numpy(), ctx.batch.rows, ctx.batch.n, out)
+        return torch.from_numpy(out), None
+
+
+def balance(values: torch.Tensor, batch: Batch) -> torch.Tensor:
+    """Values [N] of the side to move's features, less those of the other's; differentiable.
+
+    Returns
+    -------
+    float32 [B]
+    """
+    found: torch.Tensor = _Balance.apply(values, batch)
     return found

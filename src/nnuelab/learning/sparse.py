@@ -161,6 +161,38 @@ def scatter_shared(panel, gradient, numbers, present, spans, total):
 
 
 @jit
+def differences(values, rows, n, out):
+    """out[p] = values of the side to move's features, less those of the other's.
+
+    Parameters
+    ----------
+    values : float32[N]
+    rows, n : see Batch
+    out : float32[B], written
+    """
+    for p in range(out.size):
+        total = np.float32(0)
+        for side in range(2):
+            of_position = rows[side, p]
+            part = np.float32(0)
+            for k in range(n[side, p]):
+                part += values[at(of_position[at(k)])]
+            total += part if side == 0 else -part
+        out[p] = total
+
+
+@jit
+def scatter_differences(gradient, rows, n, out):
+    """The gradient of the ``values`` of `differences`, float32[N], added to ``out``."""
+    for p in range(gradient.size):
+        for side in range(2):
+            of_position = rows[side, p]
+            change = gradient[p] if side == 0 else -gradient[p]
+            for k in range(n[side, p]):
+                out[at(of_position[at(k)])] += change
+
+
+@jit
 def gather(table, bias, rows, n, start, stop, out):
     """out[panel, p, side] = clip(bias + sum of the active rows, 0, 1) for positions start..stop.
 

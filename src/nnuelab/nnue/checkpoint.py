@@ -37,7 +37,8 @@ class Checkpoint(RunState):
         (n, m), buckets = self.model["w1"].shape, len(self.model["b3"])
         l3 = len(self.model["bh"]) // buckets if "bh" in self.model else 0
         others = {name: self.settings.get(name, USUAL[name]) for name in ("activation", "pairwise")}
-        return Layers(n, m, len(self.model["b2"]) // buckets, l3, buckets=buckets, **others)
+        others |= {"buckets": buckets, "psqt": "psqt" in self.model}
+        return Layers(n, m, len(self.model["b2"]) // buckets, l3, **others)
 
     def network(self) -> Network:
         """The float net; one with fake quantization rounds here, too."""

@@ -42,10 +42,10 @@ NO_KEY = -1
 ACCUMULATORS = np.dtype(
     [
         ("net", NET),
-        ("accumulators", "u8"),  # -> int16[PLIES, 2, width], by ply and perspective
+        ("accumulators", "u8"),  # -> int16[PLIES, 2, stride], by ply and perspective
         ("slots", "i8"),  # of the cache of accumulators
         ("cached", "u8"),  # -> CACHED[2, slots], by perspective
-        ("cache", "u8"),  # -> int16[2, slots, width]
+        ("cache", "u8"),  # -> int16[2, slots, stride]
         ("added", "u8"),  # -> int32[2, max_active], scratch
         ("removed", "u8"),  # -> int32[2, max_active], scratch
         ("mismatches", "i8"),  # checked build: evaluations that differed from scratch
@@ -60,8 +60,8 @@ _COUNT = np.int64((1 << 32) - 1)
 
 @inline
 def accumulators_of(a):
-    """int16[PLIES, 2, width], by ply and perspective."""
-    return view(a.accumulators, (PLIES, 2, a.net.width), np.int16)
+    """int16[PLIES, 2, stride], by ply and perspective."""
+    return view(a.accumulators, (PLIES, 2, a.net.stride), np.int16)
 
 
 @inline
@@ -80,7 +80,7 @@ def _refresh(a, position, perspective, target):
     key = kernels.key(a.net.features, position, perspective)
     slot = at(key % a.slots)
     entry = view(a.cached, (2, a.slots), CACHED)[at(perspective), slot]
-    stored = view(a.cache, (2, a.slots, a.net.width), np.int16)[at(perspective), slot]
+    stored = view(a.cache, (2, a.slots, a.net.stride), np.int16)[at(perspective), slot]
     if entry.key == key:
         _step(a, entry.position, position, perspective, stored, stored)
     else:
@@ -236,12 +236,12 @@ class Accumulators:
     def __init__(self, net: Net) -> None:
         self._inference = Inference(net)
         of_net = self._inference.record
-        width, lists = int(of_net["width"]), (2, int(of_net["max_active"]))
+        stride, lists = int(of_net["stride"]), (2, int(of_net["max_active"]))
         slots = min(int(of_net["features"]["n_keys"]), CACHE_SLOTS)
         self.memory = {
-            "accumulators": aligned((PLIES, 2, width), np.int16),
+            "accumulators": aligned((PLIES, 2, stride), np.int16),
             "cached": np.zeros((2, slots), CACHED),
-            "cache": aligned((2, slots, width), np.int16),
+            "cache": aligned((2, slots, stride), np.int16),
             "added": np.zeros(lists, np.int32),
             "removed": np.zeros(lists, np.int32),
         }

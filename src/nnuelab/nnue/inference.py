@@ -4,12 +4,14 @@ The semantics are those of :class:`nnuelab.nnue.netfile.Net`, bit for bit; ``tes
 says the same in numpy. An accumulator is int16[width] of one perspective (0 White, 1 Black), where
 ``width`` is M rounded up to whole vectors, or each half of M where these are multiplied; what is
 beyond stays 0 (see `padded`). It may be updated across any number of plies: rows are added and
-subtracted modulo 2^16, so only the result has to fit, which quantization guarantees.
+subtracted modulo 2^16, so only the result has to fit, which quantization guarantees. The sum of a
+psqt follows behind it, int64, where a net has one: together that is int16[stride].
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -23,13 +25,14 @@ from nnuelab.features.records import FEATURES
 from nnuelab.features.tables import compiled
 from nnuelab.jit import address, aligned, at, call, entry, inline, jit, owning, popcount, view
 from nnuelab.nnue import simd
-from nnuelab.nnue.layers import LEVELS, PRODUCT_SHIFT
+from nnuelab.nnue.layers import LEVELS, PRODUCT_SHIFT, Layers
 from nnuelab.nnue.netfile import Net
 
 NET = np.dtype(
     [
         ("features", FEATURES),
         ("width", "i8"),  # M, or each half of M, rounded up to a whole number of vectors
+        ("stride", "i8"),  # width, and what is behind it
         ("inputs_width", "i8"),  # of each perspective: width, or half of it
         ("l2_padded", "i8"),  # O likewise
         ("l3_padded", "i8"),  # and P, 0 without a further hidden layer
@@ -40,7 +43,8 @@ NET = np.dtype(
         ("out_shift", "i8"),
         ("forward", "u8"),  # function: compiled_forward
         ("w1", "u8"),  # address of int16[N, width]
-        ("b1", "u8"),  # int16[width]
+        ("b1", "u8"),  # int16[stride]
+        ("psqt", "u8"),  # int32[N], or 0
         ("w2", "u8"),  # int8[buckets, 2 * inputs_width / 4 + 1, l2_padded, 4]: blocks of 4 inputs
         ("b2", "u8"),  # int32[buckets, l2_padded]
         ("wh", "u8"),  # int8[buckets, hidden / 4, l3_padded, 4]
@@ -49,7 +53,7 @@ NET = np.dtype(
         ("b3", "u8"),  # int64[buckets]
         ("max_active", "i8"),
         ("active", "u8"),  # scratch: int32[max_active]
-        ("accumulators", "u8"),  # scratch: int16[2, width]
+        ("accumulators", "u8"),  # scratch: int16[2, stride]
         ("inputs", "u8"),  # scratch: uint8[2 * inputs_width + 4], the last block stays 0
         ("blocks", "u8"),  # scratch: uint16[2 * inputs_width / 4 + LANES / 4]
         ("sums", "u8"),  # scratch: int32[l2_padded]
@@ -84,6 +88,7 @@ class Inference:
         k, o, p, layers = net.buckets, net.l2, net.l3, net.layers
         inputs = _padded(layers.inputs, simd.LANES)
         width = inputs * net.l1 // layers.inputs
+        stride = width + (simd.LANES if layers.psqt else 0)
         outputs, last = _padded(o, simd.OUTPUTS), _padded(p or o, simd.OUTPUTS)
         both = layers.outputs
         hidden = _padded(both * outputs, simd.BLOCK * simd.UNROLLED) if p else 0
@@ -92,7 +97,7 @@ class Inference:
         w2[:, :o, :, : layers.inputs] = net.w2.reshape(k, o, 2, -1)
         self.memory = {
             "w1": aligned((net.n_features, width), np.int16),
-            "b1": aligned(width, np.int16),
+            "b1": aligned(stride, np.int16),
             "w2": aligned((k, blocks + 1, outputs, simd.BLOCK), np.int8),
             "b2": aligned((k, outputs), np.int32),
             "wh": aligned((k, hidden // simd.BLOCK, last, simd.BLOCK), np.int8),
@@ -100,7 +105,7 @@ class Inference:
             "w3": aligned((k, both, last), np.int32),
             "b3": net.b3.astype(np.int64),
             "active": np.zeros(max_active, np.int32),
-            "accumulators": aligned((2, width), np.int16),
+            "accumulators": aligned((2, stride), np.int16),
             "inputs": aligned(2 * inputs + simd.BLOCK, np.uint8),
             "blocks": aligned(blocks + simd.LANES // simd.BLOCK, np.uint16),
             "sums": aligned(outputs, np.int32),
@@ -108,7 +113,9 @@ class Inference:
             "hidden_inputs": aligned(hidden, np.uint8),
             "hidden_sums": aligned(last, np.int32),
         }
-        self.memory["w1"][:], self.memory["b1"][:] = padded(net, net.w1), padded(net, net.b1)
+        self.memory["w1"][:], self.memory["b1"][:width] = padded(net, net.w1), padded(net, net.b1)
+        if net.psqt is not None:
+            self.memory["psqt"] = net.psqt
         self.memory["w2"][:, :-1] = _by_blocks(w2.reshape(k, outputs, -1))
         self.memory["b2"][:, :o] = net.b2.reshape(k, o)
         self.memory["w3"][:, :, : p or o] = net.w3.reshape(k, both, -1)
@@ -122,6 +129,7 @@ class Inference:
         record["features"] = self._tables.record
         for name, value in {
             "width": width,
+            "stride": stride,
             "inputs_width": inputs,
             "l2_padded": outputs,
             "l3_padded": last if p else 0,
@@ -130,7 +138,7 @@ class Inference:
             "l2_shift": net.l2_shift,
             "l3_shift": net.l3_shift,
             "out_shift": net.out_shift,
-            "forward": compiled_forward(layers.first, layers.activation, k > 1, p > 0),
+            "forward": compiled_forward(layers),
             "max_active": max_active,
             **{name: address(array) for name, array in self.memory.items()},
         }.items():
@@ -180,9 +188,27 @@ def location(array):
 
 
 @inline
+def psqt_of(net, accumulator):
+    """int64[1]: the sum of the psqt, behind the accumulator at that address."""
+    return view(accumulator + 2 * net.width, 1, np.int64)
+
+
+@inline
+def _add_psqt(net, source, target, added, na, removed, nr):
+    values, total = view(net.psqt, net.features.size, np.int32), psqt_of(net, source)[0]
+    for i in range(na):
+        total += np.int64(values[at(added[at(i)])])
+    for i in range(nr):
+        total -= np.int64(values[at(removed[at(i)])])
+    psqt_of(net, target)[0] = total
+
+
+@inline
 def update(net, source, target, added, na, removed, nr):
     """target = source + rows ``added[:na]`` - rows ``removed[:nr]``; may be the same."""
     here, there, width, rows = location(source), location(target), net.width, np.int64(net.w1)
+    if net.psqt:
+        _add_psqt(net, here, there, added, na, removed, nr)
     plus, minus = location(added), location(removed)
     if na == 1 and nr == 1:
         simd.combine_1_1(here, there, width, rows, plus, na, minus, nr)
@@ -202,6 +228,8 @@ def refresh(net, position, perspective, acc):
     listed = np.int64(net.active)
     bias, rows = np.int64(net.b1), np.int64(net.w1)
     simd.combine(bias, location(acc), net.width, rows, listed, n, listed, np.int64(0))
+    if net.psqt:
+        _add_psqt(net, bias, location(acc), active, n, active, np.int64(0))
 
 
 @inline
@@ -244,14 +272,14 @@ def _rounded(total, shift):
 
 
 @cache
-def _forward_of(first: str, activation: str, bucketed: bool, deep: bool) -> Callable[..., Any]:
+def _forward_of(kind: Layers) -> Callable[..., Any]:
     """The forward pass of such nets, to be compiled: what a net hasn't costs it nothing.
 
-    ``first`` is the activation of accumulators, ``activation`` that of the other layers.
+    Of ``kind`` sizes and the number of buckets don't count but for being 1 or more.
     """
-    pairwise, multiplied = first == "pairwise", first != "clipped"
-    dual, squared = activation == "dual", activation != "clipped"
-    outputs = 2 if dual else 1
+    pairwise, multiplied, psqt = kind.pairwise, kind.first != "clipped", kind.psqt
+    dual, squared = kind.activation == "dual", kind.activation != "clipped"
+    outputs, bucketed, deep = kind.outputs, kind.buckets > 1, kind.l3 > 0
 
     def forward(net, position, stm, other):  # type: ignore[no-untyped-def]
         bucket = np.int64(0)
@@ -297,6 +325,8 @@ def _forward_of(first: str, activation: str, bucketed: bool, deep: bool) -> Call
         total = view(sums, width, np.int32)
         w3 = view(net.w3 + bucket * 4 * outputs * width, outputs * width, np.int32)
         value = view(net.b3, net.buckets, np.int64)[at(bucket)]
+        if psqt:
+            value += psqt_of(net, stm)[0] - psqt_of(net, other)[0]
         for o in range(width):
             value += np.int64(_activated(total[o], shift, squared)) * np.int64(w3[o])
             if dual:
@@ -306,10 +336,13 @@ def _forward_of(first: str, activation: str, bucketed: bool, deep: bool) -> Call
     return forward
 
 
-def compiled_forward(first: str, activation: str, bucketed: bool, deep: bool) -> int:
+def compiled_forward(layers: Layers) -> int:
     """The address of the forward pass of such nets; each kind is compiled when a net needs it."""
     arguments = from_dtype(NET), from_dtype(POSITION), types.int64, types.int64
-    return entry(_forward_of(first, activation, bucketed, deep), *arguments)
+    kind = replace(
+        layers, n_features=1, l1=2, l2=1, l3=min(layers.l3, 1), buckets=min(layers.buckets, 2)
+    )
+    return entry(_forward_of(kind), *arguments)
 
 
 @inline
@@ -321,7 +354,7 @@ def forward(net, position, stm_acc, other_acc):
 @jit
 def evaluate(net, position):
     """Centipawns for the side to move, from scratch."""
-    accumulators = view(net.accumulators, (2, net.width), np.int16)
+    accumulators = view(net.accumulators, (2, net.stride), np.int16)
     turn = np.int64(position.turn)
     refresh(net, position, turn, accumulators[0])
     refresh(net, position, turn ^ 1, accumulators[1])

@@ -35,6 +35,9 @@ class Layers:
     pairwise : bool
         The second layer gets products of two neurons of an accumulator each, i and i + M / 2, in
         place of their activations.
+    psqt : bool
+        Each feature has a value of its own, which is added behind the last layer: those of the side
+        to move, less those of the other.
     """
 
     n_features: int
@@ -44,6 +47,7 @@ class Layers:
     activation: str = "clipped"
     buckets: int = 1
     pairwise: bool = False
+    psqt: bool = False
 
     def __str__(self) -> str:
         """Sizes and what is unusual, for people.
@@ -55,7 +59,8 @@ class Layers:
         text += f" -> {self.l3} -> 1" if self.l3 else " -> 1"
         text += ", pairwise" if self.pairwise else ""
         text += "" if self.activation == "clipped" else f", {self.activation}"
-        return text + (f", {self.buckets} buckets" if self.buckets > 1 else "")
+        text += f", {self.buckets} buckets" if self.buckets > 1 else ""
+        return text + (", psqt" if self.psqt else "")
 
     @property
     def first(self) -> str:
@@ -75,12 +80,13 @@ class Layers:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of all arrays of one bucket: weights and then biases of each layer."""
+        """Of all arrays of one bucket: weights and then biases of each layer, then ``psqt``."""
         shapes: dict[str, tuple[int, ...]] = {"w1": (self.n_features, self.l1), "b1": (self.l1,)}
         shapes |= {"w2": (self.l2, 2 * self.inputs), "b2": (self.l2,)}
         if self.l3:
             shapes |= {"wh": (self.l3, self.outputs * self.l2), "bh": (self.l3,)}
-        return shapes | {"w3": (self.outputs * (self.l3 or self.l2),), "b3": (1,)}
+        shapes |= {"w3": (self.outputs * (self.l3 or self.l2),), "b3": (1,)}
+        return shapes | {"psqt": (self.n_features,)} if self.psqt else shapes
 
     def unit(self, weights: str) -> float:
         """What an input of 1.0 of these weights (w2, wh or w3) is as an integer."""
@@ -92,6 +98,8 @@ class Layers:
         return 2.0**shift * LEVELS / self.unit(weights)
 
 
+OF_FEATURES = ("w1", "b1", "psqt")
+"""Arrays that all buckets share."""
 USUAL = {field.name: field.default for field in fields(Layers)[3:]}
 """What only some nets have, and what the others have instead."""
 

@@ -26,7 +26,7 @@ from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.learning import container
 from nnuelab.nnue import study
-from nnuelab.nnue.layers import ACTIVATIONS, LEVELS, MAX_PIECES, USUAL, Layers
+from nnuelab.nnue.layers import ACTIVATIONS, LEVELS, MAX_PIECES, OF_FEATURES, Layers
 
 DEFAULT_NET = Path(__file__).parent / "nets" / "default.nnue"  # which ships with the package
 MAGIC = b"NNUELAB\0"
@@ -44,6 +44,7 @@ _ARRAYS = {
     "bh": "<i4",
     "w3": "<i2",
     "b3": "<i4",
+    "psqt": "<i4",
 }
 _NN_ARRAYS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i1", "b3": "<i4"}
 _SHIFT_LIMITS = {
@@ -66,7 +67,7 @@ class Net:
         x     = a(acc, l1_shift), side to move then other       (2M, or M)
         y     = a(b2 + w2 x, l2_shift)                          (O, or 2O)
         z     = a(bh + wh y, l3_shift)                          (P, or 2P), else y
-        value = (b3 + w3 . z) >> out_shift          centipawns for the side to move
+        value = (b3 + w3 . z + psqt) >> out_shift   centipawns for the side to move
 
     The activation ``clipped`` is ``a(s, k) = clamp(s >> k, 0, 127)``. ``squared`` is, with
     ``v = clamp(s, 0, 127 * 2^k)``, ``a(s, k) = (v * v + 2^(6 + 2k)) >> (7 + 2k)``: its square,
@@ -75,6 +76,9 @@ class Net:
     clipped first layer, first the squares of all sums, then ``clamp(s + half >> k, 0, 127)`` with
     ``half`` a half of 2^k. Other shifts are arithmetic (they round down); a net that rounds to
     nearest has half a unit of each shift folded into its biases.
+
+    The last term, where there is a psqt, is its sum over the active features of the side to move,
+    less that over those of the other side.
 
     Behind the first layer there may be several nets, of which the number of pieces on the board
     (both kings and pawns included) chooses one, see `bucket_of`. Their neurons stand one after
@@ -96,6 +100,8 @@ class Net:
         The further hidden layer, where there is one, and
     bh : int32 [buckets * P] or None
         its biases.
+    psqt : int32 [N] or None
+        What each feature is worth by itself, in centipawns times 2^out_shift.
     activation : {"clipped", "squared", "dual"}
     buckets : int
     pairwise : bool
@@ -128,6 +134,7 @@ class Net:
     activation: str = "clipped"
     buckets: int = 1
     pairwise: bool = False
+    psqt: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
@@ -142,7 +149,7 @@ class Net:
             raise ValueError("it has only one of wh and bh, should have both or neither")
         layers, deep = self.layers, self.wh is not None
         for name, shape in layers.shapes.items():
-            if name not in ("w1", "b1"):
+            if name not in OF_FEATURES:
                 shape = (self.buckets * shape[0], *shape[1:])
             array = getattr(self, name)
             if array.dtype != np.dtype(_ARRAYS[name]) or array.shape != shape:
@@ -196,7 +203,8 @@ class Net:
     def layers(self) -> Layers:
         """Sizes and what is unusual."""
         sizes = self.n_features, self.l1, self.l2, self.l3
-        return Layers(*sizes, **{name: getattr(self, name) for name in USUAL if name != "l3"})
+        there = self.psqt is not None
+        return Layers(*sizes, self.activation, self.buckets, self.pairwise, there)
 
     @property
     def shifts(self) -> dict[str, int]:
@@ -299,6 +307,7 @@ def plain(path: Path | str, net: Net, kind: str) -> None:
         reason
         for reason, there in (
             ("products of pairs of neurons", net.pairwise),
+            ("a psqt", net.psqt is not None),
             (f"{net.activation} activation", net.activation != "clipped"),
             (f"{net.buckets} output buckets", net.buckets > 1),
             (f"a further hidden layer of {net.l3} neurons", net.l3 > 0),

@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from nnuelab.features import FeatureSet
-from nnuelab.learning.first_layer import FirstLayers, sums
+from nnuelab.learning.first_layer import FirstLayers, balance, sums
 from nnuelab.learning.linear import linear
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch
-from nnuelab.nnue.layers import LEVELS, PRODUCT_SHIFT, Layers, bucket_of
+from nnuelab.nnue.layers import LEVELS, OF_FEATURES, PRODUCT_SHIFT, Layers, bucket_of
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 HIDDEN = {"w2": "l2_shift", "wh": "l3_shift"}  # layers of int8 weights, and their shifts
@@ -57,6 +57,7 @@ class Network(nn.Module):
 
     The accumulators of the two perspectives share ``w1`` and ``b1``; they are clipped to [0, 1],
     squared or multiplied in pairs where the layers say so, and concatenated, side to move first.
+    With ``psqt``, values of the side to move's features, less those of the other's, are added.
     Of a dual activation squares are times 127 / 128, as in nnue-pytorch: then 1.0 is one integer.
 
     With buckets there are so many nets behind the first layer, of which the number of pieces on the
@@ -113,7 +114,11 @@ class Network(nn.Module):
             self.shared = nn.Parameter(self.shared)
         self.w1 = nn.Parameter(torch.empty(n, m))
         self.b1 = nn.Parameter(torch.zeros(m))
-        for name, shape in list(layers.shapes.items())[2:]:
+        if layers.psqt:
+            self.psqt = nn.Parameter(torch.zeros(n))
+        for name, shape in layers.shapes.items():
+            if name in OF_FEATURES:
+                continue
             if name.startswith("w"):  # its biases follow, drawn as wide
                 bound = shape[-1] ** -0.5
             drawn = (torch.rand(*shape, generator=generator) * 2 - 1) * bound
@@ -142,8 +147,16 @@ class Network(nn.Module):
             kernels.rounding = partial(quantized, shift=shift, activation=first)
         w2 = self._dense("w2")
         b1, b2 = self._biases(self.b1, "l1_shift"), self._biases(self.b2, "l2_shift")
-        found = sums(*self.tables(), b1, w2, b2, batch, kernels)
-        return self.rest(found, batch.pieces)
+        values = self.rest(sums(*self.tables(), b1, w2, b2, batch, kernels), batch.pieces)
+        return values + CENTIPAWNS * balance(self.psqt, batch) if self.layers.psqt else values
+
+    def by_torch(self, active: torch.Tensor, pieces: np.ndarray | None) -> torch.Tensor:
+        """The same by torch's own operators, on any device: see `accumulators` and `rest`."""
+        values = self.head(self.accumulators(active), pieces)
+        if not self.layers.psqt:
+            return values
+        stm, other = torch.cat([self.psqt, self.psqt.new_zeros(1)])[active].sum(2)
+        return values + CENTIPAWNS * (stm - other)
 
     def accumulators(self, active: torch.Tensor) -> torch.Tensor:
         """What the second layer gets, [B, 2M], by torch's own operators, on any device.

@@ -11,7 +11,7 @@ b2             round(64 * 127 b)                     round(2^l2_shift * 127 b), 
                                                      w2 adds at the mean activations
 w3             round(600 * 16 / 127 w), int8         round(600 * 2^out_shift / 127 w), int16, the
                                                      largest shift up to 12 that fits
-b3             round(600 * 16 b)                     round(600 * 2^out_shift b)
+b3, psqt       round(600 * 16 b)                     round(600 * 2^out_shift b)
 wh, bh                                               as w2 and b2, by l3_shift
 before shifts  nothing: they round down              half a unit in the biases: they round to
                                                      nearest
@@ -135,6 +135,8 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
             "train with a smaller learning rate or fewer epochs"
         )
     w3_type = np.int16 if fine else np.int8
+    if layers.psqt:
+        arrays["psqt"] = _fit("values of features", np.rint(w["psqt"] * last), np.int32)
     w3 = _fit("output weights", np.rint(w["w3"] * last / layers.unit("w3")), w3_type).astype(
         np.int16
     )

@@ -118,8 +118,8 @@ def _list_rows(tables, positions, moves, ends, child, rows, starts, scratch):
 @jit
 def _combine_all(net, ends, roots, rows, starts, with_rows):
     """Applies the listed rows of every update; without them it only copies."""
-    accumulators = view(net.accumulators, (2, net.width), np.int16)
-    bias = view(net.b1, net.width, np.int16)
+    accumulators = view(net.accumulators, (2, net.stride), np.int16)
+    bias = view(net.b1, net.stride, np.int16)
     move = np.int64(0)
     for i in range(len(ends)):
         while move < ends[i]:
@@ -153,7 +153,7 @@ class Replay:
         self._line = aligned(PLIES, PLY)
         self._moves = moves
         self._lists = moves.positions, moves.moves, moves.ends
-        self._roots = aligned((len(moves.positions), 2, int(self._net["width"])), np.int16)
+        self._roots = aligned((len(moves.positions), 2, int(self._net["stride"])), np.int16)
         _refresh_roots(self._net, moves.positions, self._roots)
         self._starts = np.zeros((moves.updates, 4), np.int64)
         self._rows = np.zeros(0, np.int32)

@@ -56,6 +56,8 @@ class Settings:
         Nets behind the first layer, chosen by the number of pieces.
     pairwise : bool
         The second layer gets products of pairs of neurons.
+    psqt : bool
+        Each feature has a value that is added behind the last layer.
     fake_quantize_epochs : int
         So many of the last epochs see the rounding of the integer net.
     epochs, batch_size : int
@@ -103,6 +105,7 @@ class Settings:
     activation: str = Training.activation
     buckets: int = Training.buckets
     pairwise: bool = Training.pairwise
+    psqt: bool = Training.psqt
     fake_quantize_epochs: int = Training.fake_quantize_epochs
     games_share: float = Training.games_share
     weight_decay: float = Training.weight_decay
@@ -255,8 +258,7 @@ class Trainer:
     def _valued(self, network: Network, batch: Batch) -> torch.Tensor:
         if self._layers is not None:
             return network.valued(batch, self._layers)
-        inputs = network.accumulators(self._active(batch))
-        return network.head(inputs, batch.pieces)
+        return network.by_torch(self._active(batch), batch.pieces)
 
     def _active(self, batch: Batch) -> torch.Tensor:
         """Features on the device, int32[2, B, K], with N for none."""

@@ -125,9 +125,12 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
     one, other = read_net(a.path), read_net(b.path)
     compared = ["feature_set", "n_features", "l1", "l2"]
     # What only some nets have is compared where one of the two has it.
-    compared += [name for name in USUAL if _unusual(one, other, name)]
+    layers = one.layers, other.layers
+    compared += [
+        name for name, usual in USUAL.items() if any(getattr(of, name) != usual for of in layers)
+    ]
     for name in compared:
-        values = getattr(one, name), getattr(other, name)
+        values = [getattr(net.layers if name in USUAL else net, name) for net in (one, other)]
         found.facts[name] = values[0] if values[0] == values[1] else f"{values[0]} and {values[1]}"
     rows = []
     alike = (one.l3, one.buckets) == (other.l3, other.buckets)
@@ -179,10 +182,6 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
     ]
 
 
-def _unusual(one: Net, other: Net, name: str) -> bool:
-    return any(getattr(net, name) != USUAL[name] for net in (one, other))
-
-
 def _scale(net: Net, name: str) -> float:
     """The integer of an array that stands for 1.0."""
     scales = net.scales
@@ -192,6 +191,7 @@ def _scale(net: Net, name: str) -> float:
         "bh": LEVELS * 2.0**net.l3_shift,
         "w3": scales["w3_per_centipawn"],
         "b3": scales["w3_per_centipawn"] * scales["activation"],
+        "psqt": scales["w3_per_centipawn"] * scales["activation"],
     }.get(name, scales.get(name, 1.0))
 
 

@@ -52,27 +52,36 @@ class Activity:
 
 def inputs(net: Net, records: np.ndarray) -> np.ndarray:
     """int64[P, 2M], or [P, M] of pairs: what the second layer gets, 0..127, side to move first."""
-    feature_set = net.features
-    shape = (len(records), feature_set.max_active)
-    rows, counts = np.empty((2, *shape), np.int32), np.empty((2, len(records)), np.int64)
-    features.batch(compiled(feature_set), records, rows[0], rows[1], counts[0], counts[1])
+    rows = _rows(net, records)
     found = np.empty((len(records), 2, net.l1), np.int64)
-    # Behind the active features is garbage; index -1, a row of zeros, stands for none.
-    rows[np.arange(shape[1]) >= counts[:, :, None]] = -1
     weights = np.concatenate([net.w1, np.zeros((1, net.l1), net.w1.dtype)])
     for side in range(2):
         for start in range(0, len(records), _CHUNK):
             part = rows[side, start : start + _CHUNK]
-            part = part[:, : max(int(counts[side, start : start + _CHUNK].max()), 1)]
+            part = part[:, : max(int((part >= 0).sum(1).max()), 1)]
             found[start : start + _CHUNK, side] = weights[part].sum(axis=1, dtype=np.int64)
     x = activated(found + net.b1, net.l1_shift, net.layers.first)
     return x.reshape(len(records), -1)
 
 
+def _rows(net: Net, records: np.ndarray) -> np.ndarray:
+    """int32[2, P, max_active]: active features, side to move first, with -1 behind them."""
+    feature_set = net.features
+    shape = (len(records), feature_set.max_active)
+    rows, counts = np.empty((2, *shape), np.int32), np.empty((2, len(records)), np.int64)
+    features.batch(compiled(feature_set), records, rows[0], rows[1], counts[0], counts[1])
+    rows[np.arange(shape[1]) >= counts[:, :, None]] = -1
+    return rows
+
+
 def evaluations(net: Net, x: np.ndarray, records: np.ndarray) -> np.ndarray:
     """Centipawns for the side to move, int64[P], from `inputs`."""
     sums = x @ net.w2.T.astype(np.int64) + net.b2
-    return _output(net, sums, _buckets(net, records)) >> net.out_shift
+    value = _output(net, sums, _buckets(net, records))
+    if net.psqt is not None:
+        stm, other = np.append(net.psqt, 0)[_rows(net, records)].sum(2, dtype=np.int64)
+        value += stm - other
+    return value >> net.out_shift
 
 
 def _buckets(net: Net, records: np.ndarray) -> np.ndarray:

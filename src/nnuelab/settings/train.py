@@ -29,6 +29,9 @@ class Training:
         False,
         "The second layer gets products of neurons i and i + l1 / 2 in place of their activations.",
     )
+    psqt: bool = setting(
+        False, "Each feature has a value of its own, which is added behind the last layer."
+    )
     factorize: Literal["none", "kings", "all"] = setting(
         "kings",
         "Features that share weights in training: none; those of king buckets; all that differ in "
