@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +97,7 @@ def measure(
     read = [read_net(net) for net in nets]
     sizes = [net.l1 for net in read]
     others = {
-        (net.feature_set, net.l2, net.l3, net.buckets, net.activation): path
+        (net.feature_set, replace(net.layers, l1=0)): path
         for net, path in zip(read, nets, strict=True)
     }
     if len(others) > 1:
