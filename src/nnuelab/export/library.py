@@ -39,6 +39,8 @@ def tables(net: Net, terms: list[Term], weights: bytes) -> str:
     n_listed = sum(term.most for term in listed)
     factors = list(dict.fromkeys(factor for term in terms for factor, _ in term.factors))
     widest = max(factor.most for factor in factors)
+    by_king = [factor.classes for factor in factors if factor.classes.size]
+    _, keys = np.unique(np.array([np.zeros(64), *by_king]), axis=1, return_inverse=True)
     most_active = max(n_listed + sum(term.most for term in direct), widest)
     sizes = {
         "FEATURES": net.n_features,
@@ -58,9 +60,11 @@ def tables(net: Net, terms: list[Term], weights: bytes) -> str:
         "COUNTED": max(counted, 1),
         "LISTED": max(n_listed, 1),
         "MOST_ACTIVE": most_active,
+        "KEYS": int(keys.max()) + 1,
     }
     lines = [f"/* Tables of {net.feature_set} for nnue.c, generated. */"]
     lines += [f"#define {name} {value}" for name, value in sizes.items()]
+    lines.append(_array("uint8_t", "keys", keys))
     used = [(factor, stride) for term in terms for factor, stride in term.factors]
     for number, factor in enumerate(factors):
         lines += _arrays(number, factor)

@@ -10,8 +10,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#ifdef __AVX2__
+#if defined __AVX2__
 #include <immintrin.h>
+#elif defined __aarch64__
+#include <arm_neon.h>
 #endif
 
 enum { PLACES = 768, TURNED = 64 | 56, KING = 10 }; /* a place is piece * 64 + square */
@@ -36,18 +38,31 @@ typedef struct {
 
 #include "nnue_tables.h"
 
+/* Accumulators end with zeros, up to a whole number of tiles, which fill half of the registers. */
+enum { WIDTH = (L1 + 63) / 64 * 64, TILE = WIDTH % 128 ? 64 : 128, LANES = 16 };
+enum { LAST = L3 ? L3 : L2, SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32 };
+enum { BLOCKS = 2 * WIDTH / 4, WORDS = (BLOCKS + 63) / 64 }; /* of four inputs, of 64 bits */
+
+typedef int16_t lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+
+typedef struct {
+    int active;
+    int n_listed;
+    int16_t accumulator[WIDTH];
+    uint8_t counts[COUNTED]; /* pieces that make each shared row active */
+    int32_t listed[LISTED];  /* active features of the terms that are not direct */
+} side;
+
 typedef struct {
     uint64_t pieces[12];
     bool computed[2];
-    int active[2];
-    int n_listed[2];
-    int32_t listed[2][LISTED];  /* active features of the terms that are not direct */
-    uint8_t counts[2][COUNTED]; /* pieces that make each shared row active */
-    int16_t accumulator[2][L1];
+    side sides[2];
 } ply;
 
 struct nnue {
     int top;
+    bool cached[2][KEYS];
+    ply cache[2][KEYS];     /* the last position refreshed, by the class of the own king's square */
     uint8_t mark[FEATURES]; /* scratch, all 0 */
     ply plies[NNUE_PLIES];
 };
@@ -57,20 +72,22 @@ typedef struct {
     int32_t rows[MOST_ACTIVE];
 } list;
 
+typedef struct {
+    int n_come, n_gone;
+    int come[64], gone[64]; /* places */
+} changes;
+
 static struct {
-    int16_t w1[FEATURES][L1], b1[L1];
-    int8_t w2[BUCKETS][L2][2 * L1];
-    int32_t b2[BUCKETS][L2];
+    _Alignas(64) int16_t w1[FEATURES][WIDTH];
+    _Alignas(64) int8_t w2[BUCKETS][BLOCKS][SUMS][4]; /* a block of zeros, as most are, is skipped */
+    int32_t b2[BUCKETS][SUMS];
 #if L3
     int8_t wh[BUCKETS][L3][L2];
     int32_t bh[BUCKETS][L3];
 #endif
-    int16_t w3[BUCKETS][L3 ? L3 : L2];
+    int16_t w3[BUCKETS][LAST];
     int32_t b3[BUCKETS];
 } net;
-enum { BLOCKS = (2 * L1 + 3) / 4, SUMS = (L2 + 7) / 8 * 8 };
-/* w2 by blocks of four inputs: a block of zeros, as most are, is skipped. Padded with zeros. */
-static int8_t blocks[BUCKETS][BLOCKS][SUMS][4];
 static ply empty; /* a board without pieces: the accumulators are the biases */
 
 static int lowest(uint64_t set) { return __builtin_ctzll(set); }
@@ -89,16 +106,19 @@ const char *nnue_load_memory(const void *data, size_t size) {
     }
     if ((b << 16 | a) != CHECKSUM) return "the file of weights is damaged, or of another net";
 #define READ(array) (memcpy(array, bytes, sizeof array), bytes += sizeof array)
-    READ(net.w1), READ(net.b1), READ(net.w2), READ(net.b2);
+    for (int row = 0; row < FEATURES; row++, bytes += 2 * L1) memcpy(net.w1[row], bytes, 2 * L1);
+    for (int view = 0; view < 2; view++) memcpy(empty.sides[view].accumulator, bytes, 2 * L1);
+    bytes += 2 * L1;
+    for (int i = 0; i < BUCKETS * L2; i++)
+        for (int j = 0; j < 2 * L1; j++) {
+            int input = j < L1 ? j : j - L1 + WIDTH;
+            net.w2[i / L2][input / 4][i % L2][input % 4] = (int8_t)*bytes++;
+        }
+    for (int i = 0; i < BUCKETS; i++, bytes += 4 * L2) memcpy(net.b2[i], bytes, 4 * L2);
 #if L3
     READ(net.wh), READ(net.bh);
 #endif
     READ(net.w3), READ(net.b3);
-    for (int bucket = 0; bucket < BUCKETS; bucket++)
-        for (int i = 0; i < L2; i++)
-            for (int j = 0; j < 2 * L1; j++)
-                blocks[bucket][j / 4][i][j % 4] = net.w2[bucket][i][j];
-    for (int view = 0; view < 2; view++) memcpy(empty.accumulator[view], net.b1, sizeof net.b1);
     return NULL;
 }
 
@@ -181,9 +201,9 @@ static int active_of_term(const term *t, const ply *p, int view, int32_t *out, i
 }
 
 static void change_listed(nnue *n, const ply *from, ply *to, int view, list *added, list *removed) {
-    int32_t *now = to->listed[view];
-    const int32_t *before = from->listed[view];
-    int n_now = 0, n_before = from->n_listed[view];
+    int32_t *now = to->sides[view].listed;
+    const int32_t *before = from->sides[view].listed;
+    int n_now = 0, n_before = from->sides[view].n_listed;
     for (int t = DIRECT; t < TERMS; t++) n_now = active_of_term(&terms[t], to, view, now, n_now);
     for (int i = 0; i < n_before; i++) n->mark[before[i]] = 1;
     for (int i = 0; i < n_now; i++) {
@@ -196,85 +216,120 @@ static void change_listed(nnue *n, const ply *from, ply *to, int view, list *add
         if (*mark) removed->rows[removed->n++] = before[i];
         *mark = 0;
     }
-    to->n_listed[view] = n_now;
+    to->sides[view].n_listed = n_now;
 }
 
-/* Whether the tables of a direct term change with the square of the own king. */
-static bool changes_tables(const ply *from, const ply *to, int view) {
-    int before = own_king(from, view), now = own_king(to, view);
-    for (int t = 0; t < DIRECT; t++) {
-        const uint8_t *classes = factors[terms[t].first].classes;
-        if (classes[before] != classes[now]) return true;
-    }
-    return false;
-}
-
-/* What comes (or goes) with the pieces of `here` that are not `there`. */
-static void change_direct(const ply *here, const ply *there, int view, int king, bool comes,
-                          uint8_t *counts, list *out) {
+static void compare(const ply *from, const ply *to, changes *c) {
+    unsigned differ = 0;
+    c->n_come = c->n_gone = 0;
     for (int piece = 0; piece < 12; piece++)
-        for (uint64_t set = here->pieces[piece] & ~there->pieces[piece]; set; set &= set - 1) {
-            int place = (piece * 64 + lowest(set)) ^ (view ? TURNED : 0);
-            for (int t = 0; t < DIRECT; t++) {
-                const factor *f = &factors[terms[t].first];
-                int32_t row = f->rows[PLACES * f->classes[king] + place];
-                if (row < 0) continue;
-                if (terms[t].counted >= 0) {
-                    uint8_t *counted = &counts[terms[t].counted + row];
-                    if (comes ? (*counted)++ : --*counted) continue;
-                }
-                out->rows[out->n++] = terms[t].offset + row;
+        differ |= (unsigned)(from->pieces[piece] != to->pieces[piece]) << piece;
+    for (; differ; differ &= differ - 1) {
+        int piece = lowest(differ);
+        uint64_t before = from->pieces[piece], now = to->pieces[piece];
+        for (uint64_t set = now & ~before; set; set &= set - 1)
+            c->come[c->n_come++] = piece * 64 + lowest(set);
+        for (uint64_t set = before & ~now; set; set &= set - 1)
+            c->gone[c->n_gone++] = piece * 64 + lowest(set);
+    }
+}
+
+/* Appends the features of direct terms that come (or go) with pieces. */
+static void change_direct(const int *places, int n, int view, int king, bool comes,
+                          uint8_t *counts, list *out) {
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < DIRECT; t++) {
+            const factor *f = &factors[terms[t].first];
+            int place = places[i] ^ (view ? TURNED : 0);
+            int32_t row = f->rows[PLACES * f->classes[king] + place];
+            if (row < 0) continue;
+            out->rows[out->n] = terms[t].offset + row;
+            if (terms[t].counted < 0) {
+                out->n++;
+            } else {
+                uint8_t *counted = &counts[terms[t].counted + row];
+                out->n += comes ? !(*counted)++ : !--*counted;
             }
         }
 }
 
 /* Accumulators -------------------------------------------------------------------------------- */
 
-static void add_rows(int16_t *restrict to, const int16_t *from, const list *added,
-                     const list *removed) {
-    int both = added->n < removed->n ? added->n : removed->n;
-    memcpy(to, from, L1 * sizeof *to);
-    for (int k = 0; k < both; k++) {
-        const int16_t *plus = net.w1[added->rows[k]], *minus = net.w1[removed->rows[k]];
-        for (int i = 0; i < L1; i++) to[i] = (int16_t)(to[i] + plus[i] - minus[i]);
-    }
-    for (int k = both; k < added->n; k++) {
-        const int16_t *plus = net.w1[added->rows[k]];
-        for (int i = 0; i < L1; i++) to[i] = (int16_t)(to[i] + plus[i]);
-    }
-    for (int k = both; k < removed->n; k++) {
-        const int16_t *minus = net.w1[removed->rows[k]];
-        for (int i = 0; i < L1; i++) to[i] = (int16_t)(to[i] - minus[i]);
+static void add_rows(int16_t *to, const int16_t *from, const list *added, const list *removed) {
+    for (int start = 0; start < WIDTH; start += TILE) {
+        lanes sums[TILE / LANES];
+        for (int i = 0; i < TILE / LANES; i++) sums[i] = *(const lanes *)&from[start + i * LANES];
+        for (int k = 0; k < added->n; k++) {
+            const int16_t *row = &net.w1[added->rows[k]][start];
+            for (int i = 0; i < TILE / LANES; i++) sums[i] += *(const lanes *)&row[i * LANES];
+        }
+        for (int k = 0; k < removed->n; k++) {
+            const int16_t *row = &net.w1[removed->rows[k]][start];
+            for (int i = 0; i < TILE / LANES; i++) sums[i] -= *(const lanes *)&row[i * LANES];
+        }
+        for (int i = 0; i < TILE / LANES; i++) *(lanes *)&to[start + i * LANES] = sums[i];
     }
 }
 
 /* Computes the accumulator of a perspective from the one of another position, or of `empty`. */
-static void update(nnue *n, const ply *from, ply *to, int view) {
+static void update(nnue *n, const ply *from, ply *to, int view, const changes *c) {
+    const side *before = &from->sides[view];
+    side *now = &to->sides[view];
     list added, removed;
-    added.n = removed.n = 0;
+    added.n = removed.n = now->n_listed = 0;
     int king = own_king(to, view);
-    uint8_t *counts = to->counts[view];
-    memcpy(counts, from->counts[view], COUNTED);
+    memcpy(now->counts, before->counts, COUNTED);
     /* What comes is counted first, so a row that one piece leaves to another stays. */
-    change_direct(to, from, view, king, true, counts, &added);
-    change_direct(from, to, view, king, false, counts, &removed);
+    change_direct(c->come, c->n_come, view, king, true, now->counts, &added);
+    change_direct(c->gone, c->n_gone, view, king, false, now->counts, &removed);
     if (TERMS > DIRECT) change_listed(n, from, to, view, &added, &removed);
-    to->active[view] = from->active[view] + added.n - removed.n;
-    if (from != &empty && added.n + removed.n > to->active[view]) {
-        update(n, &empty, to, view);
+    now->active = before->active + added.n - removed.n;
+    if (from != &empty && added.n + removed.n > now->active) {
+        changes all;
+        compare(&empty, to, &all);
+        update(n, &empty, to, view, &all);
         return;
     }
-    add_rows(to->accumulator[view], from->accumulator[view], &added, &removed);
+    add_rows(now->accumulator, before->accumulator, &added, &removed);
     to->computed[view] = true;
 }
 
-static void update_to_top(nnue *n, int view) {
-    ply *to = &n->plies[n->top];
-    const ply *from = to;
+/* The nearest position above whose accumulator is computed and of use, or NULL. */
+static const ply *source(const nnue *n, int view) {
+    const ply *to = &n->plies[n->top], *from = to;
     while (!from->computed[view] && from > n->plies) from--;
-    if (from == to && to->computed[view]) return;
-    bool usable = from->computed[view] && !changes_tables(from, to, view);
-    update(n, usable ? from : &empty, to, view);
+    bool usable = keys[own_king(from, view)] == keys[own_king(to, view)];
+    return from->computed[view] && usable ? from : NULL;
+}
+
+static void refresh(nnue *n, ply *to, int view) {
+    int key = keys[own_king(to, view)];
+    ply *cached = &n->cache[view][key];
+    const ply *from = n->cached[view][key] ? cached : &empty;
+    changes c;
+    compare(from, to, &c);
+    update(n, from, to, view, &c);
+    memcpy(cached->pieces, to->pieces, sizeof to->pieces);
+    size_t used = offsetof(side, listed) + (size_t)to->sides[view].n_listed * sizeof(int32_t);
+    memcpy(&cached->sides[view], &to->sides[view], used);
+    n->cached[view][key] = true;
+}
+
+static void update_to_top(nnue *n) {
+    ply *to = &n->plies[n->top];
+    const ply *compared = NULL;
+    changes c;
+    for (int view = 0; view < 2; view++) {
+        const ply *from = source(n, view);
+        if (from == to) continue;
+        if (!from) {
+            refresh(n, to, view);
+            continue;
+        }
+        if (from != compared) compare(from, to, &c);
+        compared = from;
+        update(n, from, to, view, &c);
+    }
 }
 
 /* Inference ----------------------------------------------------------------------------------- */
@@ -291,49 +346,107 @@ static inline uint8_t activated(int32_t sum, int shift) {
 #endif
 }
 
-/* The sums of the second layer, without its biases. */
-static void add_blocks(int32_t sums[SUMS], const int8_t weights[BLOCKS][SUMS][4],
-                       const uint8_t *x) {
-    int n = 0, used[BLOCKS];
-    int32_t fours[BLOCKS];
-    memcpy(fours, x, sizeof fours);
-    for (int block = 0; block < BLOCKS; block++) {
-        used[n] = block;
-        n += fours[block] != 0;
-    }
-#ifdef __AVX2__
-    const __m256i ones = _mm256_set1_epi16(1);
-    for (int i = 0; i < SUMS; i += 8) {
-        __m256i sum = _mm256_setzero_si256();
-        for (int k = 0; k < n; k++) { /* 2 * 127 * 128 fits int16: nothing saturates */
-            __m256i row = _mm256_loadu_si256((const void *)weights[used[k]][i]);
-            __m256i pairs = _mm256_maddubs_epi16(_mm256_set1_epi32(fours[used[k]]), row);
-            sum = _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, ones));
+/* Activates an accumulator to the inputs from `first`; sets the bits of blocks that are not 0. */
+static void activate(uint8_t *x, uint64_t *bits, const int16_t *accumulator, int first) {
+#if defined __AVX2__
+    const __m256i zero = _mm256_setzero_si256();
+    for (int i = 0; i < WIDTH; i += 32) {
+        __m256i half[2], packed;
+        for (int k = 0; k < 2; k++) {
+            __m256i v = _mm256_loadu_si256((const void *)&accumulator[i + 16 * k]);
+#if SQUARED /* a high half, rounded: v * v << 8 - 2 * SHIFT1 >> 15 */
+            v = _mm256_min_epi16(_mm256_max_epi16(v, zero), _mm256_set1_epi16(127 << SHIFT1));
+            half[k] = _mm256_mulhrs_epi16(v, _mm256_slli_epi16(v, 8 - 2 * SHIFT1));
+#else
+            half[k] = _mm256_srai_epi16(v, SHIFT1);
+#endif
         }
-        _mm256_storeu_si256((void *)&sums[i], sum);
+        packed = _mm256_permute4x64_epi64(_mm256_packs_epi16(half[0], half[1]), 0xD8);
+        packed = _mm256_max_epi8(packed, zero);
+        _mm256_storeu_si256((void *)&x[first + i], packed);
+        __m256 used = _mm256_castsi256_ps(_mm256_cmpgt_epi32(packed, zero));
+        int block = (first + i) / 4;
+        bits[block / 64] |= (uint64_t)_mm256_movemask_ps(used) << block % 64;
     }
 #else
-    memset(sums, 0, SUMS * sizeof *sums);
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i < SUMS; i++)
-            for (int j = 0; j < 4; j++) sums[i] += weights[used[k]][i][j] * x[4 * used[k] + j];
+    for (int i = 0; i < WIDTH; i++) x[first + i] = activated(accumulator[i], SHIFT1);
+    for (int block = first / 4; block < (first + WIDTH) / 4; block++) {
+        uint32_t inputs;
+        memcpy(&inputs, &x[4 * block], 4);
+        bits[block / 64] |= (uint64_t)(inputs != 0) << block % 64;
+    }
 #endif
 }
 
-static void activate(uint8_t *restrict x, const int16_t *restrict accumulator) {
-    for (int i = 0; i < L1; i++) x[i] = activated(accumulator[i], SHIFT1);
+/* Adds the products of four inputs, 0..127, with the weights of some neurons. */
+#if defined __AVX2__
+enum { NEURONS = 8 };
+typedef __m256i sums_of;
+static inline sums_of add_products(sums_of sums, int8_t weights[][4], int32_t inputs) {
+    __m256i rows = _mm256_load_si256((const void *)weights), x = _mm256_set1_epi32(inputs);
+#if defined __AVX512VNNI__ && defined __AVX512VL__
+    return _mm256_dpbusd_epi32(sums, x, rows);
+#elif defined __AVXVNNI__
+    return _mm256_dpbusd_avx_epi32(sums, x, rows);
+#else /* 2 * 127 * 128 fits int16: nothing saturates */
+    __m256i pairs = _mm256_maddubs_epi16(x, rows);
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+#endif
+}
+#elif defined __aarch64__
+enum { NEURONS = 4 };
+typedef int32x4_t sums_of;
+static inline sums_of add_products(sums_of sums, int8_t weights[][4], int32_t inputs) {
+    int8x16_t rows = vld1q_s8(*weights), x = vreinterpretq_s8_s32(vdupq_n_s32(inputs));
+#ifdef __ARM_FEATURE_DOTPROD
+    return vdotq_s32(sums, rows, x);
+#else
+    int16x8_t low = vmull_s8(vget_low_s8(rows), vget_low_s8(x)), high = vmull_high_s8(rows, x);
+    return vpadalq_s16(sums, vpaddq_s16(low, high));
+#endif
+}
+#else
+enum { NEURONS = 1 };
+typedef int32_t sums_of;
+static inline sums_of add_products(sums_of sums, int8_t weights[][4], int32_t inputs) {
+    int8_t x[4];
+    memcpy(x, &inputs, 4);
+    for (int j = 0; j < 4; j++) sums += weights[0][j] * x[j];
+    return sums;
+}
+#endif
+
+/* The sums of the second layer. */
+static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const uint64_t *bits) {
+    for (int start = 0; start < SUMS; start += SUMS_TILE) {
+        enum { N = SUMS_TILE / NEURONS };
+        sums_of sums[N];
+        for (int i = 0; i < N; i++)
+            memcpy(&sums[i], &net.b2[bucket][start + i * NEURONS], sizeof *sums);
+        for (int word = 0; word < WORDS; word++)
+            for (uint64_t set = bits[word]; set; set &= set - 1) {
+                size_t block = (size_t)(word * 64 + lowest(set));
+                int8_t(*weights)[4] = &net.w2[bucket][block][start];
+                int32_t inputs;
+                memcpy(&inputs, &x[4 * block], 4);
+                for (int i = 0; i < N; i++)
+                    sums[i] = add_products(sums[i], &weights[i * NEURONS], inputs);
+            }
+        for (int i = 0; i < N; i++) memcpy(&out[start + i * NEURONS], &sums[i], sizeof *sums);
+    }
 }
 
 static int forward(const ply *p, int turn) {
-    uint8_t x[4 * BLOCKS] = {0}, y[L2];
+    uint8_t x[2 * WIDTH], y[L2];
+    uint64_t bits[WORDS] = {0};
     int32_t sums[SUMS];
     int pieces = 0;
     for (int piece = 0; piece < 12; piece++) pieces += count(p->pieces[piece]);
     int bucket = (pieces - 1) * BUCKETS / 32;
-    activate(x, p->accumulator[turn]);
-    activate(x + L1, p->accumulator[turn ^ 1]);
-    add_blocks(sums, blocks[bucket], x);
-    for (int i = 0; i < L2; i++) y[i] = activated(net.b2[bucket][i] + sums[i], SHIFT2);
+    activate(x, bits, p->sides[turn].accumulator, 0);
+    activate(x, bits, p->sides[turn ^ 1].accumulator, WIDTH);
+    add_blocks(sums, bucket, x, bits);
+    for (int i = 0; i < L2; i++) y[i] = activated(sums[i], SHIFT2);
     const uint8_t *last = y;
 #if L3
     uint8_t z[L3];
@@ -345,7 +458,11 @@ static int forward(const ply *p, int turn) {
     last = z;
 #endif
     int64_t value = net.b3[bucket];
-    for (int i = 0; i < (L3 ? L3 : L2); i++) value += net.w3[bucket][i] * last[i];
+    for (int start = 0; start < LAST; start += 512) { /* so many products fit int32 */
+        int32_t sum = 0;
+        for (int i = start; i < LAST && i < start + 512; i++) sum += net.w3[bucket][i] * last[i];
+        value += sum;
+    }
     return (int)(value >> SHIFT_OUT);
 }
 
@@ -355,9 +472,9 @@ size_t nnue_size(void) { return sizeof(nnue); }
 
 int nnue_width(void) { return L1; }
 
-const int16_t *nnue_accumulator(const nnue *n, int view) { return n->plies[n->top].accumulator[view]; }
+const int16_t *nnue_accumulator(const nnue *n, int view) { return n->plies[n->top].sides[view].accumulator; }
 
-int nnue_active(const nnue *n, int view) { return n->plies[n->top].active[view]; }
+int nnue_active(const nnue *n, int view) { return n->plies[n->top].sides[view].active; }
 
 static void set_top(nnue *n, const uint64_t pieces[12]) {
     ply *p = &n->plies[n->top];
@@ -367,6 +484,7 @@ static void set_top(nnue *n, const uint64_t pieces[12]) {
 
 void nnue_reset(nnue *n, const uint64_t pieces[12]) {
     memset(n->mark, 0, sizeof n->mark);
+    memset(n->cached, 0, sizeof n->cached);
     n->top = 0;
     set_top(n, pieces);
 }
@@ -383,7 +501,6 @@ void nnue_pop(nnue *n) {
 }
 
 int nnue_evaluate(nnue *n, int turn) {
-    update_to_top(n, 0);
-    update_to_top(n, 1);
+    update_to_top(n);
     return forward(&n->plies[n->top], turn);
 }
