@@ -8,7 +8,7 @@ from textwrap import fill
 
 import numpy as np
 
-from nnuelab.export.flat import Factor, Term
+from nnuelab.export.flat import BY_COUNT, OF_PAIRS, ON_LINES, Factor, Term
 from nnuelab.nnue.netfile import Net
 
 SOURCES = Path(__file__).parent / "c"
@@ -17,32 +17,61 @@ _C_TYPES = {"rows": "int32_t", "classes": "uint8_t", "numbers": "int16_t", "squa
 
 def write(folder: Path, net: Net, terms: list[Term]) -> None:
     """Writes the library and its test program into a folder."""
+    weights = b"".join(array.tobytes() for array in net.arrays().values())
+    sizes = _sizes(net, terms, weights)
+    kinds = {factor.kind for factor in _factors(terms)}
+    known = {**sizes, **{f"HAS_{kind}": kind in kinds for kind in (BY_COUNT, OF_PAIRS, ON_LINES)}}
     for source in sorted(SOURCES.iterdir()):
         target = folder / ("test" if source.name == "test.c" else "") / source.name
         target.parent.mkdir(exist_ok=True)
-        target.write_text(source.read_text().replace("@FEATURES@", net.feature_set))
-    weights = b"".join(array.tobytes() for array in net.arrays().values())
+        text = source.read_text().replace("@FEATURES@", net.feature_set)
+        target.write_text(_decided(text, known) if source.suffix == ".c" else text)
     (folder / "nnue.bin").write_bytes(weights)
-    (folder / "nnue_tables.h").write_text(tables(net, terms, weights))
+    (folder / "nnue_tables.h").write_text(_tables(net, terms, sizes))
 
 
-def tables(net: Net, terms: list[Term], weights: bytes) -> str:
-    """The text of ``nnue_tables.h``."""
-    direct = [term for term in terms if term.is_direct]
-    listed = terms[len(direct) :]
-    counted, starts = 0, []
-    for term in direct:
-        factor = term.factors[0][0]
-        starts.append(counted if factor.shared else -1)
-        counted += int(factor.rows.max()) + 1 if factor.shared else 0
-    starts += [-1] * len(listed)
-    n_listed = sum(term.most for term in listed)
-    factors = list(dict.fromkeys(factor for term in terms for factor, _ in term.factors))
-    widest = max(factor.most for factor in factors)
-    by_king = [factor.classes for factor in factors if factor.classes.size]
-    _, keys = np.unique(np.array([np.zeros(64), *by_king]), axis=1, return_inverse=True)
-    most_active = max(n_listed + sum(term.most for term in direct), widest)
-    sizes = {
+def _decided(source: str, known: dict[str, int]) -> str:
+    """C code without what is behind ``#if NAME`` of a known 0, and without these conditions."""
+    kept: list[str] = []
+    shown: list[bool | None] = []  # by condition around a line; None: the compiler's to decide
+    for line in source.splitlines():
+        directive, *rest = line.split() or [""]
+        if directive.startswith("#if"):
+            shown.append(bool(known[rest[0]]) if rest[0] in known else None)
+        condition = directive.startswith(("#if", "#el", "#endif"))
+        hidden = condition and shown[-1] is not None
+        if hidden and directive == "#else":
+            shown[-1] = not shown[-1]
+        if directive == "#endif":
+            shown.pop()
+        if not hidden and False not in shown:
+            kept.append(line)
+    return "\n".join([*kept, ""])
+
+
+def _factors(terms: list[Term]) -> list[Factor]:
+    return list(dict.fromkeys(factor for term in terms for factor, _ in term.factors))
+
+
+def _counts(terms: list[Term]) -> list[int]:
+    """By term, how many shared rows are counted."""
+    return [
+        int(factor.rows.max()) + 1 if term.is_direct and factor.shared else 0
+        for term in terms
+        for factor in [term.factors[0][0]]
+    ]
+
+
+def _keys(terms: list[Term]) -> np.ndarray:
+    """int64[64]: the class of the own king's square, whose change changes tables."""
+    classes = [factor.classes for factor in _factors(terms) if factor.classes.size]
+    return np.unique(np.array([np.zeros(64), *classes]), axis=1, return_inverse=True)[1]
+
+
+def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
+    direct = sum(term.is_direct for term in terms)
+    most = [term.most for term in terms]
+    return {
         "FEATURES": net.n_features,
         "L1": net.l1,
         "L2": net.l2,
@@ -54,28 +83,37 @@ def tables(net: Net, terms: list[Term], weights: bytes) -> str:
         "SHIFT3": net.l3_shift,
         "SHIFT_OUT": net.out_shift,
         "WEIGHT_BYTES": len(weights),
-        "CHECKSUM": f"{zlib.adler32(weights)}u",
-        "DIRECT": len(direct),
+        "CHECKSUM": zlib.adler32(weights),
+        "DIRECT": direct,
         "TERMS": len(terms),
-        "COUNTED": max(counted, 1),
-        "LISTED": max(n_listed, 1),
-        "MOST_ACTIVE": most_active,
-        "KEYS": int(keys.max()) + 1,
+        "COUNTED": max(sum(_counts(terms)), 1),
+        "LISTED": sum(most[direct:]),
+        "MOST_ACTIVE": max(sum(most), *(factor.most for factor in _factors(terms))),
+        "KEYS": int(_keys(terms).max()) + 1,
     }
+
+
+def _tables(net: Net, terms: list[Term], sizes: dict[str, int]) -> str:
+    """The text of ``nnue_tables.h``."""
+    factors = _factors(terms)
+    used = [(factor, stride) for term in terms for factor, stride in term.factors]
     lines = [f"/* Tables of {net.feature_set} for nnue.c, generated. */"]
     lines += [f"#define {name} {value}" for name, value in sizes.items()]
-    lines.append(_array("uint8_t", "keys", keys))
-    used = [(factor, stride) for term in terms for factor, stride in term.factors]
+    lines.append(_array("uint8_t", "keys", _keys(terms)))
     for number, factor in enumerate(factors):
         lines += _arrays(number, factor)
     lines.append("static const factor factors[] = {")
     lines += [_record(factors.index(factor), factor) for factor, _ in used]
-    lines += ["};", _array("int32_t", "strides", np.array([stride for _, stride in used]))]
+    lines.append("};")
+    if sizes["LISTED"]:
+        lines.append(_array("int32_t", "strides", np.array([stride for _, stride in used])))
     lines.append("static const term terms[] = {  /* offset, counted, first factor, factors */")
-    first = 0
-    for term, start in zip(terms, starts, strict=True):
+    first = counted = 0
+    for term, count in zip(terms, _counts(terms), strict=True):
+        start = counted if count else -1
         lines.append(f"    {{{term.offset}, {start}, {first}, {len(term.factors)}}},")
         first += len(term.factors)
+        counted += count
     return "\n".join([*lines, "};", ""])
 
 
@@ -90,7 +128,7 @@ def _arrays(number: int, factor: Factor) -> list[str]:
 def _array(kind: str, name: str, values: np.ndarray) -> str:
     numbers = ",".join(map(str, values.ravel().tolist()))
     # A break is only allowed behind a comma.
-    text = fill(numbers.replace(",", ", "), 100, break_long_words=False, break_on_hyphens=False)
+    text = fill(numbers.replace(",", ", "), 120, break_long_words=False, break_on_hyphens=False)
     return f"static const {kind} {name}[{values.size}] = {{\n{text.replace(', ', ',')}\n}};"
 
 

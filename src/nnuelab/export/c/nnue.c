@@ -47,10 +47,16 @@ typedef int16_t lanes __attribute__((vector_size(2 * LANES), aligned(2), may_ali
 
 typedef struct {
     int active;
+#if LISTED
     int n_listed;
+#endif
     int16_t accumulator[WIDTH];
+#if COUNTED
     uint8_t counts[COUNTED]; /* pieces that make each shared row active */
+#endif
+#if LISTED
     int32_t listed[LISTED];  /* active features of the terms that are not direct */
+#endif
 } side;
 
 typedef struct {
@@ -63,7 +69,9 @@ struct nnue {
     int top;
     bool cached[2][KEYS];
     ply cache[2][KEYS];     /* the last position refreshed, by the class of the own king's square */
+#if LISTED
     uint8_t mark[FEATURES]; /* scratch, all 0 */
+#endif
     ply plies[NNUE_PLIES];
 };
 
@@ -137,6 +145,7 @@ static int own_king(const ply *p, int view) {
     return lowest(p->pieces[KING + view]) ^ (view ? 56 : 0);
 }
 
+#if LISTED
 static void append(const factor *f, list *out, int32_t row) {
     if (row < 0) return;
     for (int i = 0; f->shared && i < out->n; i++)
@@ -165,15 +174,20 @@ static void active_of_factor(const factor *f, const ply *p, int view, list *out)
     if (f->kind == BY_PLACE) {
         const int32_t *rows = f->rows + PLACES * f->classes[own_king(p, view)];
         for (int i = 0; i < n; i++) append(f, out, rows[places[i]]);
+#if HAS_BY_COUNT
     } else if (f->kind == BY_COUNT) {
         append(f, out, f->rows[n]);
+#endif
+#if HAS_OF_PAIRS
     } else if (f->kind == OF_PAIRS) {
         for (int i = 0; i < n; i++)
             for (int j = 0; j < i; j++) {
                 int a = f->numbers[places[i]], b = f->numbers[places[j]];
                 if (a >= 0 && b >= 0) append(f, out, f->rows[a * f->n + b]);
             }
-    } else {
+#endif
+#if HAS_ON_LINES
+    } else if (f->kind == ON_LINES) {
         for (int line = 0; line < f->n; line++)
             for (int i = 0, before = 12; i < 8; i++) {
                 int piece = board[f->squares[line * 8 + i]];
@@ -181,6 +195,7 @@ static void active_of_factor(const factor *f, const ply *p, int view, list *out)
                 if (before < 12) append(f, out, f->rows[line * 144 + before * 12 + piece]);
                 before = piece;
             }
+#endif
     }
 }
 
@@ -218,6 +233,7 @@ static void change_listed(nnue *n, const ply *from, ply *to, int view, list *add
     }
     to->sides[view].n_listed = n_now;
 }
+#endif
 
 static void compare(const ply *from, const ply *to, changes *c) {
     unsigned differ = 0;
@@ -276,13 +292,15 @@ static void update(nnue *n, const ply *from, ply *to, int view, const changes *c
     const side *before = &from->sides[view];
     side *now = &to->sides[view];
     list added, removed;
-    added.n = removed.n = now->n_listed = 0;
+    added.n = removed.n = 0;
     int king = own_king(to, view);
     memcpy(now->counts, before->counts, COUNTED);
     /* What comes is counted first, so a row that one piece leaves to another stays. */
     change_direct(c->come, c->n_come, view, king, true, now->counts, &added);
     change_direct(c->gone, c->n_gone, view, king, false, now->counts, &removed);
-    if (TERMS > DIRECT) change_listed(n, from, to, view, &added, &removed);
+#if LISTED
+    change_listed(n, from, to, view, &added, &removed);
+#endif
     now->active = before->active + added.n - removed.n;
     if (from != &empty && added.n + removed.n > now->active) {
         changes all;
@@ -310,8 +328,7 @@ static void refresh(nnue *n, ply *to, int view) {
     compare(from, to, &c);
     update(n, from, to, view, &c);
     memcpy(cached->pieces, to->pieces, sizeof to->pieces);
-    size_t used = offsetof(side, listed) + (size_t)to->sides[view].n_listed * sizeof(int32_t);
-    memcpy(&cached->sides[view], &to->sides[view], used);
+    cached->sides[view] = to->sides[view];
     n->cached[view][key] = true;
 }
 
@@ -483,7 +500,9 @@ static void set_top(nnue *n, const uint64_t pieces[12]) {
 }
 
 void nnue_reset(nnue *n, const uint64_t pieces[12]) {
+#if LISTED
     memset(n->mark, 0, sizeof n->mark);
+#endif
     memset(n->cached, 0, sizeof n->cached);
     n->top = 0;
     set_top(n, pieces);
