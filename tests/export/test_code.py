@@ -140,6 +140,19 @@ def test_sets_without_code_are_refused_before_anything_is_written(
     assert not list(tmp_path.iterdir())
 
 
+def test_code_has_only_what_its_net_needs(tmp_path: Path) -> None:
+    folder.write(tmp_path / "plain", random_net("ALL+H+V"), "c", 1)
+    folder.write(tmp_path / "product", random_net("PHASE(2,H)*V", l3=4), "c", 1)
+    plain, product = ((tmp_path / name / "nnue.c").read_text() for name in ("plain", "product"))
+    for needed in ("change_listed", "net.wh", "BY_COUNT) {"):
+        assert needed in product
+        assert needed not in plain
+    assert "OF_PAIRS) {" not in product
+    assert (
+        sum(len(file.read_text().splitlines()) for file in tmp_path.glob("plain/**/*.[ch]")) < 700
+    )
+
+
 def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.c").write_text("int x;")
     with pytest.raises(UserError, match="is there already"):
