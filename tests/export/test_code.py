@@ -122,6 +122,13 @@ def test_weights_of_another_net_are_refused(tmp_path: Path) -> None:
     assert "of another net" in subprocess.run(command, capture_output=True, text=True).stderr
 
 
+@pytest.mark.parametrize("machine", ["x86-64", "alderlake", "sapphirerapids"])
+def test_c_compiles_for_other_machines(machine: str, tmp_path: Path) -> None:
+    folder.write(tmp_path / "c", random_net("ALL"), "c", 1)
+    options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-march={machine}"]
+    subprocess.run([compiler("gcc"), *options, "-c", "nnue.c"], cwd=tmp_path / "c", check=True)
+
+
 def test_cpp_includes_the_header(tmp_path: Path) -> None:
     folder.write(tmp_path / "c", random_net("ALL"), "c", 1)
     (tmp_path / "main.cpp").write_text('#include "c/nnue.h"\nint main() { return !nnue_size(); }\n')

@@ -95,6 +95,11 @@ def terms_of(features: FeatureSet) -> list[Term]:
     return found
 
 
+def factors_of(terms: list[Term]) -> list[Factor]:
+    """The factors of terms, each once."""
+    return list(dict.fromkeys(factor for term in terms for factor, _ in term.factors))
+
+
 def _of_set(features: FeatureSet) -> Iterator[Term]:
     for offset, term in zip(features.offsets, features.terms, strict=True):
         for inner in _of_product(term):

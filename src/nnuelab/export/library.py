@@ -8,7 +8,7 @@ from textwrap import fill
 
 import numpy as np
 
-from nnuelab.export.flat import BY_COUNT, OF_PAIRS, ON_LINES, Factor, Term
+from nnuelab.export.flat import BY_COUNT, OF_PAIRS, ON_LINES, Factor, Term, factors_of
 from nnuelab.nnue.netfile import Net
 
 SOURCES = Path(__file__).parent / "c"
@@ -19,7 +19,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     """Writes the library and its test program into a folder."""
     weights = b"".join(array.tobytes() for array in net.arrays().values())
     sizes = _sizes(net, terms, weights)
-    kinds = {factor.kind for factor in _factors(terms)}
+    kinds = {factor.kind for factor in factors_of(terms)}
     known = {**sizes, **{f"HAS_{kind}": kind in kinds for kind in (BY_COUNT, OF_PAIRS, ON_LINES)}}
     for source in sorted(SOURCES.iterdir()):
         target = folder / ("test" if source.name == "test.c" else "") / source.name
@@ -49,10 +49,6 @@ def _decided(source: str, known: dict[str, int]) -> str:
     return "\n".join([*kept, ""])
 
 
-def _factors(terms: list[Term]) -> list[Factor]:
-    return list(dict.fromkeys(factor for term in terms for factor, _ in term.factors))
-
-
 def _counts(terms: list[Term]) -> list[int]:
     """By term, how many shared rows are counted."""
     return [
@@ -64,7 +60,7 @@ def _counts(terms: list[Term]) -> list[int]:
 
 def _keys(terms: list[Term]) -> np.ndarray:
     """int64[64]: the class of the own king's square, whose change changes tables."""
-    classes = [factor.classes for factor in _factors(terms) if factor.classes.size]
+    classes = [factor.classes for factor in factors_of(terms) if factor.classes.size]
     return np.unique(np.array([np.zeros(64), *classes]), axis=1, return_inverse=True)[1]
 
 
@@ -88,14 +84,14 @@ def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
         "TERMS": len(terms),
         "COUNTED": max(sum(_counts(terms)), 1),
         "LISTED": sum(most[direct:]),
-        "MOST_ACTIVE": max(sum(most), *(factor.most for factor in _factors(terms))),
+        "MOST_ACTIVE": max(sum(most), *(factor.most for factor in factors_of(terms))),
         "KEYS": int(_keys(terms).max()) + 1,
     }
 
 
 def _tables(net: Net, terms: list[Term], sizes: dict[str, int]) -> str:
     """The text of ``nnue_tables.h``."""
-    factors = _factors(terms)
+    factors = factors_of(terms)
     used = [(factor, stride) for term in terms for factor, stride in term.factors]
     lines = [f"/* Tables of {net.feature_set} for nnue.c, generated. */"]
     lines += [f"#define {name} {value}" for name, value in sizes.items()]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.export.flat import Term
+from nnuelab.export.flat import Term, factors_of
 from nnuelab.nnue.netfile import Net
 
 SOURCE = Path(__file__).parent / "numpy" / "nnue.py"
@@ -17,7 +17,7 @@ SOURCE = Path(__file__).parent / "numpy" / "nnue.py"
 def write(folder: Path, net: Net, terms: list[Term]) -> None:
     """Writes ``nnue.py`` and ``nnue.npz`` into a folder."""
     (folder / "nnue.py").write_text(SOURCE.read_text())
-    factors = list(dict.fromkeys(factor for term in terms for factor, _ in term.factors))
+    factors = factors_of(terms)
     arrays: dict[str, Any] = {
         f"{name}_{number}": getattr(factor, name)
         for number, factor in enumerate(factors)

@@ -38,7 +38,7 @@ typedef struct {
 
 #include "nnue_tables.h"
 
-/* Accumulators end with zeros, up to a whole number of tiles, which fill half of the registers. */
+/* Accumulators end with zeros, up to a whole number of tiles. A tile stays in registers. */
 enum { WIDTH = (L1 + 63) / 64 * 64, TILE = WIDTH % 128 ? 64 : 128, LANES = 16 };
 enum { LAST = L3 ? L3 : L2, SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32 };
 enum { BLOCKS = 2 * WIDTH / 4, WORDS = (BLOCKS + 63) / 64 }; /* of four inputs, of 64 bits */
@@ -51,11 +51,9 @@ typedef struct {
     int n_listed;
 #endif
     int16_t accumulator[WIDTH];
-#if COUNTED
     uint8_t counts[COUNTED]; /* pieces that make each shared row active */
-#endif
 #if LISTED
-    int32_t listed[LISTED];  /* active features of the terms that are not direct */
+    int32_t listed[LISTED]; /* active features of the terms that are not direct */
 #endif
 } side;
 
@@ -77,7 +75,7 @@ struct nnue {
 
 typedef struct {
     int n;
-    int32_t rows[MOST_ACTIVE];
+    int32_t rows[MOST_ACTIVE + 1]; /* the last may be written, but never counts */
 } list;
 
 typedef struct {
@@ -87,8 +85,8 @@ typedef struct {
 
 static struct {
     _Alignas(64) int16_t w1[FEATURES][WIDTH];
-    _Alignas(64) int8_t w2[BUCKETS][BLOCKS][SUMS][4]; /* a block of zeros, as most are, is skipped */
-    int32_t b2[BUCKETS][SUMS];
+    _Alignas(64) int8_t w2[BUCKETS][BLOCKS][SUMS][4]; /* by blocks of four inputs */
+    _Alignas(64) int32_t b2[BUCKETS][SUMS];
 #if L3
     int8_t wh[BUCKETS][L3][L2];
     int32_t bh[BUCKETS][L3];
@@ -433,7 +431,7 @@ static inline sums_of add_products(sums_of sums, int8_t weights[][4], int32_t in
 }
 #endif
 
-/* The sums of the second layer. */
+/* The sums of the second layer: blocks of zeros, as most are, are skipped. */
 static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const uint64_t *bits) {
     for (int start = 0; start < SUMS; start += SUMS_TILE) {
         enum { N = SUMS_TILE / NEURONS };
