@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
+from nnuelab.cli.importance import By
 from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
 
 net_app = typer.Typer(
-    cls=Commands, no_args_is_help=True, help="Nets: convert files, and compare equal trainings."
+    cls=Commands, no_args_is_help=True, help="Nets: convert and mask them, and compare equal trainings."
 )
 app.add_typer(net_app, name="net")
 
@@ -76,6 +78,40 @@ def convert(
         + (f"; read it with --l2 {net.l2} --shifts {told}" if output.suffix == ".bin" else ""),
         err=True,
     )
+
+
+@net_app.command()
+def mask(
+    source: Annotated[Path, typer.Argument(metavar="NET", help="Net, .nnue or .nn.")],
+    without: Annotated[list[str], typer.Option(help="Group of features; several: repeat it.")],
+    output: Annotated[Path, typer.Option(help="Net to write, .nnue.")],
+    by: By = "term",
+    blocks: Blocks = None,
+) -> None:
+    """Zero the rows of groups of features, so that games tell what they are worth to the net.
+
+    Groups are those that nnuelab importance lists.
+
+    Example: nnuelab net mask net.nnue --by 'term*role' --without 'ALL, knight' --output masked.nnue
+    """
+    from nnuelab.features.groups import chosen
+    from nnuelab.nnue import netfile
+
+    artifacts.check_ending(output, "a net", ".nnue")
+    artifacts.check_apart([source, *(blocks or [])], [output])
+    net = netfile.read_net(source)
+    masked = chosen(net.features, by, without)
+    found = {"by": by, "without": without}
+    netfile.write_net(
+        output,
+        replace(
+            net,
+            w1=np.where(masked[:, None], 0, net.w1).astype(net.w1.dtype),
+            provenance={**net.provenance, "masked": found},
+        ),
+    )
+    artifacts.provenance(output, inputs={"net": source}, parameters=found, module="nnue.netfile")
+    typer.echo(f"{output}: {masked.sum():,} of {len(masked):,} rows of {source} are 0", err=True)
 
 
 @net_app.command()

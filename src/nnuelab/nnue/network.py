@@ -166,15 +166,22 @@ class Network(nn.Module):
         active : int [2, B, K]
             Features seen by the side to move and by the other; N stands for none.
         """
+        return self.of_rows(self.row_sums(active))
+
+    def row_sums(self, active: torch.Tensor) -> torch.Tensor:
+        """What the features add to both accumulators, without the biases, [B, 2M]."""
         rows = self.rows()
         padded = torch.cat([rows, torch.zeros_like(rows[:1])])
         sides = [
             nn.functional.embedding_bag(side, padded, mode="sum", padding_idx=len(rows))
-            + self._biases(self.b1, "l1_shift")
             for side in active
         ]
-        first = self.layers.first
-        return torch.cat([self.activated(side, "l1_shift", first) for side in sides], 1)
+        return torch.cat(sides, 1)
+
+    def of_rows(self, sums: torch.Tensor) -> torch.Tensor:
+        """What the second layer gets of `row_sums`."""
+        sides = sums.unflatten(1, (2, -1)) + self._biases(self.b1, "l1_shift")
+        return self.activated(sides, "l1_shift", self.layers.first).flatten(1)
 
     def activated(self, sums: torch.Tensor, layer: str, activation: str) -> torch.Tensor:
         """The activation of the sums of a layer, which is named by its shift."""
