@@ -18,7 +18,9 @@ from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
 
 net_app = typer.Typer(
-    cls=Commands, no_args_is_help=True, help="Nets: convert and mask them, and compare equal trainings."
+    cls=Commands,
+    no_args_is_help=True,
+    help="Nets: convert and mask them, and compare equal trainings.",
 )
 app.add_typer(net_app, name="net")
 

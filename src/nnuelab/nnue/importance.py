@@ -94,7 +94,9 @@ class Sample:
         batch = extract(compiled(features), records, features.max_active)
         active = np.empty((2, len(records), max(int(batch.n.max()), 1)), np.int32)
         pad(batch.rows, batch.n, features.size, active)
-        score, result = (torch.from_numpy(records[k].astype(np.float32)) for k in ("score", "result"))
+        score, result = (
+            torch.from_numpy(records[k].astype(np.float32)) for k in ("score", "result")
+        )
         target = objective.target(score, result)
         assert batch.pieces is not None
         return cls(torch.from_numpy(active), batch.pieces, target, records["game"])
@@ -127,6 +129,7 @@ class Measurement:
     """
 
     def __init__(self, path: Path, positions: Path, count: int, refit: bool) -> None:
+        torch.set_num_threads(1)  # More would split sums otherwise, and wait for small steps.
         self.checkpoint = Checkpoint.read(path)
         settings = self.checkpoint.settings
         if settings["method"] != Scores.method:
@@ -143,14 +146,14 @@ class Measurement:
             raise UserError(f"{positions} has one game; fitting anew (--refit) takes two or more")
         fitted = (game % 2 == 1) & refit
         self.test = Sample.of(self.checkpoint, self.objective, records[~fitted])
-        self.losses = self._losses(self.network, _sums(self.network, self.test), self.test)
+        self.losses = self.losses_of(self.network, row_sums(self.network, self.test), self.test)
         self.fit: Sample | None = None
         if refit:
             self.fit = Sample.of(self.checkpoint, self.objective, records[fitted])
-            sums = _sums(self.network, self.fit)
+            sums = row_sums(self.network, self.fit)
             self.mean = sums.mean(dim=0)
-            network = self._refitted(sums)
-            self.refit_losses = self._losses(network, _sums(network, self.test), self.test)
+            network = self.refitted(sums)
+            self.refit_losses = self.losses_of(network, row_sums(network, self.test), self.test)
 
     @property
     def loss(self) -> float:
@@ -164,12 +167,12 @@ class Measurement:
         for name, members in groups(self.checkpoint.features, by).items():
             group = torch.from_numpy(np.append(members, False))
             masked = self.test.without(group)
-            sums = _sums(self.network, masked)
-            rise = self._rise(self._losses(self.network, sums, masked), self.losses)
+            sums = row_sums(self.network, masked)
+            rise = self._rise(self.losses_of(self.network, sums, masked), self.losses)
             refit_rise: tuple[float | None, float | None] = (None, None)
             if self.fit is not None:
-                network = self._refitted(_sums(self.network, self.fit.without(group)))
-                losses = self._losses(network, sums, masked)
+                network = self.refitted(row_sums(self.network, self.fit.without(group)))
+                losses = self.losses_of(network, sums, masked)
                 refit_rise = self._rise(losses, self.refit_losses)
             yield Importance(
                 by,
@@ -186,19 +189,19 @@ class Measurement:
         mean, error = intervals.clustered_mean(masked - whole, self.test.games)
         return mean, intervals.SIGNIFICANCE * error
 
-    def _losses(self, network: Network, sums: torch.Tensor, sample: Sample) -> np.ndarray:
+    def losses_of(self, network: Network, sums: torch.Tensor, sample: Sample) -> np.ndarray:
         """The loss of each position, float64 [n]."""
         with torch.no_grad():
             said = network.head(network.of_rows(sums), sample.pieces)
             found: np.ndarray = self.objective.losses(said, sample.target).double().numpy()
         return found
 
-    def _refitted(self, sums: torch.Tensor) -> Network:
+    def refitted(self, sums: torch.Tensor) -> Network:
         """The net with biases and layers behind fitted to sums of rows, [n, 2M]."""
         assert self.fit is not None
         network = deepcopy(self.network)
         # What the missing rows add on average is the best constant to begin with.
-        network.b1 += (self.mean - sums.mean(dim=0)).view(2, -1).mean(dim=0)
+        network.b1.add_((self.mean - sums.mean(dim=0)).view(2, -1).mean(dim=0))
         behind = [p for name, p in network.named_parameters() if name not in ("w1", "shared")]
         for parameter in behind:
             parameter.requires_grad_(True)
@@ -217,7 +220,7 @@ class Measurement:
         return network
 
 
-def _sums(network: Network, sample: Sample) -> torch.Tensor:
+def row_sums(network: Network, sample: Sample) -> torch.Tensor:
     """What rows add to the accumulators, float32 [n, 2M]."""
     with torch.no_grad():
         return torch.cat([network.row_sums(part) for part in sample.active.split(PART, dim=1)])

@@ -31,15 +31,13 @@ def figure(rows: Sequence[Importance], loss: float) -> charts.Figure:
         )
         if rise is not None and error is not None
     ]
-    # Masking costs from nothing to a hundred times the loss.
-    scale = alt.Scale(type="symlog", constant=1)
     base = alt.Chart(alt.Data(values=values)).encode(
         y=alt.Y("group:N").sort(None).title(None), color="layers behind:N"
     )
     points = base.mark_point(filled=True).encode(
-        x=alt.X("rise:Q").scale(scale).title("rise of the loss without the group, %")
+        x=alt.X("rise:Q").title("rise of the loss without the group, %")
     )
-    errors = base.mark_rule().encode(x=alt.X("low:Q").scale(scale), x2="high:Q")
+    errors = base.mark_rule().encode(x="low:Q", x2="high:Q")
     return charts.figure(
         "importance",
         "What groups of features are worth",
