@@ -133,6 +133,11 @@ def test_a_masked_net_evaluates_without_the_group(folder: Path) -> None:
     said = Inference(net).evaluate_fens([to_fen(record) for record in records])
     assert said == [naive.evaluate(before, *lists) for lists in zip(*sides, strict=True)]
     assert before.w1[members].any()
+    values = np.arange(1, len(before.w1) + 1, dtype=np.int32)
+    netfile.write_net(folder / "psqt.nnue", replace(before, psqt=values))
+    command[2] = str(folder / "psqt.nnue")
+    assert CliRunner().invoke(app, command).exit_code == 0
+    np.testing.assert_array_equal(netfile.read_net(masked).psqt, values * ~members)
     wrong = CliRunner().invoke(app, [*command, "--without", "H, quen"])
     assert wrong.exit_code == 1
     assert "did you mean H, queen?" in wrong.output
@@ -166,6 +171,9 @@ def test_what_it_cannot_measure_is_an_error(folder: Path, tmp_path: Path) -> Non
     pqr = replace(SETTINGS, objective=PQR(), epochs=1)
     data = folder / "train.npy", folder / "validation.npy"
     train(pqr, *data, moves, tmp_path / "history.csv", 1)
+    psqt = tmp_path / "psqt.pt"
+    train(replace(SETTINGS, psqt=True, epochs=1), *data, psqt, tmp_path / "history.csv", 1)
+    assert "has a psqt" in refused(psqt, data[1])
     trained = folder / "checkpoint.pt"
     assert "only by term" in refused(trained, data[1], "knights")
     assert "one game" in refused(trained, one)

@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from nnuelab import artifacts
@@ -108,7 +107,8 @@ def mask(
         output,
         replace(
             net,
-            w1=np.where(masked[:, None], 0, net.w1).astype(net.w1.dtype),
+            w1=net.w1 * ~masked[:, None],
+            psqt=None if net.psqt is None else net.psqt * ~masked,
             provenance={**net.provenance, "masked": found},
         ),
     )

@@ -124,8 +124,8 @@ class Measurement:
     Raises
     ------
     UserError
-        When a file is missing or damaged, the net learnt from moves, or there are no positions
-        with a score, or not enough games.
+        When a file is missing or damaged, the net learnt from moves or has a psqt, or there are no
+        positions with a score, or not enough games.
     """
 
     def __init__(self, path: Path, positions: Path, count: int, refit: bool) -> None:
@@ -136,6 +136,8 @@ class Measurement:
             raise UserError(f"{path} learnt from moves; give a net that learnt from scores")
         self.objective = Scores(**{field.name: settings[field.name] for field in fields(Scores)})
         self.network = self.checkpoint.network().requires_grad_(False)
+        if self.network.layers.psqt:
+            raise UserError(f"{path} has a psqt, whose values aren't masked; give a net without")
         self.norms = self.network.rows().norm(dim=1)
         records = validation.spaced(positions, count)
         records = records[self.objective.keep(records)]
