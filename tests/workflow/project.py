@@ -7,10 +7,14 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import yaml
+
+from nnuelab.params import merge
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTHING = "Nothing to be done"
@@ -91,6 +95,18 @@ def project(path):
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, path / name)
     return path
+
+
+@contextmanager
+def tiny_project(folder):
+    """The project in a new folder, and its settings at tiny scale, which are then written."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git repository")
+    path = project(folder)
+    settings = yaml.safe_load((path / "params.yaml").read_text())
+    merge(settings, yaml.safe_load((path / "config/tiny.yaml").read_text()))
+    yield path, settings
+    (path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
 
 
 def change(folder, section, key, value):

@@ -16,9 +16,8 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from nnuelab.params import merge
 from nnuelab.tournament import yardsticks
-from tests.workflow.project import NOTHING, ROOT, Folder, change, project, ran
+from tests.workflow.project import NOTHING, ROOT, Folder, change, ran, tiny_project
 
 NETS = ("train", "quantize", "verify")
 GAMES = ("puzzles", "tournament", "rate", "table")
@@ -52,18 +51,13 @@ def wing(square, role, color):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The project at tiny scale with a block of the user's own, after its first run."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a git repository")
-    path = project(tmp_path_factory.mktemp("project"))
-    settings = yaml.safe_load((path / "params.yaml").read_text())
-    merge(settings, yaml.safe_load((path / "config/tiny.yaml").read_text()))
-    experiments = settings["experiments"]
-    experiments["axis"]["feature_sets"] = ["ALL", "H*WING"]
-    variants = experiments["pqr"]["variants"]
-    experiments["pqr"]["variants"] = {name: variants[name] for name in ("scores", "tuned")}
-    del experiments["pqr"]["spreads"]
-    settings["blocks"] = ["wing.py"]
-    (path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    with tiny_project(tmp_path_factory.mktemp("project")) as (path, settings):
+        experiments = settings["experiments"]
+        experiments["axis"]["feature_sets"] = ["ALL", "H*WING"]
+        variants = experiments["pqr"]["variants"]
+        experiments["pqr"]["variants"] = {name: variants[name] for name in ("scores", "tuned")}
+        del experiments["pqr"]["spreads"]
+        settings["blocks"] = ["wing.py"]
     (path / "wing.py").write_text(BLOCK)
     folder = Folder(path)
     folder.git("init", "--quiet")

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-import yaml
 
 from nnuelab.nnue.netfile import read_net
 from nnuelab.nnue.simd import LANES
-from nnuelab.params import merge
-from tests.workflow.project import ROOT, Folder, project
+from tests.workflow.project import Folder, tiny_project
 
 SIZED = "results/nets/H+V,sized"
 NET = f"{SIZED}/1/net.nnue"
@@ -25,13 +23,8 @@ EXPERIMENT = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The project at tiny scale, after it has trained a net whose size it had to find."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a git repository")
-    path = project(tmp_path_factory.mktemp("project"))
-    settings = yaml.safe_load((path / "params.yaml").read_text())
-    merge(settings, yaml.safe_load((path / "config/tiny.yaml").read_text()))
-    settings["experiments"] = {"axis": EXPERIMENT}
-    (path / "params.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    with tiny_project(tmp_path_factory.mktemp("project")) as (path, settings):
+        settings["experiments"] = {"axis": EXPERIMENT}
     found = Folder(path)
     found.run("snakemake", NET)
     return found

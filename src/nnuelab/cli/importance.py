@@ -63,8 +63,9 @@ def importance(
         for row in found.of_groups(by):
             rows.append(row)
             progress.advance()
+    table = measuring.to_csv(rows)
     with artifacts.atomic(output) as temporary:
-        temporary.write_text(measuring.to_csv(rows))
+        temporary.write_text(table)
     if plot is not None:
         charts.save(plot, figures.figure(rows, found.loss))
     for path in outputs:
@@ -74,5 +75,5 @@ def importance(
             parameters={"by": by, "count": count, "refit": refit, "loss": found.loss},
             module="report.importance",
         )
-    sys.stdout.write(measuring.to_csv(rows))
+    sys.stdout.write(table)
     print(f"loss {found.loss:.6f} with all features", file=sys.stderr)

@@ -31,7 +31,7 @@ def grid_plots(rows: Sequence[Row]) -> list[Figure]:
     found = []
     for column, title in MEASURED.items():
         points = [
-            {"set": row["feature_set"], **each, "value": value, **_ends(row, column)}
+            {"set": row["feature_set"], **each, "value": value, **ends(row, column)}
             for row, each in zip(rows, settings, strict=True)
             if (value := number(row, column)) is not None
         ]
@@ -48,10 +48,6 @@ def grid_plots(rows: Sequence[Row]) -> list[Figure]:
 def _settings(row: Row) -> dict[str, str | float]:
     changes = changes_of(row.get("variant", ""))
     return {name: _number_or_text(text) for name, text in changes.items()}
-
-
-def _ends(row: Row, column: str) -> dict[str, float]:
-    return ends(row, column) if column.startswith("elo") else {}
 
 
 def _number_or_text(text: str) -> str | float:
