@@ -25,7 +25,8 @@ from nnuelab.params import (
     selfplay_seconds,
     texel_seconds,
 )
-from nnuelab.params import default_experiment, fixed, kind_at, made, options, plans
+from nnuelab.params import FINDING_SEED, default_experiment, fixed, kind_at, made
+from nnuelab.params import options, plans
 from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
 from nnuelab.sources import PACKAGE
@@ -76,7 +77,7 @@ NETS = {
     net.folder: net
     for plan in plan_of.values()
     for entry in plan.entries
-    for net in (entry, *entry.probes)
+    for net in (entry, *entry.finders)
 }
 
 
@@ -180,9 +181,15 @@ def start_of(entry, seed):
     return entry.start.replace("{seed}", seed) if entry.start else []
 
 
-def size_of(entry):
-    """The file that says how large the first layer is, nothing where the settings do."""
-    return f"<results>/nets/{entry.folder}/size.json" if entry.like else []
+def found_for(entry):
+    """The files of settings that are found before a net is trained."""
+    files = {"size.json": entry.like, "rate.json": entry.rates}
+    return [f"<results>/nets/{entry.folder}/{file}" for file in files if files[file]]
+
+
+def finders_of(entries, file):
+    """A file of each net that finds a setting."""
+    return [f"<results>/nets/{net.folder}/{FINDING_SEED}/{file}" for net in entries]
 
 
 def of_nets(experiment, file):

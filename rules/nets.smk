@@ -2,7 +2,8 @@
 
 Needs results/data; makes results/nets/{name}/{seed}/net.nnue with its training history and the
 proof that it equals the float net within the bound of params.yaml, and what it makes of puzzles.
-Where a variant has l1: auto, results/nets/{name}/size.json comes first, by nets of short trainings.
+Where a variant has l1: auto, results/nets/{name}/size.json comes first, by nets of short trainings;
+where it has learning_rate: auto, rate.json, by nets of several rates.
 """
 
 
@@ -13,10 +14,7 @@ rule nets:
 
 rule sizing:
     input:
-        nets=lambda w: [
-            f"<results>/nets/{probe.folder}/1/net.nnue"
-            for probe in NETS[w.name].probes
-        ],
+        nets=lambda w: finders_of(NETS[w.name].probes, "net.nnue"),
         positions="<results>/data/validation.npy",
     output:
         l1="<results>/nets/{name}/size.json",
@@ -42,12 +40,31 @@ rule sizing:
         " --output {output.l1:q} --costs {output.costs:q} > {log:q} 2>&1"
 
 
+rule learning_rate:
+    input:
+        checkpoints=lambda w: finders_of(NETS[w.name].trials, "checkpoint.pt"),
+    output:
+        rate="<results>/nets/{name}/rate.json",
+        losses="<results>/nets/{name}/rates.csv",
+    log:
+        "<logs>/learning_rate/{name}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code("nnue.rates"),
+    message:
+        "Learning rate of {wildcards.name}"
+    shell:
+        "nnuelab learning-rate {input.checkpoints:q} --output {output.rate:q}"
+        " --losses {output.losses:q} > {log:q} 2>&1"
+
+
 rule train:
     input:
         train=lambda w: f"{data_for(NETS[w.name].train)}/train.npy",
         validation=lambda w: f"{data_for(NETS[w.name].train)}/validation.npy",
         start=lambda w: start_of(NETS[w.name], w.seed),
-        l1=lambda w: size_of(NETS[w.name]),
+        found=lambda w: found_for(NETS[w.name]),
     output:
         checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
         history="<results>/nets/{name}/{seed}/history.csv",
@@ -64,14 +81,14 @@ rule train:
         features=lambda w: NETS[w.name].feature_set,
         options=lambda w: options(NETS[w.name].train, without=["threads", "from"]),
         start=lambda w, input: ["--from", input.start] if input.start else [],
-        l1=lambda w, input: ["--size", input.l1] if input.l1 else [],
+        found=lambda w, input: [f"--found={file}" for file in input.found],
     message:
         "Training {wildcards.name}, seed {wildcards.seed}; progress in {log}"
     shell:
         "nnuelab train --features {params.features:q} --train {input.train:q}"
         " --validation {input.validation:q} --checkpoint {output.checkpoint:q}"
         " --history {output.history:q} --seed {wildcards.seed:q} {params.options:q}"
-        " {params.start:q} {params.l1:q} --threads {threads} 2> {log:q}"
+        " {params.start:q} {params.found:q} --threads {threads} 2> {log:q}"
 
 
 rule quantize:

@@ -86,7 +86,7 @@ use rule train as generation_train with:
             "{name}", NetName(settings.selfplay.feature_set).folder
         )
         or [],
-        l1=[],
+        found=[],
     output:
         checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
         history="<results>/selfplay/{generation}/{seed}/history.csv",

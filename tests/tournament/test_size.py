@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from nnuelab.cli import nnue as _nnue  # noqa: F401 (registers it)
-from nnuelab.cli import size as _size  # noqa: F401
+from nnuelab.cli import size as _size  # noqa: F401 (registers it)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import write_net
 from nnuelab.nnue.simd import LANES
+from nnuelab.settings import found
 from nnuelab.settings.games import Pricing
 from nnuelab.tournament import cost, size
 from tests.nnue_data import write_datasets
@@ -118,7 +117,7 @@ def test_the_command_tells_the_size_and_keeps_what_it_measured(
     told = "128 neurons of ALL+MB, whose node costs 0.95 times that of ALL with 256; 143 would cost"
     assert f"{told} the same (costs are known to 0.0%)" in done.stderr
     assert json.loads(output.read_text()) == {"l1": 128}
-    assert size.read(output) == 128
+    assert found.read(output) == ("l1", 128)
     assert cost.read(costs) == {
         "anchor": 1.0,
         **{f"ALL+MB,l1-{l1}": pytest.approx(0.5 + 0.0035 * l1) for l1 in (64, 128, 256, 512)},
@@ -140,37 +139,3 @@ def test_nets_that_do_not_tell_a_size_are_told(nets: dict[str, Path], positions:
     ):
         with pytest.raises(UserError, match=said):
             size.measure(nets["anchor"], chosen, positions, Pricing(rounds=1))
-
-
-# The file ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (None, "can't read the size in FILE: No such file"),
-        ("", "FILE holds no size"),
-        ("[128]", "FILE holds no size"),
-        ('{"l1": 0}', r'it must be \{"l1": N\}, 1 to 16384'),
-        ('{"l1": 1e3}', "FILE holds no size"),
-        ('{"l1": true}', "FILE holds no size"),
-    ],
-)
-def test_a_bad_file_is_told_in_one_line(tmp_path: Path, text: str | None, said: str) -> None:
-    path = tmp_path / "size.json"
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(UserError, match=said.replace("FILE", re.escape(str(path)))) as error:
-        size.read(path)
-    assert "\n" not in str(error.value)
-
-
-def test_training_takes_the_size_of_a_file(datasets: tuple[Path, Path], tmp_path: Path) -> None:
-    (tmp_path / "size.json").write_text('{"l1": 24}')
-    data = ("--train", datasets[0], "--validation", datasets[1])
-    done = call("train", "--features", "ALL", *data, "--checkpoint", tmp_path / "c.pt", "--history",
-                tmp_path / "h.csv", "--l2", 4, "--epochs", 1, "--l1", 512,
-                "--size", tmp_path / "size.json")  # fmt: skip
-    assert done.exit_code == 0, done.output
-    told = json.loads((tmp_path / "c.pt.json").read_text())
-    assert told["parameters"]["l1"] == 24

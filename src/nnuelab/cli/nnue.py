@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,6 +14,7 @@ from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import with_settings
 from nnuelab.errors import UserError
 from nnuelab.settings import MAX_SEED
+from nnuelab.settings import found as found_settings
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.train import Training
 
@@ -48,8 +49,11 @@ def train(
     start: Annotated[
         Path | None, typer.Option("--from", help="Checkpoint to start from (fine-tuning).")
     ] = None,
-    size: Annotated[
-        Path | None, typer.Option(help="L1 as nnuelab size found it, .json, instead of --l1.")
+    found: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A setting that nnuelab size or learning-rate found, .json, instead of the option."
+        ),
     ] = None,
     threads: Annotated[int, typer.Option(min=0, help="0: all; doesn't change the net.")] = 0,
     blocks: Blocks = None,
@@ -59,16 +63,13 @@ def train(
     Example: nnuelab train --features ALL --train train.npy --validation validation.npy
     --checkpoint checkpoint.pt --history history.csv --epochs 5
     """
-    inputs = [train, validation, *filter(None, (start, size)), *(blocks or [])]
+    inputs = [train, validation, *filter(None, [start]), *(found or []), *(blocks or [])]
     artifacts.check_apart(inputs, [checkpoint, history])
     need_torch()
     from nnuelab.features import parse
     from nnuelab.nnue import training
 
-    if size:
-        from nnuelab.tournament import size as sizes  # loads the search
-
-        chosen = replace(chosen, l1=sizes.read(size))
+    chosen = found_settings.applied(chosen, found or [])
     settings = training.Settings.of(parse(features).name, chosen, seed)
     done = training.train(
         settings,

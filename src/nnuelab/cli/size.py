@@ -13,6 +13,7 @@ from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import with_settings
+from nnuelab.settings import found as found_settings
 from nnuelab.settings.games import Pricing
 
 
@@ -42,7 +43,7 @@ def size(
 
     Measures what a node costs with the anchor and with nets of some sizes (as nnuelab cost does),
     draws lines between them, and rounds to what the engine pads first layers to. Short trainings
-    will do. nnuelab train --size trains a net of that size.
+    will do. nnuelab train --found trains a net of that size.
 
     Example: nnuelab size ALL.nnue MB-64.nnue MB-128.nnue MB-256.nnue --positions validation.npy
     --output size.json --costs size.csv
@@ -56,7 +57,7 @@ def size(
     artifacts.check_ending(costs, "a table", ".csv")
     found, measured = sizes.measure(anchor, nets, positions, settings)
     cost.write(costs, measured)
-    sizes.write(output, found)
+    found_settings.write(output, "l1", found.l1)
     inputs = {"positions": positions, sizes.ANCHOR: anchor}
     inputs |= {each.name: net for each, net in zip(measured[1:], nets, strict=True)}
     for path in (output, costs):

@@ -13,7 +13,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nnuelab.params.experiments import Entry, Plan, default_experiment, fixed, kind_at, plans
+from nnuelab.params.experiments import (
+    FINDING_SEED,
+    Entry,
+    Plan,
+    default_experiment,
+    fixed,
+    kind_at,
+    plans,
+)
 from nnuelab.params.files import check_files
 from nnuelab.params.minutes import (
     core_seconds,
@@ -40,6 +48,7 @@ from nnuelab.params.sections import Section
 
 __all__ = [
     "FILE",
+    "FINDING_SEED",
     "Entry",
     "Params",
     "ParamsError",

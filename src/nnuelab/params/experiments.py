@@ -24,6 +24,7 @@ from nnuelab.params.models import (
     given,
 )
 from nnuelab.params.sections import AUTO
+from nnuelab.settings import found as found_settings
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.quantize import Quantization
 from nnuelab.settings.sample import Sampling
@@ -36,6 +37,11 @@ Kind = TypeVar("Kind", bound=Section)
 # First layers that l1: auto is found with, as shares of the anchor's, and how they are trained.
 PROBED = (0.25, 0.5, 1, 2)
 PROBE = {"epochs": 1, "games_share": 0.25, "fake_quantize_epochs": 0, "patience": 0, "from_": None}
+
+# What learning_rate: auto chooses from by default, as multiples of that of the section train.
+RATES = (0.25, 0.5, 1, 2)
+
+FINDING_SEED = 0  # of nets that find a setting, which takes no part in games
 
 STUDY_LAYERS = {**USUAL, "fake_quantize_epochs": 0}
 
@@ -58,6 +64,8 @@ class Entry:
     like : Entry or None
         The anchor whose cost of a node it gets by its first layer; ``l1`` of train is the anchor's
         until then. None: ``l1`` is what it says.
+    rates : tuple of float
+        What its learning rate is chosen from, by `trials`; empty: it is that of train.
     """
 
     name: NetName
@@ -66,6 +74,7 @@ class Entry:
     quantize: Quantize
     start: str | None
     like: Entry | None = None
+    rates: tuple[float, ...] = ()
 
     @property
     def feature_set(self) -> str:
@@ -89,10 +98,24 @@ class Entry:
         own = [self._probe(l1) for l1 in dict.fromkeys(sizes)]
         return [self.like._probe(self.like.train.l1), *own]
 
+    @property
+    def trials(self) -> list[Entry]:
+        """Nets by whose validation losses the learning rate is chosen; they don't play."""
+        return [
+            self._other(f"rate-{rate:g}", self.start, learning_rate=rate) for rate in self.rates
+        ]
+
+    @property
+    def finders(self) -> list[Entry]:
+        """All nets that are trained before it, once each."""
+        return [*self.probes, *self.trials]
+
     def _probe(self, l1: int) -> Entry:
-        name = NetName(self.feature_set, f"{self.name.variant},probe-{l1}")
-        train = self.train.model_copy(update={"l1": l1, **PROBE})
-        return Entry(name, name.folder, train, self.quantize, None)
+        return self._other(f"probe-{l1}", None, l1=l1, **PROBE)
+
+    def _other(self, what: str, start: str | None, **changed: Any) -> Entry:
+        name = NetName(self.feature_set, f"{self.name.variant},{what}")
+        return Entry(name, name.folder, self.train.model_copy(update=changed), self.quantize, start)
 
 
 @dataclass(frozen=True)
@@ -238,19 +261,21 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
 class _Variant:
     """Settings of a variant.
 
-    ``begins_with`` is another one, whose checkpoint it starts from, ``like`` as in `Entry`.
+    ``begins_with`` is another one, whose checkpoint it starts from, ``auto`` the settings that are
+    found before training, ``rates`` and ``like`` as in `Entry`.
     """
 
     train: Train
     quantize: Quantize
     begins_with: str | None = None
-    is_sized: bool = False
+    auto: frozenset[str] = frozenset()
+    rates: tuple[float, ...] = ()
     like: Entry | None = None
 
     def folder(self, params: Params, feature_set: str, name: str) -> str:
         """Below results/nets; that of the sections alone where nothing is changed."""
-        settings = (self.train, self.quantize, self.is_sized)
-        shared = settings == (params.train, params.quantize, False)
+        settings = (self.train, self.quantize, self.auto)
+        shared = settings == (params.train, params.quantize, frozenset())
         return NetName(feature_set, "" if shared else name).folder
 
     def entry(
@@ -270,6 +295,7 @@ class _Variant:
             self.quantize,
             start,
             self.like,
+            self.rates,
         )
 
 
@@ -288,11 +314,16 @@ def _variants(
                 f"{place}.from: {named} is neither a variant of this experiment nor a "
                 f"checkpoint file{nearest(named, experiment.variants)}"
             )
-        is_sized = changed.get("l1") == AUTO
-        changed = {key: value for key, value in changed.items() if (key, value) != ("l1", AUTO)}
+        auto = frozenset(key for key in found_settings.COMMANDS if changed.get(key) == AUTO)
+        rates = tuple(changed.get("rates", [params.train.learning_rate * r for r in RATES]))
+        if "learning_rate" not in auto:
+            if "rates" in changed:
+                mistakes.append(f"{place}.rates: is for learning_rate: auto alone")
+            rates = ()
+        changed = {key: value for key, value in changed.items() if key not in auto}
         try:
             train = _overridden(params.train, changed)
-            meant = _Variant(train, _overridden(params.quantize, changed), named, is_sized)
+            meant = _Variant(train, _overridden(params.quantize, changed), named, auto, rates)
         except ValidationError as error:
             mistakes += _lines(place, error)
             continue
@@ -314,8 +345,18 @@ def _sized(
     mistakes: list[str],
 ) -> dict[str, _Variant]:
     """Variants, those with l1: auto with the anchor that they are to cost as much as."""
-    sized = {name for name, meant in variants.items() if meant.is_sized}
+    sized = {name for name, meant in variants.items() if "l1" in meant.auto}
     for name, meant in variants.items():
+        if len(meant.auto) > 1:
+            mistakes.append(
+                f"{path}: {name}: l1 and learning_rate can't both be auto; find the sizes first, "
+                "and name them"
+            )
+        if "learning_rate" in meant.auto and FINDING_SEED in experiment.seeds:
+            mistakes.append(
+                f"{path}.seeds: seed {FINDING_SEED} chooses the learning rate of {name}, so its "
+                "nets would play with an advantage; take another seed"
+            )
         if (name in sized and meant.train.from_) or meant.begins_with in sized:
             mistakes.append(
                 f"{path}: {name}: nets with l1: auto can neither begin with another one nor be "

@@ -83,8 +83,8 @@ def minutes(plan: Plan, cores: int, speed: Mapping[str, float] | None = None) ->
     speed = speed or {}
     job = {rule: each * speed.get(rule, 1.0) for rule, each in core_seconds(plan).items()}
     nets = len(plan.players) * (job["train"] + NET)
-    probes = {probe.folder: probe for entry in _sized(plan) for probe in entry.probes}
-    nets += sum(_training(probe, plan) + START for probe in probes.values())
+    finders = {net.folder: net for entry in plan.entries for net in entry.finders}
+    nets += sum(_training(net, plan) + START for net in finders.values())
     games = len(plan.tournament.yardsticks) * job["tournament"]
     data = DATA + (_positions(plan) * plan.selfplay.nodes / MADE if plan.selfplay else 0)
     # Others wait while costs are measured.

@@ -29,7 +29,7 @@ from nnuelab.params.sections import (
     overrides,
     section,
 )
-from nnuelab.settings import games
+from nnuelab.settings import found, games
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
@@ -287,14 +287,18 @@ class Selfplay(section(games.Generating, nodes=int)):  # type: ignore[misc]
     """Files of games of each generation, each made by a job of its own."""
 
 
-class Variant(overrides("Overrides", Train, Quantize, auto="l1")):  # type: ignore[misc]
+class Variant(overrides("Overrides", Train, Quantize, auto=found.COMMANDS)):  # type: ignore[misc]
     """Changes to train and quantize; its from may name another variant.
 
-    With l1: auto, a node of each feature set costs about what the anchor's does.
+    With l1: auto, a node of each feature set costs about what the anchor's does; with
+    learning_rate: auto, each has the rate that gave it the lowest validation loss.
     """
 
+    rates: Annotated[list[Positive], Field(min_length=2), AfterValidator(each_once)] | None = None
+    """Of learning_rate: auto, those to choose from; a quarter, half, one and two of train's."""
 
-class Grid(overrides("Lists", Train, Quantize, lists=True, auto="l1")):  # type: ignore[misc]
+
+class Grid(overrides("Lists", Train, Quantize, lists=True, auto=found.COMMANDS)):  # type: ignore[misc]
     """Values for settings of train and quantize: each combination is a variant."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import fields
 from typing import Annotated, Any, Literal, Self, get_type_hints
 
@@ -66,18 +67,22 @@ def _or_auto(kind: Any) -> Any:
 
 
 def overrides(
-    name: str, *sections: type[Section], lists: bool = False, without: str = "", auto: str = ""
+    name: str,
+    *sections: type[Section],
+    lists: bool = False,
+    without: str = "",
+    auto: Collection[str] = (),
 ) -> type[Section]:
     """A section with every setting of others but one, all of them optional; or lists of each.
 
-    The setting ``auto`` may be that word, too.
+    The settings ``auto`` may be that word, too.
     """
     fields: dict[str, Any] = {}
     for key, info in (item for section in sections for item in section.model_fields.items()):
         if key == without:
             continue
         kind: Any = Annotated[info.annotation, *info.metadata, Field()]
-        if key == auto:
+        if key in auto:
             kind = _or_auto(kind)
         if lists:
             kind = Annotated[list[kind], Field(min_length=1), AfterValidator(each_once)]

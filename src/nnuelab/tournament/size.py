@@ -6,19 +6,16 @@ much as the next multiple: only multiples are chosen.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from nnuelab import artifacts
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import read_net
 from nnuelab.nnue.simd import LANES
 from nnuelab.settings.games import Pricing
-from nnuelab.settings.train import Training
 from nnuelab.tournament import cost
 from nnuelab.tournament.cost import Cost
 
@@ -109,34 +106,3 @@ def measure(
     paths = dict(zip(names, (anchor, *nets), strict=True))
     found = cost.measure(paths, positions, ANCHOR, settings)
     return fitted(sizes, [each.cost for each in found[1:]]), found
-
-
-def write(path: Path, size: Size) -> None:
-    """Writes the size alone: measured again with the same result, the file is the same."""
-    artifacts.write_json(path, {"l1": size.l1})
-
-
-def read(path: Path) -> int:
-    """The neurons of a first layer, as `write` or a person has written them.
-
-    Raises
-    ------
-    UserError
-        For a file without such a number.
-    """
-    try:
-        found = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UserError(
-            f"can't read the size in {path}: {error.strerror}; measure it: nnuelab size"
-        ) from None
-    except (ValueError, RecursionError):
-        found = None
-    bounds = next(f for f in fields(Training) if f.name == "l1").metadata["bounds"]
-    l1 = found.get("l1") if isinstance(found, dict) else None
-    if type(l1) is not int or not bounds["ge"] <= l1 <= bounds["le"]:
-        raise UserError(
-            f'{path} holds no size: it must be {{"l1": N}}, {bounds["ge"]} to {bounds["le"]}'
-            " (nnuelab size)"
-        )
-    return l1
