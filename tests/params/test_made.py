@@ -6,7 +6,8 @@ import pytest
 
 from nnuelab import params
 from nnuelab.params import made
-from tests.params.test_params import commands, mistakes
+from tests.params.test_options import commands
+from tests.params.test_params import mistakes
 
 
 def test_settings_of_self_play_are_options_of_its_commands(settings):

@@ -9,16 +9,16 @@ from nnuelab import params
 
 def test_every_set_tries_rates_around_the_usual_one(settings):
     """With a seed that doesn't play, and otherwise trained as the nets that do."""
-    variants = {"usual": {}, "fair": {"learning_rate": "auto", "l2": 8}}
-    change = {"feature_sets": ["ALL", "H+V"], "variants": variants, "anchor": "ALL,fair"}
+    variants = {"usual": {}, "own": {"learning_rate": "auto", "l2": 8}}
+    change = {"feature_sets": ["ALL", "H+V"], "variants": variants, "anchor": "ALL,own"}
     settings["experiments"]["axis"] |= change
     settings["train"]["learning_rate"] = 0.002
     plan = params.plans(params.validate(settings))["axis"]
-    assert all(bool(entry.trials) == (entry.name.variant == "fair") for entry in plan.entries)
+    assert all(bool(entry.trials) == (entry.name.variant == "own") for entry in plan.entries)
     for entry in plan.entries:
         for trial, rate in zip(entry.trials, (0.0005, 0.001, 0.002, 0.004), strict=False):
             assert trial.train == entry.train.model_copy(update={"learning_rate": rate})
-            assert trial.folder == f"{entry.feature_set},fair,rate-{rate}"
+            assert trial.folder == f"{entry.feature_set},own,rate-{rate}"
     assert not set(plan.players.values()) & {
         f"{trial.folder}/{params.FINDING_SEED}" for entry in plan.entries for trial in entry.trials
     }
@@ -28,7 +28,7 @@ def test_every_set_tries_rates_around_the_usual_one(settings):
 
 def both(settings, plan):
     """The plan with rates as given, and as it is."""
-    settings["experiments"]["axis"]["variants"]["fair"]["learning_rate"] = 0.001
+    settings["experiments"]["axis"]["variants"]["own"]["learning_rate"] = 0.001
     return params.plans(params.validate(settings))["axis"], plan
 
 
@@ -48,24 +48,24 @@ def test_rates_are_tried_from_the_same_start(settings):
     ("change", "told"),
     [
         (
-            {"variants": {"fair": {"learning_rate": "auto", "l1": "auto"}, "usual": {}}},
-            "experiments.axis: fair: l1 and learning_rate can't both be auto",
+            {"variants": {"own": {"learning_rate": "auto", "l1": "auto"}, "usual": {}}},
+            "experiments.axis: own: l1 and learning_rate can't both be auto",
         ),
         (
-            {"variants": {"fair": {"learning_rate": "auto"}, "usual": {}}, "seeds": [0, 1]},
-            "experiments.axis.seeds: seed 0 chooses the learning rate of fair",
+            {"variants": {"own": {"learning_rate": "auto"}, "usual": {}}, "seeds": [0, 1]},
+            "experiments.axis.seeds: seed 0 chooses the learning rate of own",
         ),
         (
-            {"variants": {"fair": {"rates": [0.1, 0.2], "l2": 8}, "usual": {}}},
-            "experiments.axis.variants.fair.rates: is for learning_rate: auto alone",
+            {"variants": {"own": {"rates": [0.1, 0.2], "l2": 8}, "usual": {}}},
+            "experiments.axis.variants.own.rates: is for learning_rate: auto alone",
         ),
         (
-            {"variants": {"fair": {"learning_rate": "auto", "rates": [0.1]}, "usual": {}}},
-            "experiments.axis.variants.fair.rates: list should have at least 2 items",
+            {"variants": {"own": {"learning_rate": "auto", "rates": [0.1]}, "usual": {}}},
+            "experiments.axis.variants.own.rates: list should have at least 2 items",
         ),
         (
-            {"variants": {"fair": {"learning_rate": "best"}, "usual": {}}},
-            "experiments.axis.variants.fair.learning_rate: input should be a valid number",
+            {"variants": {"own": {"learning_rate": "best"}, "usual": {}}},
+            "experiments.axis.variants.own.learning_rate: input should be a valid number",
         ),
     ],
 )

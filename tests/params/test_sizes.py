@@ -54,8 +54,8 @@ def test_a_size_by_another_anchor_is_another_meaning(settings):
             "experiments.pqr.anchor: ALL,sized has l1: auto",
         ),
         (
-            {"variants": {"tuned": {"l1": "auto"}}},
-            "experiments.pqr: tuned: nets with l1: auto can neither begin with another one",
+            {"variants": {"small": {"from": "scores", "l1": "auto"}}},
+            "experiments.pqr: small: nets with l1: auto can neither begin with another one",
         ),
         (
             {"variants": {"pqr": {"l1": "auto"}, "tuned": {"from": "pqr"}}},
