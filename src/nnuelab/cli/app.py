@@ -15,7 +15,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from nnuelab import artifacts
+from nnuelab import __version__, artifacts
 from nnuelab.cli import completion
 from nnuelab.errors import UserError, clipped
 
@@ -143,6 +143,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"nnuelab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
 
 
 def _add_blocks(ctx: typer.Context, files: list[Path] | None) -> list[Path] | None:

@@ -14,7 +14,7 @@ from nnuelab.cli.nnue import need_torch
 from nnuelab.settings import found
 
 
-@app.command()
+@app.command("learning-rate")
 def learning_rate(
     *,
     checkpoints: Annotated[
