@@ -315,15 +315,17 @@ def _variants(
                 f"checkpoint file{nearest(named, experiment.variants)}"
             )
         auto = frozenset(key for key in found_settings.COMMANDS if changed.get(key) == AUTO)
-        rates = tuple(changed.get("rates", [params.train.learning_rate * r for r in RATES]))
-        if "learning_rate" not in auto:
-            if "rates" in changed:
-                mistakes.append(f"{place}.rates: is for learning_rate: auto alone")
-            rates = ()
+        rates = changed.get("rates")
+        if "learning_rate" in auto:
+            rates = rates or [params.train.learning_rate * share for share in RATES]
+        elif rates:
+            mistakes.append(f"{place}.rates: is for learning_rate: auto alone; put null there")
         changed = {key: value for key, value in changed.items() if key not in auto}
         try:
             train = _overridden(params.train, changed)
-            meant = _Variant(train, _overridden(params.quantize, changed), named, auto, rates)
+            meant = _Variant(
+                train, _overridden(params.quantize, changed), named, auto, tuple(rates or [])
+            )
         except ValidationError as error:
             mistakes += _lines(place, error)
             continue
