@@ -68,6 +68,13 @@ def test_broken_settings_are_told(name: str, tmp_path: Path) -> None:
     assert "overlay.yaml" in said
 
 
+def test_an_overlay_alone_is_told_how_to_be_checked(tmp_path: Path) -> None:
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text("train: {epochs: 2}")
+    said = refused(["params", "check", str(overlay)])
+    assert said.rstrip().endswith(f"nnuelab params check --overlay {overlay}")
+
+
 def test_players_nested_too_deeply_are_told(tmp_path: Path) -> None:
     for name in ("players.yaml", "players.toml"):
         file = tmp_path / name

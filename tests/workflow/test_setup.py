@@ -166,23 +166,30 @@ def test_arguments_go_to_snakemake(clone):
 
 def test_alone_it_makes_the_table_of_the_default_experiment_and_prints_it(clone):
     run(clone, "--setup")
-    made, asked, shown = run(clone)[2]
-    assert made == "snakemake all"
+    checked, made, asked, shown = run(clone)[2]
+    assert (checked, made) == ("nnuelab params check", "snakemake all")
     assert asked.startswith("python -c")
     assert shown == "nnuelab inspect results/pairwise_table.csv"
-    assert run(clone, FAKE_BROKEN="all")[2] == ["snakemake all"]
+    assert run(clone, FAKE_BROKEN="all")[2] == [checked, made]
     # The workflow shows what it makes.
     tables = clone / "results"
     tables.mkdir()
     (tables / "pairwise_table.csv").touch()
     os.utime(tables / "pairwise_table.csv", (2**32, 2**32))
-    assert len(run(clone)[2]) == 2
+    assert len(run(clone)[2]) == 3
+
+
+def test_settings_that_cannot_be_are_told_without_a_frame(clone):
+    run(clone, "--setup")
+    done = run(clone, FAKE_BROKEN="params check")
+    assert done == (1, ["no network"], ["nnuelab params check"])
 
 
 def test_overlays_alone_make_the_table_too(clone):
     run(clone, "--setup")
     (clone / "my.yaml").touch()
-    made, asked, shown = run(clone, "--configfile", "my.yaml")[2]
+    checked, made, asked, shown = run(clone, "--configfile", "my.yaml")[2]
+    assert checked == "nnuelab params check --overlay my.yaml"
     assert made == "snakemake all --configfile my.yaml"
     assert asked.endswith("my.yaml")
     assert shown.startswith("nnuelab inspect")

@@ -202,9 +202,19 @@ def check(
 
     Example: nnuelab params check --overlay config/tiny.yaml
     """
-    from nnuelab.params import check_files, plans, read
+    from nnuelab.params import Params, ParamsError, check_files, plans, read
 
-    found = read(file, overlay)
+    try:
+        found = read(file, overlay)
+    except ParamsError as error:
+        if not {f"{section}: missing" for section in Params.model_fields}.isdisjoint(
+            error.mistakes
+        ):
+            raise UserError(
+                f"{file} lacks whole sections of settings; an overlay is checked together with "
+                f"params.yaml: nnuelab params check --overlay {file}"
+            ) from None
+        raise
     check_files(found, " + ".join(map(str, (file, *overlay))))
     nets = {net for plan in plans(found).values() for net in plan.players.values()}
     typer.echo(f"{file}: {len(found.experiments)} experiments, {len(nets)} nets", err=True)
