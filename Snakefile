@@ -67,8 +67,9 @@ onsuccess:
     tables = [Path(table) for table in rules.all_experiments.input]
     made = [t for t in tables if t.exists() and t.stat().st_mtime >= STARTED]
     if made:
+        command = "./run" if Path("run").exists() else "snakemake"
         print(
-            f"Next: ./run report makes {RESULTS}/report.html: plots, games and weights"
+            f"Next: {command} report makes {RESULTS}/report.html: plots, games and weights"
         )
     for table in made:
         shell("nnuelab inspect {table:q}")

@@ -18,9 +18,9 @@ from typing import IO, Any
 
 from nnuelab import __version__
 from nnuelab.errors import UserError
-from nnuelab.sources import PACKAGE, closure, closure_of_file, content_hash
+from nnuelab.sources import PACKAGE, PROJECT, closure, closure_of_file, content_hash
 
-RESOURCES = PACKAGE.parents[1] / "resources"  # of a clone
+RESOURCES = PROJECT / "resources"
 LIBRARIES = ("numpy", "numba", "torch", "chess", "pandas", "statsmodels")
 
 

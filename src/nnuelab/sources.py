@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
+# Workflow, settings and embedded data: those of a wheel, or else of the clone.
+PROJECT = PACKAGE / "project" if (PACKAGE / "project").is_dir() else PACKAGE.parents[1]
 # How artifacts are written and progress is shown changes nothing in them.
 WITHOUT_EFFECT = {"nnuelab.artifacts", "nnuelab.errors", "nnuelab.progress", "nnuelab.sources"}
 

@@ -61,7 +61,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "a.table.csv": made / "axis_table.csv",
         "a.history.csv": net.with_name("history.csv"),
         "a.json": net.with_name("verify.json"),
-        "a.evaluation.yaml": ROOT / "src/nnuelab/hce/material.yaml",
+        "a.evaluation.yaml": ROOT / "resources/evaluations/material.yaml",
     }
     for name, source in sources.items():
         shutil.copy(source, folder / name)

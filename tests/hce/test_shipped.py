@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from nnuelab.artifacts import RESOURCES
 from nnuelab.chess import notation
 from nnuelab.features import batch, check
 from nnuelab.features.tables import compiled
@@ -14,7 +15,7 @@ from nnuelab.hce import evaluation
 from nnuelab.hce.evaluation import Evaluation
 from tests.features.boards import of_games, strewn
 
-FILES = sorted(Path(evaluation.__file__).parent.glob("*.yaml"))
+FILES = [evaluation.DEFAULT, *sorted((RESOURCES / "evaluations").glob("*.yaml"))]
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,6 @@ def test_the_classical_evaluation_says_what_its_sources_say() -> None:
 
 def test_the_compact_evaluation_is_one_for_515_bits() -> None:
     """Four or five bits for each number."""
-    found = evaluation.read(evaluation.DEFAULT.with_name("compact.yaml"))
+    found = evaluation.read(RESOURCES / "evaluations/compact.yaml")
     assert 46 <= found.n_weights <= 60
     assert 4 <= 515 / found.weights.size < 5.7

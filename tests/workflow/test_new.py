@@ -1,0 +1,75 @@
+"""The wheel works without the repository: `nnuelab new` makes a project that runs by its rules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tests.workflow.project import ROOT, Folder, project
+
+TINY = ("--configfile", "config/tiny.yaml")
+LARGEST = 10_000_000  # bytes of a wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Built from a copy: building leaves its own folders behind."""
+    folder = tmp_path_factory.mktemp("wheel")
+    project(folder / "clone")
+    words = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder]
+    subprocess.run([sys.executable, "-m", "pip", *words, folder / "clone"], check=True)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def made(wheel, tmp_path_factory):
+    """A new project, and what lets commands find the unpacked wheel before any clone."""
+    site = tmp_path_factory.mktemp("site")
+    zipfile.ZipFile(wheel).extractall(site)
+    folder = Folder(tmp_path_factory.mktemp("mine") / "encodings")
+    environment = {"PYTHONPATH": str(site)}
+    Folder(site).run("nnuelab", "new", str(folder.path), **environment)
+    return folder, environment
+
+
+def test_a_wheel_is_small(wheel):
+    assert wheel.stat().st_size < LARGEST
+
+
+def test_a_project_plans_the_jobs_of_the_clone(made):
+    folder, environment = made
+    jobs = folder.would_run(*TINY, **environment)
+    assert jobs.pop("default") == 1
+    assert jobs == Folder(ROOT).would_run("--forceall", *TINY)
+    assert not (folder.path / "rules").exists()
+    assert not (folder.path / "resources/make").exists()
+
+
+def test_a_project_takes_nothing_from_the_clone(made):
+    folder, environment = made
+    found = folder.run("snakemake", "-n", "-p", *TINY, **environment)
+    assert str(ROOT) not in found
+
+
+def test_a_folder_with_something_in_it_is_left_alone(made):
+    folder, environment = made
+    before = sorted(folder.path.rglob("*"))
+    told = folder.run("nnuelab", "new", ".", status=1, **environment)
+    assert "is there already, and not empty; name a new folder" in told
+    assert sorted(folder.path.rglob("*")) == before
+
+
+@pytest.mark.slow
+def test_a_project_makes_what_the_clone_makes(made, tmp_path):
+    folder, environment = made
+    folder.run("snakemake", *TINY, **environment)
+    clone = Folder(project(tmp_path / "clone"))
+    clone.run("snakemake", *TINY, PYTHONPATH="src")
+    for file in ("tournament/axis.pgn", "nets/ALL/1/net.nnue"):
+        assert (folder.path / "results-tiny" / file).read_bytes() == (
+            clone.path / "results-tiny" / file
+        ).read_bytes()
