@@ -390,3 +390,19 @@ def test_batches_are_the_same_from_any_number_of_workers(datasets: tuple[Path, P
         for ours, theirs in zip(one, five, strict=True):
             assert ours.records.tobytes() == theirs.records.tobytes()
             assert torch.equal(ours.target, theirs.target)
+
+
+def test_targets_move_from_scores_to_results(datasets: tuple[Path, Path]) -> None:
+    """Evenly from epoch to epoch; validation has the targets of the last one."""
+    objective = Scores(score_share=1, score_share_end=0.2)
+    loader = Loader(datasets[0], features.parse("H+V"), objective, 100, epochs=5)
+    orders = [(loader.shuffled(3, epoch), 1 - 0.2 * epoch) for epoch in range(5)]
+    for batches, share in [*orders, (loader.in_order(), 0.2)]:
+        for labelled in batches:
+            score, result = (
+                torch.from_numpy(labelled.records[name]) for name in ("score", "result")
+            )
+            known = Scores(score_share=share).target(score.float(), result.float())
+            torch.testing.assert_close(labelled.target, known)
+    assert not replace(SETTINGS, objective=objective).extendable
+    assert SETTINGS.extendable

@@ -43,6 +43,15 @@ class Objective:
     samples: ClassVar[str] = "positions with a score"
     missing: ClassVar[str] = "no position with a score; label it first (nnuelab label)"
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all epochs learn the same."""
+        return True
+
+    def at(self, done: float) -> Objective:
+        """What is learnt after a share of the epochs, 0 in the first and 1 in the last."""
+        return self
+
     def keep(self, records: np.ndarray) -> np.ndarray:
         """Which positions are samples, bool [n]; of triplets others are told apart."""
         return sampler.scored(records)
@@ -113,6 +122,8 @@ class Loader:
         Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on.
     workers : int
         Threads; so many batches are made at once, ahead of the training. Changes none of them.
+    epochs : int
+        Of the run; validation has the targets of its last one.
 
     Raises
     ------
@@ -131,13 +142,14 @@ class Loader:
         parts: int = 1,
         games_share: float = 1.0,
         workers: int = 1,
+        epochs: int = 1,
     ) -> None:
         self._path, self._dataset = path, data.open(path)
         self._tables = compiled(feature_set)
         self._width = feature_set.max_active
         self._objective = objective
         self._share, self._parts = slice(part, None, parts), parts
-        self.batch_size, self._workers = batch_size, workers
+        self.batch_size, self._workers, self._epochs = batch_size, workers, epochs
         missing = objective.missing
         self._keep: Callable[[np.ndarray], np.ndarray] = objective.keep
         if objective.positions == 3:
@@ -171,35 +183,42 @@ class Loader:
     def shuffled(self, seed: int, epoch: int, start: int = 0) -> Iterator[Labelled]:
         """All samples in random order, from batch ``start`` on; the last batch may be smaller."""
         found = sampler.shuffled(self._dataset, self.batch_size, seed, epoch, keep=self._keep)
-        return self._ahead(islice(found, start, self.batches), (seed, epoch))
+        done = epoch / (self._epochs - 1) if self._epochs > 1 else 1.0
+        return self._ahead(islice(found, start, self.batches), (seed, epoch), done)
 
     def in_order(self) -> Iterator[Labelled]:
         """All samples as they lie in the file; of triplets always the same."""
         found = sampler.in_order(self._dataset, self.batch_size, self._keep)
-        return self._ahead(found, (HELD_OUT, 0))
+        return self._ahead(found, (HELD_OUT, 0), 1.0)
 
-    def _ahead(self, batches: Iterator[np.ndarray], draw: tuple[int, int]) -> Iterator[Labelled]:
+    def _ahead(
+        self, batches: Iterator[np.ndarray], draw: tuple[int, int], done: float
+    ) -> Iterator[Labelled]:
+        objective = self._objective.at(done)
+
         # Threads are enough: extraction releases the GIL. One of them reads, so in order.
         with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(self._workers) as pool:
 
             def load() -> Future[Labelled] | None:
                 records = next(batches, None)
-                return None if records is None else pool.submit(self._load, records, draw)
+                return (
+                    None if records is None else pool.submit(self._load, records, draw, objective)
+                )
 
             ahead = deque(reader.submit(load) for _ in range(self._workers))
             while (loading := ahead.popleft().result()) is not None:
                 ahead.append(reader.submit(load))
                 yield loading.result()
 
-    def _load(self, records: np.ndarray, draw: tuple[int, int]) -> Labelled:
+    def _load(self, records: np.ndarray, draw: tuple[int, int], objective: Objective) -> Labelled:
         """A batch; ``draw`` is the seed and the epoch of its triplets."""
         total = len(records)
         records = np.ascontiguousarray(records[self._share])
-        target = self._objective.target(
+        target = objective.target(
             torch.from_numpy(records["score"].astype(np.float32)),
             torch.from_numpy(records["result"].astype(np.float32)),
         )
-        if self._objective.positions == 3:
+        if objective.positions == 3:
             records = triplets.make_triplets(records, *draw)
         else:
             validation.check(records, self._path)

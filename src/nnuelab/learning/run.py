@@ -324,6 +324,7 @@ def _loaders(
         group.size,
         settings.games_share,
         workers,
+        settings.epochs,
     )
     if len(loader) < settings.batch_size:
         raise UserError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
 
 import torch
 from torch.nn.functional import logsigmoid, relu
@@ -28,6 +28,8 @@ class Scores(Objective):
         a and b in centipawns: how far apart 50 % and 73 % are, for the net and for the labels.
     score_share : float
         Lambda: 1 learns the scores, 0 the results.
+    score_share_end : float or None
+        Lambda of the last epoch, to which it moves evenly; None: it stays.
     """
 
     method: ClassVar[str] = "scores"
@@ -35,6 +37,26 @@ class Scores(Objective):
     output_scale: float = Training.output_scale
     target_scale: float = Training.target_scale
     score_share: float = Training.score_share
+    score_share_end: float | None = Training.score_share_end
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all epochs learn the same."""
+        return self.score_share_end is None
+
+    def at(self, done: float) -> Scores:
+        """What is learnt after a share of the epochs, 0 in the first and 1 in the last."""
+        if self.score_share_end is None:
+            return self
+        share = (1 - done) * self.score_share + done * self.score_share_end
+        return replace(self, score_share=share, score_share_end=None)
+
+    def described(self) -> dict[str, Any]:
+        """As of any objective; what came later and is as it was before isn't named."""
+        flat = super().described()
+        if self.is_constant:
+            del flat["score_share_end"]
+        return flat
 
     def target(self, score: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
         """Expected score to learn, [B]."""

@@ -139,7 +139,12 @@ class Settings:
     @property
     def extendable(self) -> bool:
         """Whether a run of more epochs begins as this one does."""
-        return self.schedule == "step" and not self.patience and not self.fake_quantize_epochs
+        return (
+            self.schedule == "step"
+            and not self.patience
+            and not self.fake_quantize_epochs
+            and self.objective.is_constant
+        )
 
 
 class Trainer:

@@ -90,6 +90,9 @@ class Training:
     score_share: float = setting(
         1.0, "For scores: 1 learns the scores, 0 the results of the games.", ge=0, le=1
     )
+    score_share_end: float | None = setting(
+        None, "Of the last epoch, to which score_share moves evenly; null: it stays.", ge=0, le=1
+    )
     kappa: float = setting(1.0, "For pqr: weight of f(P) = -f(Q).", ge=0)
     margin: float = setting(
         0.1, "For triplet: by how much Q is nearer to P than R, in values of -1..1.", ge=0
