@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import mean
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
 
 from nnuelab import features
 from nnuelab.artifacts import code_hash, logs_of
@@ -260,7 +261,7 @@ def others(experiment, input):
 
 LIMITS = ["nodes", "nodes_deep", "check_time", "movetime", "costs"]
 LIMITS += ["games_per_pairing", "cost_games_per_pairing"]
-LIMITS += ["deep_games_per_pairing", "timed_games_per_pairing"]
+LIMITS += ["deep_games_per_pairing", "timed_games_per_pairing", "parts"]
 
 
 def of_ladder():
@@ -297,6 +298,27 @@ def at_cost(played):
     """The costs of nodes, where the games of an experiment are at equal cost."""
     experiment, yardstick = PLAYED[played]
     return costs_of(experiment) if yardstick.at_cost else []
+
+
+def parts_of(wildcards):
+    """The parts that games are joined from; none for games played as a whole, nor for a part.
+
+    Games that are there keep their parts, which Snakemake has recorded: it takes another set of inputs
+    for a reason to play again. So does the job that joins them on another machine, where the games are
+    already removed.
+    """
+    if hasattr(wildcards, "part"):
+        return []
+    played = wildcards.played
+    games, folder = (f"{RESULTS}/tournament/{name}" for name in (f"{played}.pgn", "parts"))
+    if os.path.exists(games):
+        recorded = workflow.persistence.input(IOFile(games)) or []
+        return [file for file in recorded if file.endswith(".part")]
+    count = plan_of[PLAYED[played][0]].tournament.parts
+    asked = [f"{folder}/{played}/{i}-of-{count}.part" for i in range(1, count + 1)]
+    if not workflow.is_main_process and not all(map(os.path.exists, asked)):
+        asked = sorted(map(str, Path(folder, played).glob("*.part"))) or asked
+    return asked if count > 1 else []
 
 
 def kind_of(played):

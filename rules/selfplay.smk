@@ -143,6 +143,7 @@ use rule tournament as generation_tournament with:
             for generation in GENERATIONS
         ],
         book=settings.tournament.book,
+        parts=[],
     output:
         games="<results>/selfplay/generations.pgn",
     log:
@@ -161,6 +162,7 @@ use rule tournament as generation_tournament with:
         ],
         costs=[],
         fixed=[],
+        parts=[],
         options=options_at(yardsticks.NODES, settings.tournament),
         at=yardsticks.NODES.title,
     message:

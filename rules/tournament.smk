@@ -4,7 +4,8 @@ Needs the nets with the proof that they are within their bound, positions to sea
 openings; makes results/tournament/cost/{experiment}.csv, what a node costs, and results/tournament/{played}.pgn:
 {experiment} at fixed nodes per move, cost/{experiment} at equal cost and, where params.yaml says so,
 deep/ and deep-cost/ with more nodes, and time/ at a fixed time per move; each with _ratings.csv and
-_details.json beside it.
+_details.json beside it. With tournament.parts the games are played by that many jobs, in results/tournament/parts
+until they are joined.
 
 `snakemake results/ladder.csv` lets the players of ladder.players, this engine and those of Debian
 as it comes, play each other, together with what the stages of texel and policy made (ladder.also).
@@ -70,6 +71,7 @@ rule tournament:
         ),
         book=lambda w: plan_of[PLAYED[w.played][0]].tournament.book,
         costs=lambda w: at_cost(w.played),
+        parts=parts_of,
     output:
         games="<results>/tournament/{played}.pgn",
     log:
@@ -79,7 +81,7 @@ rule tournament:
     conda:
         "environment.yaml"
     # All cores: at a fixed time, what else ran meanwhile would take time from the players.
-    threads: ALL_CORES
+    threads: lambda w, input: 1 if input.parts else ALL_CORES
     params:
         code=lambda w: code(
             "tournament.runner",
@@ -95,12 +97,32 @@ rule tournament:
             json.dumps(fixed(settings, PLAYED[w.played][0])),
         ],
         options=lambda w: options_of(w.played),
+        parts=lambda w, input: [f"--parts={part}" for part in input.parts],
         at=lambda w: PLAYED[w.played][1].title,
     message:
         "Games of {wildcards.played}, at {params.at}; progress in {log}"
     shell:
         "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
-        " {params.fixed:q} {params.costs:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
+        " {params.fixed:q} {params.costs:q} {params.options:q} {params.parts:q} --workers {threads}"
+        " > {log:q} 2>&1"
+
+
+# The inputs are those of the whole, which has no parts of its own then.
+use rule tournament as tournament_part with:
+    output:
+        games=temp("<results>/tournament/parts/{played}/{part}-of-{parts}.part"),
+        record=temp("<results>/tournament/parts/{played}/{part}-of-{parts}.part.json"),
+    log:
+        "<logs>/tournament/parts/{played}/{part}-of-{parts}.log",
+    benchmark:
+        "<benchmarks>/tournament/parts/{played}/{part}-of-{parts}.tsv"
+    wildcard_constraints:
+        part=r"\d+",
+        parts=r"\d+",
+    params:
+        parts=lambda w: ["--part", f"{w.part}/{w.parts}"],
+    message:
+        "Games of {wildcards.played}, at {params.at}, part {wildcards.part} of {wildcards.parts}; progress in {log}"
 
 
 rule rate:

@@ -107,6 +107,8 @@ def test_the_hash_covers_hypothesis_and_design_and_nothing_else(settings):
     assert before["hypothesis"]["set"] == "H+V"
     settings["puzzles"]["count"] = 7
     settings["train"]["threads"] = 2
+    settings["tournament"]["parts"] = 2
+    settings["experiments"]["axis"]["tournament"] = {"parts": 3}
     settings["experiments"]["size"]["seeds"] = [7, 8]
     assert fixed() == before
     seen = {before["sha256"]}

@@ -31,7 +31,7 @@ from nnuelab.settings.sample import Sampling
 from nnuelab.settings.train import Training
 from nnuelab.tournament.yardsticks import Yardstick
 
-HARDWARE = ("device", "threads")
+HARDWARE = ("device", "threads", "parts")
 Kind = TypeVar("Kind", bound=Section)
 
 # First layers that l1: auto is found with, as shares of the anchor's, and how they are trained.
@@ -157,8 +157,12 @@ def fixed(params: Params, name: str) -> dict[str, Any]:
     """
     experiment = params.experiments[name]
     sections = ("data", "sample", "label", "train", "quantize", "tournament")
+    asked_for = experiment.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    games = asked_for.pop("tournament", {})
+    if games := {key: value for key, value in games.items() if key not in HARDWARE}:
+        asked_for["tournament"] = games
     design = {
-        "experiment": experiment.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        "experiment": asked_for,
         **{
             each: getattr(params, each).model_dump(
                 mode="json", by_alias=True, exclude=set(HARDWARE)

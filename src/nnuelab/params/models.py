@@ -197,6 +197,8 @@ class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[
     """ms per move of these games."""
     timed_games_per_pairing: Even
     """Number of these games, which take longer."""
+    parts: Count
+    """Jobs that games are shared out among, on as many machines; the games are the same."""
 
     @property
     def yardsticks(self) -> list[Yardstick]:

@@ -1,0 +1,54 @@
+"""Tournaments in parts through the workflow: their number is nothing that games depend on."""
+
+from __future__ import annotations
+
+import pytest
+
+from nnuelab.tournament import yardsticks
+from tests.workflow.project import NOTHING, Folder, change, ran, tiny_project
+
+GAMES = "results/tournament/axis.pgn"
+PARTS = ["results/tournament/parts/axis/1-of-2.part", "results/tournament/parts/axis/2-of-2.part"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The project at tiny scale, after two nets have played their games as a whole."""
+    with tiny_project(tmp_path_factory.mktemp("project")) as (path, settings):
+        settings["experiments"] = {
+            "axis": {"feature_sets": ["ALL", "H+V"], "seeds": [1], "anchor": "ALL"}
+        }
+    found = Folder(path)
+    found.run("snakemake", GAMES)
+    return found
+
+
+def in_parts(number):
+    return "--config", f"tournament={{'parts': {number}}}"
+
+
+def test_another_number_of_parts_plays_nothing_again(folder):
+    assert NOTHING in folder.run("snakemake", GAMES, *in_parts(3))
+    # Those at other limits aren't there yet.
+    jobs = folder.would_run("results/axis_table.csv", *in_parts(3))
+    assert jobs["tournament_part"] == 3 * jobs["tournament"] == 3 * (len(yardsticks.ALL) - 1)
+
+
+def test_parts_make_the_same_games(folder):
+    games = folder.path / GAMES
+    whole = games.read_bytes()
+    games.unlink()
+    told = folder.run("snakemake", GAMES, *in_parts(2))
+    assert ran(told) == {"tournament_part", "tournament"}
+    assert games.read_bytes() == whole
+    assert not any((folder.path / part).exists() for part in PARTS)
+    for number in (1, 2, 5):
+        assert NOTHING in folder.run("snakemake", GAMES, *in_parts(number))
+
+
+def test_an_edit_plays_them_again_in_the_same_parts(folder):
+    """Those of the test before."""
+    change(folder, "tournament", "resign_score", 900)
+    assert folder.would_run(GAMES) == {"tournament_part": 2, "tournament": 1}
+    (folder.path / GAMES).unlink()
+    assert folder.would_run(GAMES) == {"tournament": 1}
