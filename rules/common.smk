@@ -310,7 +310,9 @@ def parts_of(wildcards):
     if hasattr(wildcards, "part"):
         return []
     played = wildcards.played
-    games, folder = (f"{RESULTS}/tournament/{name}" for name in (f"{played}.pgn", "parts"))
+    games, folder = (
+        f"{RESULTS}/tournament/{name}" for name in (f"{played}.pgn", "parts")
+    )
     if os.path.exists(games):
         recorded = workflow.persistence.input(IOFile(games)) or []
         return [file for file in recorded if file.endswith(".part")]
@@ -318,7 +320,7 @@ def parts_of(wildcards):
     asked = [f"{folder}/{played}/{i}-of-{count}.part" for i in range(1, count + 1)]
     if not workflow.is_main_process and not all(map(os.path.exists, asked)):
         asked = sorted(map(str, Path(folder, played).glob("*.part"))) or asked
-    return asked if count > 1 else []
+    return asked if len(asked) > 1 else []
 
 
 def kind_of(played):
