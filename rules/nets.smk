@@ -76,6 +76,8 @@ rule train:
     conda:
         "environment.yaml"
     threads: lambda w: NETS[w.name].train.threads
+    resources:
+        gpu=lambda w: int(NETS[w.name].train.device == "cuda"),
     params:
         code=lambda w: code("nnue.training", sets=[NETS[w.name].feature_set]),
         features=lambda w: NETS[w.name].feature_set,
@@ -101,6 +103,8 @@ rule quantize:
         net="<results>/nets/{name}/{seed}/net.nnue",
     log:
         "<logs>/quantize/{name}/{seed}.log",
+    benchmark:
+        "<benchmarks>/quantize/{name}/{seed}.tsv"
     conda:
         "environment.yaml"
     params:
@@ -131,6 +135,8 @@ rule verify:
         ),
     log:
         "<logs>/verify/{name}/{seed}.log",
+    benchmark:
+        "<benchmarks>/verify/{name}/{seed}.tsv"
     conda:
         "environment.yaml"
     params:
@@ -158,6 +164,8 @@ rule puzzles:
         ),
     log:
         "<logs>/puzzles/{name}/{seed}.log",
+    benchmark:
+        "<benchmarks>/puzzles/{name}/{seed}.tsv"
     conda:
         "environment.yaml"
     params:

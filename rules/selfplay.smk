@@ -96,6 +96,8 @@ use rule train as generation_train with:
     benchmark:
         "<benchmarks>/selfplay/{generation}/{seed}/train.tsv"
     threads: settings.train.threads
+    resources:
+        gpu=int(settings.train.device == "cuda"),
     params:
         code=code("nnue.training", sets=[settings.selfplay.feature_set]),
         features=settings.selfplay.feature_set,
@@ -112,6 +114,8 @@ use rule quantize as generation_quantize with:
         net="<results>/selfplay/{generation}/{seed}/net.nnue",
     log:
         "<logs>/selfplay/{generation}/{seed}/quantize.log",
+    benchmark:
+        "<benchmarks>/selfplay/{generation}/{seed}/quantize.tsv"
     params:
         code=code("nnue.quantize", sets=[settings.selfplay.feature_set]),
         options=options(settings.quantize),
@@ -129,6 +133,8 @@ use rule verify as generation_verify with:
         plot="<results>/selfplay/{generation}/{seed}/verify.png",
     log:
         "<logs>/selfplay/{generation}/{seed}/verify.log",
+    benchmark:
+        "<benchmarks>/selfplay/{generation}/{seed}/verify.tsv"
     params:
         code=code("nnue.verify", sets=[settings.selfplay.feature_set]),
     message:

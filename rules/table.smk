@@ -18,6 +18,8 @@ rule count:
         ),
     log:
         "<logs>/count/{name}.log",
+    benchmark:
+        "<benchmarks>/count/{name}.tsv"
     conda:
         "environment.yaml"
     params:
@@ -61,6 +63,8 @@ rule table:
         markdown="<results>/{experiment}_table.md",
     log:
         "<logs>/table/{experiment}.log",
+    benchmark:
+        "<benchmarks>/table/{experiment}.tsv"
     conda:
         "environment.yaml"
     params:

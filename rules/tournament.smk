@@ -138,6 +138,8 @@ rule rate:
         details="<results>/tournament/{played}_details.json",
     log:
         "<logs>/rate/{played}.log",
+    benchmark:
+        "<benchmarks>/rate/{played}.tsv"
     conda:
         "environment.yaml"
     params:

@@ -44,7 +44,7 @@ def test_minutes_tell_what_finding_a_size_takes(settings):
     )
     found = params.minutes(plan, cores=2) - params.minutes(given, cores=2)
     # Six sets with four probes each, and that of the anchor, beside 13 rows of two nets.
-    assert 6 * params.core_seconds(plan)["size"] / 60 < found < params.minutes(given, cores=2) / 2
+    assert 6 * params.core_seconds(plan)["sizing"] / 60 < found < params.minutes(given, cores=2) / 2
 
 
 def test_minutes_follow_the_games_that_nets_learn_from(settings):

@@ -23,8 +23,8 @@ from nnuelab.params.experiments import (
     plans,
 )
 from nnuelab.params.files import check_files
+from nnuelab.params.jobs import core_seconds
 from nnuelab.params.minutes import (
-    core_seconds,
     measured,
     minutes,
     policy_minutes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
@@ -15,8 +16,10 @@ from nnuelab.names import NetName
 from nnuelab.nnue.layers import USUAL
 from nnuelab.params.models import (
     Experiment,
+    Label,
     Params,
     Quantize,
+    Sample,
     Section,
     Selfplay,
     Tournament,
@@ -42,6 +45,9 @@ PROBE = {"epochs": 1, "games_share": 0.25, "fake_quantize_epochs": 0, "patience"
 RATES = (0.25, 0.5, 1, 2)
 
 FINDING_SEED = 0  # of nets that find a setting, which takes no part in games
+
+# Games that come with the project, positions of them that nets train on, and of one of a net's own.
+EMBEDDED_GAMES, EMBEDDED, KEPT = 8200, 763_000, 82
 
 STUDY_LAYERS = {**USUAL, "fake_quantize_epochs": 0}
 
@@ -123,7 +129,8 @@ class Plan:
     """An experiment with the settings that it shares with others filled in.
 
     ``groups`` are those of sets whose trainings scatter otherwise than most, by set; ``selfplay``
-    is as `learnt_games` tells.
+    is the section of the games that nets learn from, where they are the project's own making;
+    ``expected`` are the positions of other games, where somebody knows.
     """
 
     entries: list[Entry]
@@ -132,6 +139,26 @@ class Plan:
     tournament: Tournament
     groups: dict[str, str]
     selfplay: Selfplay | None
+    sample: Sample
+    label: Label
+    expected: float | None = None
+
+    @property
+    def games(self) -> float:
+        """Games that nets learn from, about; of games of others as many as of the embedded ones."""
+        made = self.selfplay
+        if made:
+            return made.generations * made.parts * made.games
+        return self.expected / self._of_a_game if self.expected else EMBEDDED_GAMES
+
+    @property
+    def positions(self) -> float:
+        """Positions that nets learn from, about."""
+        return min(self.games * self._of_a_game, self.sample.max_positions or math.inf)
+
+    @property
+    def _of_a_game(self) -> float:
+        return self.sample.per_game or (KEPT if self.selfplay else EMBEDDED / EMBEDDED_GAMES)
 
     @property
     def is_priced(self) -> bool:
@@ -216,9 +243,17 @@ def kind_at(params: Params, tournament: Tournament, yardstick: Yardstick) -> str
     return _kind(params, f"nodes {nodes}")
 
 
-def learnt_games(params: Params) -> Selfplay | None:
-    """The section of the games that nets learn from, where they are the project's own making."""
-    return params.selfplay if params.data.source == "selfplay" else None
+def plan_of(
+    params: Params,
+    entries: list[Entry],
+    seeds: list[int],
+    anchor: str,
+    tournament: Tournament,
+    groups: dict[str, str],
+) -> Plan:
+    """A plan with what its nets learn from, as ``params`` say."""
+    selfplay = params.selfplay if params.data.source == "selfplay" else None
+    return Plan(entries, seeds, anchor, tournament, groups, selfplay, params.sample, params.label)
 
 
 def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
@@ -248,8 +283,8 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
         except ValidationError as error:
             told += _lines(f"{path}.tournament", error)
         groups = {entry: group for group, sets in experiment.spreads.items() for entry in sets}
-        found[name] = Plan(
-            entries, experiment.seeds, experiment.anchor, tournament, groups, learnt_games(params)
+        found[name] = plan_of(
+            params, entries, experiment.seeds, experiment.anchor, tournament, groups
         )
         told += _nonsense(path, experiment, found[name])
     told += _beyond_the_study(found.values())

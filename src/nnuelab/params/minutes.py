@@ -11,22 +11,14 @@ from typing import Any
 
 from nnuelab.errors import UserError
 from nnuelab.params import made
-from nnuelab.params.experiments import Entry, Plan
+from nnuelab.params.experiments import Plan
+from nnuelab.params.jobs import GAMES_TIMES_NODES, START, jobs_of, wall_seconds
 from nnuelab.params.models import Params
 from nnuelab.params.policies import Policies, PolicySelfplay
-from nnuelab.tournament.yardsticks import Yardstick
 
-# On one core of a shared server, with the games that come with the project.
-GAMES_TIMES_NODES = 10_000  # per second: 25 games of 400 nodes a move
-MOVES = 100  # of a game at fixed time
-COST = 7.0  # of a node, of each set
-START = 4.0  # seconds until a job has loaded what it needs
-EPOCH = 5.0  # of a net with 256 neurons on the positions of ...
-EMBEDDED = 763_000  # ... the games that come with the project
-KEPT = 82  # positions of a game of a net against itself
-MADE = 1_400_000  # such positions times the nodes of a move, per second
-NET = 20.0  # its integers, proof, puzzles and statistics
-DATA = 120.0  # games to positions, and the table
+DATA = 120.0  # core-seconds: games to positions, and a table
+BENCHMARKED = ("max_rss", "cpu_time")  # MB and seconds, where the job was long enough
+EMPTY = ("-", "NA")
 RUN = 60.0  # of an optimizer, with traces, plots and residuals
 POSITIONS = 1_187_000  # that policies train on
 A_POSITION = 10e-6  # seconds of a policy for what all have in common, ...
@@ -40,56 +32,18 @@ A_SIMULATION = 0.003  # of the search of all positions of a game, and training o
 A_SLOW_GAME = 0.3  # of policies in the tournament, and its score
 
 
-def core_seconds(plan: Plan) -> dict[str, float]:
-    """Of one job of each rule that takes longest, by the name of the rule."""
-    return {
-        "train": mean(_training(entry, plan) for entry in plan.entries),
-        "tournament": mean(_games(plan, yardstick) for yardstick in plan.tournament.yardsticks),
-        "cost": START + COST * len(plan.entries) if plan.is_priced else 0.0,
-        "size": mean(START + COST * len(entry.probes) for entry in _sized(plan) or plan.entries),
-    }
-
-
-def _sized(plan: Plan) -> list[Entry]:
-    """Those whose first layers are measured."""
-    return [entry for entry in plan.entries if entry.like]
-
-
-def _positions(plan: Plan) -> int:
-    """Positions that nets learn from, about; of games of others as many as of the embedded ones."""
-    made = plan.selfplay
-    return made.generations * made.parts * made.games * KEPT if made else EMBEDDED
-
-
-def _training(entry: Entry, plan: Plan) -> float:
-    """Core seconds of one net."""
-    chosen = entry.train
-    epoch = EPOCH * _positions(plan) / EMBEDDED * chosen.games_share * chosen.l1 / 256
-    return float(START + epoch * chosen.epochs)
-
-
-def _games(plan: Plan, yardstick: Yardstick) -> float:
-    """Core seconds of all games at a yardstick."""
-    chosen, players, nodes = plan.tournament, len(plan.players), plan.tournament.nodes_at(yardstick)
-    game = nodes / GAMES_TIMES_NODES if nodes else chosen.movetime / 1000 * MOVES
-    return START + players * (players - 1) / 2 * chosen.games_at(yardstick) * game
-
-
-def minutes(plan: Plan, cores: int, speed: Mapping[str, float] | None = None) -> float:
+def minutes(
+    plan: Plan,
+    cores: int,
+    speed: Mapping[str, float] | None = None,
+    job_cores: int | None = None,
+) -> float:
     """Minutes from nothing to the table of an experiment.
 
-    ``speed`` is how many times as long as estimated the jobs of a rule take here (`measured`).
+    ``speed`` is how many times as long as estimated the jobs of a rule take here (`measured`), and
+    ``job_cores`` how many cores a job gets at most.
     """
-    speed = speed or {}
-    job = {rule: each * speed.get(rule, 1.0) for rule, each in core_seconds(plan).items()}
-    nets = len(plan.players) * (job["train"] + NET)
-    finders = {net.folder: net for entry in plan.entries for net in entry.finders}
-    nets += sum(_training(net, plan) + START for net in finders.values())
-    games = len(plan.tournament.yardsticks) * job["tournament"]
-    data = DATA + (_positions(plan) * plan.selfplay.nodes / MADE if plan.selfplay else 0)
-    # Others wait while costs are measured.
-    measuring = job["cost"] + job["size"] * len(_sized(plan))
-    return ((data + nets + games) / cores + measuring) / 60
+    return wall_seconds(jobs_of("", plan), cores, speed or {}, job_cores) / 60
 
 
 def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[str, float]:
@@ -103,36 +57,30 @@ def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[st
     benchmarks : path
         ``logs/benchmarks``.
     cores : int
-        That games were played on.
+        That jobs that can use all have had.
 
     Raises
     ------
     UserError
         For a file that is no benchmark.
     """
-    expected = {
-        f"train/{net}": _training(entry, plan) / entry.train.threads
-        for plan in plans.values()
-        for entry in plan.entries
-        for net in (f"{entry.folder}/{seed}" for seed in plan.seeds)
-    }
-    expected |= {
-        f"tournament/{yardstick.played(name)}": _games(plan, yardstick) / cores
-        for name, plan in plans.items()
-        for yardstick in plan.tournament.yardsticks
-    }
-    ratios: dict[str, list[float]] = {}
-    for job, seconds in expected.items():
-        if (path := benchmarks / f"{job}.tsv").is_file():
-            ratios.setdefault(job.partition("/")[0], []).append(_seconds(path) / seconds)
-    return {rule: median(found) for rule, found in ratios.items()}
+    ratios: dict[str, dict[str, float]] = {}
+    for name, plan in plans.items():
+        for job in jobs_of(name, plan):
+            path = benchmarks / f"{job.name}.tsv"
+            if job.name and path.is_file():
+                expected = job.seconds / min(job.most, cores)
+                ratios.setdefault(job.rule, {})[job.name] = read_benchmark(path)["s"] / expected
+    return {rule: median(found.values()) for rule, found in ratios.items()}
 
 
-def _seconds(path: Path) -> float:
-    """Wall time in a benchmark file of Snakemake."""
+def read_benchmark(path: Path) -> dict[str, float]:
+    """A benchmark file of Snakemake: wall seconds ``s``, and what else it could measure."""
     try:
         with open(path, newline="") as file:
-            return float(next(csv.DictReader(file, delimiter="\t"))["s"])
+            row = next(csv.DictReader(file, delimiter="\t"))
+        known = {column: row[column] for column in BENCHMARKED if row.get(column, "-") not in EMPTY}
+        return {"s": float(row["s"]), **{name: float(value) for name, value in known.items()}}
     except (OSError, UnicodeDecodeError, StopIteration, KeyError, ValueError):
         raise UserError(f"{path} is no benchmark of Snakemake; remove it") from None
 

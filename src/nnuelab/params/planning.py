@@ -8,7 +8,7 @@ from functools import partial
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
-from nnuelab.params.experiments import Entry, Plan, kind_at, learnt_games
+from nnuelab.params.experiments import Entry, Plan, kind_at, plan_of
 from nnuelab.params.minutes import minutes
 from nnuelab.params.models import GAMES, Params, Tournament
 from nnuelab.tournament import power
@@ -134,4 +134,4 @@ def of_sets(params: Params, sets: int) -> Plan:
     names = [NetName("SET", str(number)) for number in range(1, sets + 1)]
     entries = [entry(name) for name in names]
     tournament: Tournament = params.tournament
-    return Plan(entries, [1, 2], str(names[0]), tournament, {}, learnt_games(params))
+    return plan_of(params, entries, [1, 2], str(names[0]), tournament, {})

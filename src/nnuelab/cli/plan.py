@@ -1,0 +1,113 @@
+"""What an experiment costs, before it runs and afterwards: `nnuelab plan`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nnuelab import artifacts
+from nnuelab.cli import completion
+from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.options import Overlays
+from nnuelab.errors import UserError, nearest
+
+
+@app.command()
+def plan(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Of params.yaml.",
+            show_default="the one that ./run makes",
+            autocompletion=completion.experiments,
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(help="All that there are.", min=1, show_default="of this machine"),
+    ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a Snakemake profile, whose max-threads a job gets at most."),
+    ] = None,
+    positions: Annotated[
+        float | None,
+        typer.Option(
+            help="That nets learn from, of games that aren't there yet.",
+            min=1,
+            show_default="as many as of the embedded games",
+        ),
+    ] = None,
+    price: Annotated[float, typer.Option(help="Of an hour of a core.", min=0)] = 0.0,
+    gpu_price: Annotated[float, typer.Option(help="Of an hour of a GPU.", min=0)] = 0.0,
+    measured: Annotated[
+        bool, typer.Option("--measured", help="Compare with the benchmarks of what has run.")
+    ] = False,
+    overlay: Overlays = [],  # noqa: B006 (typer's way to say: none)
+    blocks: Blocks = None,
+) -> None:
+    """Foretell what an experiment costs, by rule, or compare that with what it has cost.
+
+    Prints CSV: experiment, rule, jobs, core_hours, gpu_hours, memory_mb (of the largest job),
+    disk_mb, price, and in the line `total` of each hours, from nothing to the table. Unit costs are
+    scaled by the benchmarks of earlier runs on this machine, where there are any. With --measured:
+    experiment, rule, jobs that have run, cpu_hours and memory_mb by the unit costs, and measured.
+
+    Example: nnuelab plan axis --cores 64 --profile profiles/slurm --price 0.04
+    """
+    from dataclasses import replace
+
+    from nnuelab.data.parallel import cores as here
+    from nnuelab.params import default_experiment, plans, read, results_folder
+    from nnuelab.params import measured as speeds
+    from nnuelab.params.bill import Machines, compared, cores_of_a_job, foretold
+    from nnuelab.params.jobs import jobs_of, wall_seconds
+
+    found = read(overlays=overlay)
+    planned = plans(found)
+    for name in experiments or []:
+        if name not in planned:
+            raise UserError(f"there is no experiment {name}{nearest(name, planned)}")
+    chosen = experiments or [default_experiment(found)]
+    benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
+    job_cores = None if profile is None else cores_of_a_job(profile)
+    machines = Machines(cores or here(), job_cores, price, gpu_price)
+    jobs = {name: jobs_of(name, replace(planned[name], expected=positions)) for name in chosen}
+    if measured:
+        print("experiment,rule,jobs,cpu_hours,measured_cpu_hours,memory_mb,measured_memory_mb")
+        for name in chosen:
+            rows = compared(jobs[name], benchmarks, machines.most)
+            for row in rows:
+                print(
+                    f"{name},{row.rule},{row.jobs},{row.foretold:.4f},{row.measured:.4f},"
+                    f"{row.memory:.0f},{row.measured_memory:.0f}"
+                )
+            if not rows:
+                print(f"{name}: no job has left a benchmark in {benchmarks}", file=sys.stderr)
+        return
+    speed = speeds(planned, benchmarks, here())
+    print("experiment,rule,jobs,core_hours,gpu_hours,memory_mb,disk_mb,price,hours")
+    for name in chosen:
+        lines = foretold(jobs[name], machines, speed)
+        for line in lines:
+            print(
+                f"{name},{line.rule},{line.jobs},{line.core_hours:.4f},{line.gpu_hours:.4f},"
+                f"{line.memory:.0f},{line.disk:.1f},{line.price:.2f},"
+            )
+        hours = wall_seconds(jobs[name], machines.cores, speed, job_cores) / 3600
+        print(
+            f"{name},total,{sum(line.jobs for line in lines)},"
+            f"{sum(line.core_hours for line in lines):.4f},"
+            f"{sum(line.gpu_hours for line in lines):.4f},{max(line.memory for line in lines):.0f},"
+            f"{sum(line.disk for line in lines):.1f},{sum(line.price for line in lines):.2f},"
+            f"{hours:.4f}"
+        )
+    if planned[chosen[0]].selfplay is None and found.data.source != "embedded" and not positions:
+        print(
+            f"data.source {found.data.source}: taken for as many games as the embedded ones; "
+            "--positions tells more",
+            file=sys.stderr,
+        )

@@ -1,0 +1,139 @@
+"""What an experiment costs, by rule: foretold before anything runs, and measured afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import yaml
+
+from nnuelab.errors import UserError
+from nnuelab.params.jobs import Job
+from nnuelab.params.minutes import read_benchmark
+
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Where jobs run.
+
+    Attributes
+    ----------
+    cores : int
+        All together.
+    job_cores : int or None
+        What a job gets at most; None: all.
+    price, gpu_price : float
+        Of an hour of a core and of a GPU.
+    """
+
+    cores: int
+    job_cores: int | None = None
+    price: float = 0.0
+    gpu_price: float = 0.0
+
+    @property
+    def most(self) -> int:
+        """Cores of the largest job."""
+        return min(self.job_cores or self.cores, self.cores)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Jobs of one rule.
+
+    Attributes
+    ----------
+    core_hours, gpu_hours : float
+        That they keep others from using.
+    memory : float
+        MB of the largest job.
+    disk : float
+        MB that all of them leave.
+    price : float
+    """
+
+    rule: str
+    jobs: int
+    core_hours: float
+    gpu_hours: float
+    memory: float
+    disk: float
+    price: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Jobs of one rule that have left a benchmark; CPU hours, and MB of the largest."""
+
+    rule: str
+    jobs: int
+    foretold: float
+    measured: float
+    memory: float
+    measured_memory: float
+
+
+def cores_of_a_job(profile: Path) -> int | None:
+    """What a Snakemake profile lets a job have at most, ``max-threads``; raises UserError."""
+    path = profile / "config.yaml"
+    try:
+        with open(path) as file:
+            found = dict(yaml.safe_load(file))
+        return int(found["max-threads"]) if "max-threads" in found else None
+    except OSError as error:
+        raise UserError(
+            f"can't read {path}: {error.strerror}; name a folder of a profile"
+        ) from None
+    except (yaml.YAMLError, TypeError, ValueError):
+        raise UserError(f"{path}: max-threads must be a whole number in a mapping") from None
+
+
+def by_rule(jobs: list[Job]) -> Iterator[tuple[str, list[Job]]]:
+    """In the order in which rules first come."""
+    order = list(dict.fromkeys(job.rule for job in jobs))
+    ordered = sorted(jobs, key=lambda job: order.index(job.rule))
+    for rule, found in groupby(ordered, key=lambda job: job.rule):
+        yield rule, list(found)
+
+
+def foretold(jobs: list[Job], machines: Machines, speed: Mapping[str, float]) -> list[Line]:
+    """The bill of some jobs; ``speed`` as `minutes.measured` tells it."""
+    lines = []
+    for rule, same in by_rule(jobs):
+        factor = speed.get(rule, 1.0) / HOUR
+        cores = sum(job.seconds * (machines.most if job.is_alone else 1) for job in same) * factor
+        gpus = (
+            sum(job.seconds / min(job.most, machines.most) for job in same if job.on_gpu) * factor
+        )
+        price = cores * machines.price + gpus * machines.gpu_price
+        memory = max(job.memory(machines.most) for job in same)
+        disk = sum(job.disk for job in same)
+        lines.append(Line(rule, len(same), cores, gpus, memory, disk, price))
+    return lines
+
+
+def compared(jobs: list[Job], benchmarks: Path, cores: int) -> list[Comparison]:
+    """What jobs were foretold to take, and what their benchmarks say; raises UserError.
+
+    In time of processors, or in wall time where a job was too short to measure that.
+    """
+    found = []
+    for rule, same in by_rule(jobs):
+        there = [(job, benchmarks / f"{job.name}.tsv") for job in same if job.name]
+        rows = [(job, read_benchmark(path)) for job, path in there if path.is_file()]
+        if rows:
+            found.append(
+                Comparison(
+                    rule,
+                    len(rows),
+                    sum(job.seconds for job, _ in rows) / HOUR,
+                    sum(row.get("cpu_time", row["s"]) for _, row in rows) / HOUR,
+                    max(job.memory(cores) for job, _ in rows),
+                    max(row.get("max_rss", 0.0) for _, row in rows),
+                )
+            )
+    return found

@@ -1,0 +1,217 @@
+"""The jobs of an experiment and what each costs, from measurements at the settings of params.yaml.
+
+All that foretells time goes through here: minutes and hours, the remaining time of a run, plans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from statistics import mean
+
+from nnuelab.names import NetName
+from nnuelab.params.experiments import FINDING_SEED, KEPT, Entry, Plan
+from nnuelab.tournament.yardsticks import Yardstick
+
+# Core-seconds on a shared server.
+GAMES_TIMES_NODES = 10_000  # per second: 25 games of 400 nodes a move
+MOVES = 100  # of a game at fixed time
+COST = 7.0  # of a node, of each set
+START = 4.0  # until a job has loaded what it needs
+A_STEP = 26e-9  # training, of a position and a neuron of the first layer
+MADE = 1_400_000  # positions of self-play games times the nodes of a move, per second
+A_GAME = 40e-6  # read and sampled: 4 KB of text
+A_LABEL = 2e-6  # taken from the games
+DEEP_LABEL = 1 / 17  # Stockfish 15.1 at depth 10 (docs/datasets.md)
+PLOTS = 10.0  # of a sample's report
+PUZZLES = 10.0
+# MB: of a job, of each of its workers, and what it leaves.
+MEMORY, WORKER, TRAINING = 400, 250, 700
+RECORD = 40e-6  # of a position
+GAME, PACKED_GAME = 2e-3, 0.7e-3  # of a game, as text and compressed
+WEIGHT = 13e-6  # of a weight of the first layer: net, checkpoint with the optimizer's moments
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the workflow.
+
+    Attributes
+    ----------
+    stage : str
+        Each waits for the one before: data, nets, cost, games, tables.
+    rule : str
+    name : str
+        Of its benchmark file, below the folder of benchmarks and without an ending.
+    seconds : float
+        Core-seconds.
+    cores : int or None
+        That it can use; None: all.
+    is_alone : bool
+        Others wait while it measures, on one core.
+    on_gpu : bool
+        The seconds are still those of a core.
+    disk : float
+        MB that it leaves.
+    """
+
+    stage: str
+    rule: str
+    name: str
+    seconds: float
+    cores: int | None = 1
+    is_alone: bool = False
+    on_gpu: bool = False
+    disk: float = 0.0
+
+    @property
+    def most(self) -> float:
+        """Cores that it can use."""
+        return float("inf") if self.cores is None else self.cores
+
+    def memory(self, cores: int) -> float:
+        """MB, on so many cores."""
+        if self.rule.endswith("train"):
+            return TRAINING + self.disk
+        return MEMORY + (WORKER * cores if self.cores is None else 0)
+
+
+def jobs_of(name: str, plan: Plan) -> list[Job]:
+    """All jobs of an experiment, from nothing to its table."""
+    return [
+        *_data(plan),
+        *_nets(plan),
+        *_costs(name, plan),
+        *_games(name, plan),
+        *_tables(name, plan),
+    ]
+
+
+def _data(plan: Plan) -> Iterator[Job]:
+    positions, games, made = plan.positions, plan.games, plan.selfplay
+    if made:
+        each = START + made.games * KEPT * (made.nodes or 0) / MADE
+        for generation in range(1, made.generations + 1):
+            folder = f"selfplay/{generation}"
+            for part in range(1, made.parts + 1):
+                disk = made.games * PACKED_GAME
+                yield Job(
+                    "data", "generation_games", f"{folder}/games-{part}", each, None, disk=disk
+                )
+            own = replace(plan.entries[0], like=None)
+            learnt = positions / made.generations
+            for stage, seconds in _sampled(plan, games / made.generations, learnt):
+                yield Job("data", f"generation_{stage}", f"{folder}/{stage}", seconds, None)
+            yield _train(own, learnt, "generation_train", f"{folder}/{made.seed}/train", "data")
+    else:
+        yield Job("data", "download", "", START, disk=games * PACKED_GAME)
+    kinds = {entry.train.method == "scores" for entry in plan.entries}
+    for folder, suffix in [("", "")] * (True in kinds) + [("moves/", "_moves")] * (False in kinds):
+        for stage, seconds in _sampled(plan, games, positions):
+            disk = positions * RECORD
+            yield Job("data", f"{stage}{suffix}", f"{folder}{stage}", seconds, None, disk=disk)
+
+
+def _sampled(plan: Plan, games: float, positions: float) -> Iterator[tuple[str, float]]:
+    yield "sample", START + PLOTS + games * A_GAME
+    label = plan.label
+    each = A_LABEL
+    if label.labeller == "engine" and label.nodes:
+        each = label.nodes / MADE
+    elif label.labeller in ("engine", "stockfish"):
+        each = label.movetime / 1000 if label.movetime else DEEP_LABEL
+    yield "label", START + positions * each
+
+
+def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "nets") -> Job:
+    chosen = entry.train
+    seconds = START + positions * chosen.games_share * chosen.epochs * chosen.l1 * A_STEP
+    gpu = chosen.device == "cuda"
+    return Job(
+        stage, rule, name, seconds, chosen.threads, on_gpu=gpu, disk=768 * chosen.l1 * WEIGHT
+    )
+
+
+def _nets(plan: Plan) -> Iterator[Job]:
+    for entry in plan.entries:
+        for seed in plan.seeds:
+            net = f"{entry.folder}/{seed}"
+            yield _train(entry, plan.positions, "train", f"train/{net}")
+            for rule, seconds in (("quantize", 0), ("verify", 0), ("puzzles", PUZZLES)):
+                yield Job("nets", rule, f"{rule}/{net}", START + seconds)
+    finders = {net.folder: net for entry in plan.entries for net in entry.finders}
+    for folder, finder in finders.items():
+        yield _train(finder, plan.positions, "train", f"train/{folder}/{FINDING_SEED}")
+    for folder in {probe.folder: None for entry in plan.entries for probe in entry.probes}:
+        yield Job("nets", "quantize", f"quantize/{folder}/{FINDING_SEED}", START)
+    for entry in plan.entries:
+        if entry.rates:
+            yield Job("nets", "learning_rate", f"learning_rate/{entry.folder}", START)
+        if entry.like:
+            seconds = START + COST * len(entry.probes)
+            yield Job("cost", "sizing", f"size/{entry.folder}", seconds, is_alone=True)
+
+
+def _costs(name: str, plan: Plan) -> Iterator[Job]:
+    if plan.is_priced:
+        yield Job("cost", "cost", f"cost/{name}", START + COST * len(plan.entries), is_alone=True)
+
+
+def _games(name: str, plan: Plan) -> Iterator[Job]:
+    chosen, players = plan.tournament, len(plan.players)
+    for yardstick in chosen.yardsticks:
+        played = yardstick.played(name)
+        games = players * (players - 1) / 2 * chosen.games_at(yardstick)
+        seconds, disk = games * _of_game(plan, yardstick), games * GAME
+        if chosen.parts == 1:
+            yield Job(
+                "games", "tournament", f"tournament/{played}", START + seconds, None, disk=disk
+            )
+            continue
+        for part in range(1, chosen.parts + 1):
+            file = f"tournament/parts/{played}/{part}-of-{chosen.parts}"
+            yield Job("games", "tournament_part", file, START + seconds / chosen.parts, None)
+        yield Job("games", "tournament", f"tournament/{played}", START, disk=disk)
+
+
+def _of_game(plan: Plan, yardstick: Yardstick) -> float:
+    nodes = plan.tournament.nodes_at(yardstick)
+    return nodes / GAMES_TIMES_NODES if nodes else plan.tournament.movetime / 1000 * MOVES
+
+
+def _tables(name: str, plan: Plan) -> Iterator[Job]:
+    for folder in dict.fromkeys(NetName(entry.feature_set).folder for entry in plan.entries):
+        yield Job("tables", "count", f"count/{folder}", START)
+    for yardstick in plan.tournament.yardsticks:
+        yield Job("tables", "rate", f"rate/{yardstick.played(name)}", START)
+    yield Job("tables", "table", f"table/{name}", START)
+
+
+def core_seconds(plan: Plan) -> dict[str, float]:
+    """Of one job of each rule, on average, by the name of the rule."""
+    found: dict[str, list[float]] = {}
+    for job in jobs_of("", plan):
+        found.setdefault(job.rule, []).append(job.seconds)
+    return {rule: mean(seconds) for rule, seconds in found.items()}
+
+
+def wall_seconds(
+    jobs: list[Job], cores: int, speed: Mapping[str, float], job_cores: int | None = None
+) -> float:
+    """From the first job to the last, stage by stage.
+
+    A stage takes as long as its core-seconds on all cores, or as its longest job on the cores
+    that this can use; ``job_cores`` of them at most.
+    """
+    most = min(job_cores or cores, cores)
+    total = 0.0
+    for _, stage in groupby(jobs, key=lambda job: job.stage):
+        rules = [(job, job.seconds * speed.get(job.rule, 1.0)) for job in stage]
+        together = [(job, seconds) for job, seconds in rules if not job.is_alone]
+        total += sum(seconds for job, seconds in rules if job.is_alone)
+        total += max(
+            sum(seconds for _, seconds in together) / cores,
+            max((seconds / min(job.most, most) for job, seconds in together), default=0.0),
+        )
+    return total
