@@ -18,6 +18,7 @@ from nnuelab.params.models import (
     Experiment,
     Label,
     Params,
+    Puzzles,
     Quantize,
     Sample,
     Section,
@@ -141,6 +142,7 @@ class Plan:
     selfplay: Selfplay | None
     sample: Sample
     label: Label
+    puzzles: Puzzles
     expected: float | None = None
 
     @property
@@ -253,7 +255,8 @@ def plan_of(
 ) -> Plan:
     """A plan with what its nets learn from, as ``params`` say."""
     selfplay = params.selfplay if params.data.source == "selfplay" else None
-    return Plan(entries, seeds, anchor, tournament, groups, selfplay, params.sample, params.label)
+    learnt = selfplay, params.sample, params.label
+    return Plan(entries, seeds, anchor, tournament, groups, *learnt, params.puzzles)
 
 
 def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:

@@ -21,11 +21,12 @@ COST = 7.0  # of a node, of each set
 START = 4.0  # until a job has loaded what it needs
 A_STEP = 26e-9  # training, of a position and a neuron of the first layer
 MADE = 1_400_000  # positions of self-play games times the nodes of a move, per second
-A_GAME = 40e-6  # read and sampled: 4 KB of text
+A_GAME = 20e-6  # read and sampled: 4 KB of text (docs/data.md)
 A_LABEL = 2e-6  # taken from the games
 DEEP_LABEL = 1 / 17  # Stockfish 15.1 at depth 10 (docs/datasets.md)
 PLOTS = 10.0  # of a sample's report
-PUZZLES = 10.0
+PUZZLES, PUZZLE = 6.0, 2e-6  # of a net; of a puzzle, for each node of a move
+ALL_PUZZLES = 157  # that come with the project
 # MB: of a job, of each of its workers, and what it leaves.
 MEMORY, WORKER, TRAINING = 400, 250, 700
 RECORD = 40e-6  # of a position
@@ -134,11 +135,12 @@ def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "n
 
 
 def _nets(plan: Plan) -> Iterator[Job]:
+    puzzles = PUZZLES + (plan.puzzles.count or ALL_PUZZLES) * (plan.puzzles.nodes or 0) * PUZZLE
     for entry in plan.entries:
         for seed in plan.seeds:
             net = f"{entry.folder}/{seed}"
             yield _train(entry, plan.positions, "train", f"train/{net}")
-            for rule, seconds in (("quantize", 0), ("verify", 0), ("puzzles", PUZZLES)):
+            for rule, seconds in (("quantize", 0), ("verify", 0), ("puzzles", puzzles)):
                 yield Job("nets", rule, f"{rule}/{net}", START + seconds)
     finders = {net.folder: net for entry in plan.entries for net in entry.finders}
     for folder, finder in finders.items():
