@@ -39,8 +39,8 @@ class Folder:
 
     path: Path
 
-    def run(self, *command, status=0, **variables):
-        """What a command printed; ``PYTHONPATH=src`` runs the copy's own package."""
+    def start(self, *command, **variables):
+        """A command that runs here; ``PYTHONPATH=src`` runs the copy's own package."""
         environment = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -48,7 +48,7 @@ class Folder:
             "NNUELAB_BLOCKS": "",
             **variables,
         }
-        done = subprocess.run(
+        return subprocess.Popen(
             command,
             cwd=self.path,
             env=environment,
@@ -56,8 +56,13 @@ class Folder:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        assert done.returncode == status, done.stdout
-        return done.stdout
+
+    def run(self, *command, status=0, **variables):
+        """What a command printed."""
+        process = self.start(*command, **variables)
+        printed, _ = process.communicate()
+        assert process.returncode == status, printed
+        return printed
 
     def would_run(self, *arguments, **variables):
         """Rules that a dry run names, with their number of jobs."""
