@@ -48,6 +48,8 @@ rule learning_rate:
         losses="<results>/nets/{name}/rates.csv",
     log:
         "<logs>/learning_rate/{name}.log",
+    benchmark:
+        "<benchmarks>/learning_rate/{name}.tsv"
     conda:
         "environment.yaml"
     params:
