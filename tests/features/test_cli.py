@@ -72,6 +72,10 @@ def test_check_prints_a_line_for_each_property():
     assert done.returncode == 0
     assert "H+V: 192 features, 4 of them dead, at most 64 active" in done.stdout
     assert done.stdout.count("\nok ") == len(check.PROPERTIES)
+    cost = done.stdout.splitlines()[-1]
+    assert re.fullmatch(
+        r"cost    an accumulator's update takes \d+ ns, [\d.]+ times .* ALL.*", cost
+    )
 
 
 def test_check_fails_with_position_and_features_when_a_property_does_not_hold(tmp_path):
@@ -87,6 +91,7 @@ def test_check_fails_with_position_and_features_when_a_property_does_not_hold(tm
     )
     done = call("check", "HALF", "--games", "2", "--blocks", path)
     assert done.returncode == 1
+    assert "\ncost " not in done.stdout
     assert "FAILED  names are unique: features 0 and 1 of HALF are both 'piece on a half'" in (
         done.stdout
     )

@@ -18,6 +18,8 @@ from nnuelab.settings.train import Training
 if TYPE_CHECKING:
     from nnuelab.features import Block, Family
 
+SLOW_UPDATE = 10  # times that of ALL, from where on a search makes half as many nodes or fewer
+
 features_app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
@@ -131,6 +133,7 @@ def check_features(
     Example: nnuelab features check ALL+H+V --games 100
     """
     from nnuelab.features import check, parse
+    from nnuelab.report import feature_statistics
 
     features = parse(expression)
     played = check.random_games(games, seed)
@@ -154,6 +157,14 @@ def check_features(
             typer.echo(f"FAILED  {name}: {failure}")
     if failed:
         raise typer.Exit(1)
+    positions = [position for game in played for position in game.positions]
+    ns, usual = (feature_statistics.update_ns(each, positions) for each in (features, parse("ALL")))
+    if ns and usual:
+        slow = "; a search will be slow with it" if ns > SLOW_UPDATE * usual else ""
+        typer.echo(
+            f"cost    an accumulator's update takes {ns:.0f} ns, {ns / usual:.1f} times as long as "
+            f"with ALL{slow}"
+        )
 
 
 @features_app.command()

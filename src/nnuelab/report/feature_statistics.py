@@ -25,6 +25,7 @@ from nnuelab.data.records import unpack
 from nnuelab.data.sampling import sample
 from nnuelab.nnue import replay
 from nnuelab.settings.sample import Sampling
+from nnuelab.settings.train import Training
 
 Row = dict[str, Any]
 
@@ -218,6 +219,16 @@ def _cost(feature_set: features.FeatureSet, l1: int, moves: replay.Moves) -> Row
     cost = replayed.cost(replay.in_turn(replayed.sides, ROUNDS, SECONDS))
     names = ("row_ns", "predicted_ns", "measured_ns")
     return {name: float(np.median(getattr(cost, name))) for name in names}
+
+
+def update_ns(feature_set: features.FeatureSet, positions: Sequence[np.void]) -> float | None:
+    """Nanoseconds of an accumulator's update, on all legal moves of positions.
+
+    None where the first layer is too large, or there is no move.
+    """
+    chosen = [positions[place] for place in evenly(len(positions), TIMED_POSITIONS)]
+    found: float | None = _cost(feature_set, Training.l1, replay.Moves.of(chosen))["measured_ns"]
+    return found
 
 
 def write_csv(path: Path, found: list[Row]) -> None:
