@@ -39,3 +39,17 @@ def test_short_cells_stand_on_one_line(columns, width):
         [name, *(cell if isinstance(cell, str) else f"{cell:,}" for cell in cells)]
         for name, cells in columns
     ]
+
+
+def test_a_pipe_gets_a_line_for_a_row_and_nothing_cut(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    hashed, command = "0123456789abcdef" * 4, "nnuelab " + "--option value " * 40
+    summary = Summary(Path(__file__), "net", {"sha256": hashed, "command": command.strip()}, {})
+    with render.output() as console:
+        render.show(summary, console)
+    _, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split(maxsplit=1) for line in lines] == [
+        ["sha256", hashed],
+        ["command", command.strip()],
+    ]
+    assert all(line == line.rstrip() for line in lines)

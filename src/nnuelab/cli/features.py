@@ -187,12 +187,12 @@ def stats(
 
     Example: nnuelab features stats ALL+H+V games.pgn.zst --csv stats.csv --plot stats.svg
     """
-    from rich.console import Console
     from rich.table import Table
 
     from nnuelab import charts
     from nnuelab.features import parse
     from nnuelab.report import feature_statistics as statistics
+    from nnuelab.report import render
 
     features = parse(expression)
     outputs = [path for path in (csv, plot) if path is not None]
@@ -214,16 +214,16 @@ def stats(
             "with all their positions",
             err=True,
         )
-    console = Console()
-    for title, (head, lines) in statistics.tables(found).items():
-        console.print(f"[bold]{title}[/bold]", highlight=False)
-        table = Table(box=None, pad_edge=False, header_style="italic")
-        table.add_column(head[0], overflow="fold")
-        for name in head[1:]:
-            table.add_column(name, justify="right", no_wrap=True)
-        for line in lines:
-            table.add_row(*line)
-        console.print(table, "")
+    with render.output() as console:
+        for title, (head, lines) in statistics.tables(found).items():
+            console.print(f"[bold]{title}[/bold]", highlight=False)
+            table = Table(box=None, pad_edge=False, header_style="italic")
+            table.add_column(head[0], overflow="fold")
+            for name in head[1:]:
+                table.add_column(name, justify="right", no_wrap=True)
+            for line in lines:
+                table.add_row(*line)
+            console.print(table, "")
     if csv is not None:
         statistics.write_csv(csv, found)
     if plot is not None:

@@ -42,8 +42,6 @@ def pqr(
     """
     import json as encoder
 
-    from rich.console import Console
-
     need_torch()
     from nnuelab import charts
     from nnuelab.nnue import pqr as triplets
@@ -76,4 +74,5 @@ def pqr(
     if json:
         print(encoder.dumps({"triplets": len(asked), "nets": told["nets"]}, indent=2))
     else:
-        render.show(inspect.of_triplets(output or positions, told), Console())
+        with render.output() as console:
+            render.show(inspect.of_triplets(output or positions, told), console)

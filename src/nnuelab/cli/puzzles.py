@@ -56,7 +56,6 @@ def puzzles(
     Example: nnuelab puzzles puzzles.csv --net results/nets/ALL/1/net.nnue --nodes 1000
     --output results/puzzles.json
     """
-    from rich.console import Console
 
     from nnuelab.report import inspect, render
     from nnuelab.tournament import puzzle_scores as scores
@@ -85,4 +84,5 @@ def puzzles(
         with artifacts.atomic(csv) as temporary:
             temporary.write_text(scores.to_csv(scores.groups(chosen, found)))
         artifacts.provenance(csv, **record)
-    render.show(inspect.of_puzzles(output or file, content, THEMES_SHOWN), Console())
+    with render.output() as console:
+        render.show(inspect.of_puzzles(output or file, content, THEMES_SHOWN), console)

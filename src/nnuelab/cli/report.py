@@ -139,8 +139,6 @@ def inspect(
     """
     import json as encoder
 
-    from rich.console import Console
-
     from nnuelab import artifacts
     from nnuelab.report import inspect as summaries
     from nnuelab.report import render
@@ -157,7 +155,8 @@ def inspect(
     if json:
         print(encoder.dumps(summary.to_json(), indent=2, default=str))
     else:
-        render.show(summary, Console())
+        with render.output() as console:
+            render.show(summary, console)
 
 
 @app.command()
@@ -179,8 +178,6 @@ def diff(
     """
     import json as encoder
 
-    from rich.console import Console
-
     from nnuelab.report import diff as differences
     from nnuelab.report import render
 
@@ -189,8 +186,9 @@ def diff(
         told = {one.name: difference.to_json() for (one, _), difference in found.items()}
         print(encoder.dumps(told if a.is_dir() else told[a.name], indent=2, default=str))
     else:
-        for pair, difference in found.items():
-            render.show_difference(difference, *pair, Console())
+        with render.output() as console:
+            for pair, difference in found.items():
+                render.show_difference(difference, *pair, console)
 
 
 @params.command()
@@ -230,7 +228,6 @@ def list_targets(
     """
     from textwrap import shorten
 
-    from rich.console import Console
     from rich.table import Table
 
     from nnuelab.data.parallel import cores
@@ -244,6 +241,7 @@ def list_targets(
         selfplay_minutes,
         texel_minutes,
     )
+    from nnuelab.report import render
 
     found = read(overlays=overlay)
     folder = results_folder(overlay)
@@ -273,7 +271,8 @@ def list_targets(
         ("data, nets, tournaments, statistics", f"the stages of {default}"),
     ):
         shown.add_row(target, "", what)
-    Console().print(shown)
+    with render.output() as console:
+        console.print(shown)
     typer.echo(f"minutes: about, from nothing, on {cores()} cores", err=True)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +22,24 @@ from nnuelab.report.diff import Difference
 from nnuelab.report.inspect import BOARDS, Summary
 
 SHORT = 12  # letters of a text
+NARROW = 80  # columns of what stands side by side
+UNLIMITED = 100_000
+
+
+@contextmanager
+def output() -> Iterator[Console]:
+    """Prints to stdout: as wide as the terminal; elsewhere a row is one line, however long.
+
+    COLUMNS says otherwise.
+    """
+    if sys.stdout.isatty() or os.environ.get("COLUMNS"):
+        yield Console()
+        return
+    console = Console(file=io.StringIO(), width=UNLIMITED)
+    yield console
+    assert isinstance(console.file, io.StringIO)
+    for line in console.file.getvalue().splitlines():
+        print(line.rstrip())
 
 
 def show(summary: Summary, console: Console) -> None:
@@ -38,7 +60,7 @@ def show(summary: Summary, console: Console) -> None:
             continue
         console.print(f"\n[bold]{_named(title)}[/bold]")
         if title == BOARDS:
-            console.print(_boards(rows))
+            console.print(_boards(rows), width=min(console.width, NARROW))
         elif summary.kind == "table":
             text = [{k: table.cell(k, v) for k, v in row.items()} for row in rows]
             _print(*table.readable(text, narrow=True), console)
@@ -119,7 +141,7 @@ def _grid(head: list[str], body: list[list[str]]) -> Table:
 def _pairs(values: dict[str, Any]) -> Table:
     grid = Table(box=None, pad_edge=False, show_header=False)
     grid.add_column(style="italic", no_wrap=True)
-    grid.add_column()
+    grid.add_column(overflow="fold")
     for name, value in values.items():
         grid.add_row(_literal(name), _literal(_text(value)))
     return grid
