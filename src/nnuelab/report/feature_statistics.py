@@ -70,8 +70,9 @@ PUBLISHED_NOTE = (
     "The published numbers of added and removed rows can't be those of an accumulator: a legal "
     "move adds at least one feature of ALL and removes at least as many, and MC always has twelve, "
     "so that a move adds as many as it removes. They mix both players' views, so that updates look "
-    "a third cheaper than they are. The study's positions have fewer pieces than most games, and "
-    "its active features count repeats: docs/feature-statistics.md compares with as many pieces."
+    "a fifth to a quarter cheaper than they are. The study's positions have fewer pieces than most "
+    "games, and its active features count repeats: docs/feature-statistics.md compares with as "
+    "many pieces."
 )
 
 PLAYED = 1 << 22  # positions of a dataset whose played moves are counted
