@@ -103,7 +103,7 @@ def said(*command):
 
 def running(rule):
     """The number of a job of a rule that runs, once there is one."""
-    for _ in range(1200):
+    for _ in range(7200):
         for line in said("squeue", "-h", "-t", "R", "-o", "%i %k").splitlines():
             number, _, comment = line.partition(" ")
             if rule in comment:

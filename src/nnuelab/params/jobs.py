@@ -28,9 +28,9 @@ PLOTS = 10.0  # of a sample's report
 PUZZLES, PUZZLE = 6.0, 2e-6  # of a net; of a puzzle, for each node of a move
 ALL_PUZZLES = 157  # that come with the project
 # MB: of a job, of each of its workers, and what it leaves.
-MEMORY, WORKER, TRAINING = 400, 250, 700
+MEMORY, WORKER, TRAINING = 400, 250, 800
 RECORD = 40e-6  # of a position
-GAME, PACKED_GAME = 2e-3, 0.7e-3  # of a game, as text and compressed
+GAME, PACKED_GAME = 3.2e-3, 0.7e-3  # of a game, as text and compressed
 WEIGHT = 13e-6  # of a weight of the first layer: net, checkpoint with the optimizer's moments
 
 
