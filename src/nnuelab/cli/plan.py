@@ -53,8 +53,9 @@ def plan(
 
     Prints CSV: experiment, rule, jobs, core_hours, gpu_hours, memory_mb (of the largest job),
     disk_mb, price, and in the line `total` of each hours, from nothing to the table. Unit costs are
-    scaled by the benchmarks of earlier runs on this machine, where there are any. With --measured:
-    experiment, rule, jobs that have run, cpu_hours and memory_mb by the unit costs, and measured.
+    scaled by benchmarks of earlier runs, here or by that profile, if there are any. With
+    --measured: experiment, rule, jobs that have run, cpu_hours and memory_mb by the unit costs, and
+    measured.
 
     Example: nnuelab plan axis --cores 64 --profile profiles/slurm --price 0.04
     """
@@ -88,7 +89,7 @@ def plan(
             if not rows:
                 print(f"{name}: no job has left a benchmark in {benchmarks}", file=sys.stderr)
         return
-    speed = speeds(planned, benchmarks, here())
+    speed = speeds(planned, benchmarks, job_cores or here())
     print("experiment,rule,jobs,core_hours,gpu_hours,memory_mb,disk_mb,price,hours")
     for name in chosen:
         lines = foretold(jobs[name], machines, speed)
