@@ -402,7 +402,7 @@ def inform_logger():
     targets.update({policies: policies, scores: scores})
     targets.update({r.name: r.name for r in workflow.rules if not r.has_wildcards()})
     known = list(map(core_seconds, plan_of.values()))
-    for rule in set().union(*known):
-        USUAL[rule] = mean(job[rule] for job in known if rule in job)
+    for job in set().union(*known):
+        USUAL[job] = mean(seconds[job] for seconds in known if job in seconds)
     USUAL.update(texel_seconds(settings) | policy_seconds(settings))
     USUAL.update(selfplay_seconds(settings))
