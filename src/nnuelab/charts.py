@@ -5,7 +5,7 @@ A figure holds its data and no style: that is the report page's, or the default 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +15,7 @@ import altair as alt
 from nnuelab import artifacts
 
 FORMATS = (".svg", ".png", ".html")
+ALMOST = 0.9  # a share, from which on an axis would go beyond 1 to the next round number
 HEIGHT, WIDTH = 340, 640  # pixels; the width is that of a file, a page has its own
 # The page zooms by buttons, and with the wheel only while shift is held: else it scrolls.
 _ZOOM = "wheel![event.shiftKey]"
@@ -50,6 +51,15 @@ def zoom(*channels: Literal["x", "y"]) -> Any:
     """Channels (default: both) that can be moved and zoomed."""
     return alt.selection_interval(
         name="zoom", encodings=list(channels or ("x", "y")), bind="scales", zoom=_ZOOM
+    )
+
+
+def share_scale(values: Iterable[float]) -> Any:
+    """The scale of an axis of shares 0..1: one that comes near 100 % ends there."""
+    return (
+        alt.Scale(zero=False, domainMax=1)
+        if max(values, default=0) > ALMOST
+        else alt.Scale(zero=False)
     )
 
 

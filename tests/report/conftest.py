@@ -5,6 +5,11 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from typer.testing import CliRunner
+
+from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
+from nnuelab.cli.app import app
+from tests import report_results
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -29,3 +34,22 @@ def browser():
         started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.fixture(scope="package")
+def everything(tmp_path_factory):
+    """Results with all that a page can show."""
+    found = report_results.make(tmp_path_factory.mktemp("project"))
+    report_results.make_tuned(found)
+    report_results.make_policies(found)
+    return found
+
+
+@pytest.fixture(scope="package")
+def report(everything):
+    """The page of them."""
+    path = everything / "report.html"
+    command = ["report", "axis", "pairwise", "--results", str(everything), "--output", str(path)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return path

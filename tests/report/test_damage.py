@@ -148,7 +148,7 @@ def test_an_input_that_changed_is_told(folder, tmp_path):
     assert results.outdated(results.gather(copy, [])) == []
     record = copy / "tournament" / "axis.pgn.json"
     record.write_text(record.read_text().replace('"sha256": "', '"sha256": "0', 1))
-    told = results.outdated(results.gather(copy, []))
+    told = list(map(str, results.outdated(results.gather(copy, []))))
     assert told == ["results/tournament/axis.pgn was changed after it was made"] + [
         f"results/{made} was made from others than are there now: results/tournament/axis.pgn"
         for made in ("axis_table.csv", "tournament/axis_ratings.csv")
@@ -183,7 +183,7 @@ def test_a_table_of_other_nets_than_those_that_wait_for_games_is_told(folder, tm
     changed["sha256"] = "0" * 64
     (copy / "axis_table.csv.json").write_text(json.dumps(record))
     told = [f"results/axis_table.csv was made from others than are there now: {net}"]
-    assert results.outdated(results.gather(copy, [])) == told
+    assert list(map(str, results.outdated(results.gather(copy, [])))) == told
 
 
 def test_a_file_that_was_changed_by_hand_is_told(folder, tmp_path):
@@ -191,7 +191,7 @@ def test_a_file_that_was_changed_by_hand_is_told(folder, tmp_path):
     shutil.copytree(folder, copy)
     cell(copy / "axis_table.csv", "elo", "99.9")
     told = ["results/axis_table.csv was changed after it was made"]
-    assert results.outdated(results.gather(copy, [])) == told
+    assert list(map(str, results.outdated(results.gather(copy, [])))) == told
 
 
 def test_a_missing_folder_is_one_line():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 
 import pytest
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 from nnuelab.cli import page as _page  # noqa: F401 (registers them)
 from nnuelab.cli import report as _commands  # noqa: F401
 from nnuelab.cli.app import app
-from nnuelab.report import plots, reading, results, table
+from nnuelab.report import plots, reading, results, table, words
 from nnuelab.report.grid_plots import MEASURED, grid_plots
 from tests import report_results
 
@@ -155,3 +156,50 @@ def test_inspect_and_diff_know_variants(methods):
     assert told["sets"] == "2 and 2"
     with open(path, newline="") as file:
         assert len(list(csv.DictReader(file))) == 2
+
+
+def drawn_points(rows, speeds):
+    drawn = plots.pareto(rows, speeds, "speed")
+    return {value["set"]: value["beaten"] for value in drawn.spec["layer"][-1]["data"]["values"]}
+
+
+def test_only_what_is_surely_beaten_is_pale(grid):
+    """By one that is no slower, and whose whole interval is above its own."""
+    empty = dict.fromkeys(table.COLUMNS, "")
+    of = lambda name, elo, error: empty | {"feature_set": name, "elo": elo, "elo_error": error}  # noqa: E731
+    rows = [of("ALL", "0.0", "0.0"), of("H", "-30.0", "20.0"), of("V", "-30.0", "40.0")]
+    speeds = {"ALL": 1.0, "H": 0.9, "V": 0.9}
+    assert drawn_points(rows, speeds) == {"ALL": "no", "H": "yes", "V": "no"}
+    assert drawn_points(rows, speeds | {"H": 1.1})["H"] == "no"
+
+
+def test_names_beside_lines_are_in_order_and_apart():
+    ends = {"A": 1.0, "B": 1.01, "C": 1.02, "D": 3.0, "E": 3.01}
+    beside = plots.direct(ends, [1.0, 3.01], 300)
+    places = list(beside.heights.values())
+    gap = plots.TEXT / 300 * (beside.domain[1] - beside.domain[0])
+    assert list(beside.heights) == list(ends)
+    assert all(b - a > 0.9 * gap for a, b in itertools.pairwise(places))
+    assert beside.domain[0] <= places[0]
+    assert places[-1] <= beside.domain[1]
+    assert plots.direct(dict.fromkeys("ABCDEFGHI", 1.0), [1.0], 300) is None
+
+
+def test_what_all_have_in_common_is_left_out_of_labels(grid):
+    of_grid = rows(grid, "baseline")
+    assert list(words.labels(of_grid).values()) == list(SIZES)
+    same = [
+        {**row, "variant": "v", "feature_set": name}
+        for name, row in zip("AB", of_grid, strict=False)
+    ]
+    assert words.labels(same) == {"A,v": "A", "B,v": "B"}
+    assert plots.short([table.entry(row) for row in of_grid]) == "slice(datum.label, 4)"
+    assert plots.short(["A,v", "BB,v"]) == "slice(datum.label, 0, -2)"
+
+
+def test_nets_of_one_shape_have_no_axis_of_speed(methods, tmp_path):
+    path = tmp_path / "report.html"
+    call = ["report", "pqr", "--results", str(methods), "--output", str(path)]
+    assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
+    assert "pqr-pareto" not in path.read_text()
+    assert "nodes per second of these nets were not measured" not in path.read_text()

@@ -195,33 +195,55 @@ def row(name, elo, games="", error="", loss="", time="", p=""):
 
 
 @pytest.mark.parametrize(
-    ("games_error", "error", "p", "said"),
+    ("games_error", "error", "p", "verdict", "said"),
     [
-        ("10.0", "20.0", "0.0100", "would also hold for new trainings"),
-        ("10.0", "20.0", "0.0900", "among all these sets it isn't (p = 0.090)"),
-        ("10.0", "40.0", "0.3000", "new trainings could turn it round"),
-        ("10.0", "", "", "nothing is known about new trainings"),
-        ("40.0", "50.0", "0.6000", "isn't enough to tell it from ALL"),
+        ("10.0", "20.0", "0.0100", "stronger", "p = 0.010, all sets taken together"),
+        ("10.0", "20.0", "0.0500", "undecided", "among all these sets it isn't (p = 0.050)"),
+        ("10.0", "40.0", "0.3000", "undecided", "new trainings could turn it round"),
+        ("10.0", "", "", "undecided", "nothing is known about new trainings"),
+        ("40.0", "50.0", "0.6000", "undecided", "less than its error"),
     ],
 )
-def test_how_sure_it_is_depends_on_the_error_to_quote(games_error, error, p, said):
-    rows = [row("ALL", "0.0", "0.0", "0.0"), row("H", "30.0", games_error, error, p=p)]
-    first = words.summary(rows, "ALL")[0]
-    assert first.startswith("H is the strongest: +30.0 points relative to ALL")
-    assert said in first
+def test_a_verdict_follows_the_adjusted_p(games_error, error, p, verdict, said):
+    for sign, word in (("", verdict), ("-", verdict.replace("stronger", "weaker"))):
+        found = row("H", f"{sign}30.0", games_error, error, p=p)
+        assert words.verdict(found, "ALL") == word
+        assert said in words.why(found, "ALL")
 
 
-@given(st.lists(st.floats(-500, 500), min_size=1, max_size=6))
-def test_the_strongest_is_named(elos):
-    rows = [row(f"S{i}", f"{elo:.1f}", "5.0", "9.0") for i, elo in enumerate(elos)]
-    rows.append(row("ALL", "0.0", "0.0", "0.0", "0.5"))
-    best = max(rows, key=lambda r: float(r["elo"]))
-    said = words.summary(rows, "ALL")
-    assert said[0].startswith(best["feature_set"])
+@given(st.lists(st.tuples(st.floats(-500, 500), st.floats(0, 1)), min_size=1, max_size=4))
+def test_an_answer_names_nobody_stronger_than_it_can_tell(found):
+    rows = [
+        row(f"S{i}", f"{elo:.1f}", "5.0", "9.0", p=f"{p:.4f}") for i, (elo, p) in enumerate(found)
+    ]
+    said = words.answer([*rows, row("ALL", "0.0", "0.0", "0.0")], "ALL")
+    head, _, rest = said.partition(" stronger than ALL")
+    for each in rows:
+        verdict = words.verdict(each, "ALL")
+        name = each["feature_set"]
+        assert (name in head) == (verdict == "stronger")
+        assert (name in rest) == (verdict != "stronger")
+    assert ("no set is" in head) == (not any(name in head for name in ("S0", "S1", "S2", "S3")))
+
+
+def test_an_answer_counts_where_names_are_too_many():
+    rows = [row(f"S{i}", "-50.0", "5.0", "9.0", p="0.001") for i in range(6)]
+    said = words.answer([*rows, row("ALL", "0.0")], "ALL")
+    assert said == "At fixed nodes no set is stronger than ALL, 6 sets are weaker."
+
+
+def test_both_yardsticks_are_answered_and_told_together_where_they_agree():
+    rows = [row("ALL", "0.0", time="0.0"), row("H", "30.0", "5.0", "9.0", p="0.001", time="30.0")]
+    assert words.answer(rows, "ALL") == (
+        "At fixed nodes H is stronger than ALL; "
+        "at fixed time no set is stronger than ALL, H is undecided."
+    )
+    rows[1] |= {"p_time_adjusted": "0.001"}
+    assert words.answer(rows, "ALL") == "At fixed nodes and at fixed time H is stronger than ALL."
 
 
 def test_nothing_rated_is_said():
-    assert words.summary([row("ALL", "")], "ALL") == ["No set has a rating yet."]
+    assert words.answer([row("ALL", "")], "ALL") == "No set has a rating yet."
 
 
 # Games

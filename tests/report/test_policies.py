@@ -146,7 +146,7 @@ def test_a_table_changed_by_hand_is_told(folder: Path, tmp_path: Path) -> None:
     table = copy / "policy_table.csv"
     table.write_text(table.read_text().replace("softmax", "masked"))
     told = ["results/policy_table.csv was changed after it was made"]
-    assert found_results.outdated(found_results.gather(copy, [])) == told
+    assert list(map(str, found_results.outdated(found_results.gather(copy, [])))) == told
 
 
 def test_runs_of_two_folders_are_compared_without_their_policies(folder: Path) -> None:

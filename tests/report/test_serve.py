@@ -122,10 +122,17 @@ def test_an_unknown_net_is_named(connection):
     assert "there is no net 'nobody#1'" in found["error"]
 
 
-def test_a_game_that_is_over_has_no_move(connection):
-    status, found = explore(connection, "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+@pytest.mark.parametrize(
+    ("fen", "ending"),
+    [
+        ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "stalemate"),
+        ("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "checkmate"),
+    ],
+)
+def test_a_game_that_is_over_has_no_move(connection, fen, ending):
+    status, found = explore(connection, fen)
     assert status == 200
-    assert found["search"].endswith("the game is over")
+    assert found["search"].endswith(f": {ending}, the game is over")
 
 
 @pytest.mark.parametrize(

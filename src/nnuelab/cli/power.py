@@ -75,8 +75,9 @@ def power(
     from nnuelab.data.parallel import cores
     from nnuelab.params import Plan, measured, plans, read, results_folder
     from nnuelab.params.models import GAMES
-    from nnuelab.params.planning import MOST_SEEDS, Planner, of_sets, with_games
+    from nnuelab.params.planning import Planner, of_sets, with_games
     from nnuelab.tournament import spread as spreads
+    from nnuelab.tournament.power import MOST_SEEDS
 
     if sets is not None and experiments:
         raise typer.BadParameter("give experiments or --sets, not both")

@@ -17,8 +17,6 @@ from nnuelab.tournament.spread import Pooling, Spread
 from nnuelab.tournament.words import Format
 from nnuelab.tournament.yardsticks import Yardstick
 
-MOST_SEEDS = 64
-
 
 @dataclass(frozen=True)
 class Planner:

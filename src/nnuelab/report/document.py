@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from nnuelab import __version__
 
@@ -22,6 +23,7 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
         What the template names besides ``version``, ``style``, ``scripts`` and ``pieces``.
     """
     import jinja2
+    from markupsafe import Markup, escape
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
@@ -31,6 +33,11 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
         undefined=jinja2.StrictUndefined,
     )
     environment.tests["number"] = _is_number
+    environment.filters["address"] = lambda path: link(*path)
+    # Names of sets and variants break behind a sign, never within a word.
+    environment.filters["breakable"] = lambda text: Markup(
+        str(escape(text)).replace("+", "+<wbr>").replace(",", ",<wbr>")
+    )
     return environment.get_template(template).render(
         version=__version__,
         pieces=_pieces(),
@@ -38,6 +45,15 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
         scripts=[(FOLDER / name).read_text() for name in scripts],
         **values,
     )
+
+
+def link(*parts: str) -> str:
+    """The address of a view by its path, as ``id`` and ``href="#..."`` have it.
+
+    >>> link("set", "ALL+H+V"), link("net", "ALL#1"), link()
+    ('#/set/ALL+H+V', '#/net/ALL%231', '#/')
+    """
+    return "#/" + "/".join(quote(part, safe="+*(),=") for part in parts)
 
 
 def _pieces() -> str:

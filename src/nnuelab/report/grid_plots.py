@@ -64,7 +64,7 @@ def _lines(
     # Settings come in steps of factors, and words in none: equal distances suit both.
     base = alt.Chart(alt.Data(values=points)).encode(
         x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).scale(type="point"),
-        color=color(sets),
+        color=color(sets, title="feature set" if len(sets) > 1 else None),
     )
     lines = base.mark_line(point=True).encode(
         y=alt.Y("value:Q").title(title).scale(zero=False),

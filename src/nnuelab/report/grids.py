@@ -7,47 +7,46 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from nnuelab.report import table
+from nnuelab.report import bars, table, words
+from nnuelab.report.bars import Bar, Scale
 from nnuelab.report.feature_statistics import PUBLISHED
 from nnuelab.report.games import CrossTable
 from nnuelab.report.neurons import Activity
 from nnuelab.report.results import Experiment, NetFiles, Results
-from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, TIME, Yardstick
+from nnuelab.tournament import yardsticks
+from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
 
 Row = Mapping[str, str]
 
-# Of an Elo, by what its column ends with.
-ERRORS = {
-    "": "",
-    "_error": "\u00b1",
-    "_error_games": "\u00b1 games",
-    "_error_seeds": "\u00b1 seeds",
-}
+
+def _of_elo(kind: Yardstick) -> dict[str, str]:
+    """Titles of what was measured at a yardstick, the verdict and the error to quote first."""
+    column, where = kind.column, kind.title
+    return {
+        words.column_of(kind): f"verdict at {where}",
+        column: f"Elo at {where}",
+        f"{column}_error": "\u00b1 (95 %)",
+        kind.p: f"p adjusted, {where}",
+        f"{column}_error_games": f"\u00b1 games, {where}",
+        f"{column}_error_seeds": f"\u00b1 seeds, {where}",
+    }
+
+
 TITLES = {
     "feature_set": "feature set",
     "variant": "variant",
-    "elo": "Elo",
-    "elo_error": "\u00b1",
-    "p_adjusted": "p adjusted",
-    "elo_error_games": "\u00b1 games",
-    "elo_error_seeds": "\u00b1 seeds",
-    **{kind.p: f"p adjusted, {kind.title}" for kind in (COST, DEEP, DEEP_COST, TIME)},
-    "cost_ratio": "cost of a node",
-    **{
-        f"{kind.column}{error}": f"{title}, {kind.title}" if error else f"Elo at {kind.title}"
-        for kind in (COST, DEEP, DEEP_COST, TIME)
-        for error, title in ERRORS.items()
-    },
+    **{name: title for kind in yardsticks.ALL for name, title in _of_elo(kind).items()},
     "published_elo": "published Elo",
-    "nps_ratio": "nodes/s ratio",
-    "puzzle_accuracy": "puzzles: right moves",
     "val_loss_mean": "validation loss",
     "val_loss_sd": "its sd",
     "published_val_loss": "published loss",
-    "quant_mean_cp": "integer error, mean cp",
-    "quant_rms_cp": "rms cp",
-    "quant_max_cp": "max cp",
-    "train_seconds": "training s",
+    "cost_ratio": "cost of a node (\u00d7 anchor)",
+    "nps_ratio": "nodes/s (\u00d7 anchor)",
+    "puzzle_accuracy": "puzzles: right moves (share)",
+    "quant_mean_cp": "integer error, mean (cp)",
+    "quant_rms_cp": "rms (cp)",
+    "quant_max_cp": "max (cp)",
+    "train_seconds": "training (s)",
     "n_features": "features",
     "active": "active",
     "added": "added",
@@ -73,6 +72,12 @@ class Grid:
         The first cell is the row's name.
     sources : list of dict
         By row: files that the numbers come from, by column; under "" those of all others.
+    more : frozenset of str
+        Columns that don't answer the question themselves: behind a switch.
+    sets : list of str
+        By row: the feature set whose view its name leads to.
+    bars : dict of str to list of Bar or None
+        By column and row: the interval of a number.
     """
 
     name: str
@@ -80,20 +85,42 @@ class Grid:
     columns: list[tuple[str, str]]
     rows: list[list[str]]
     sources: list[dict[str, list[str]]] = field(default_factory=list)
+    more: frozenset[str] = frozenset()
+    sets: list[str] = field(default_factory=list)
+    bars: dict[str, list[Bar | None]] = field(default_factory=dict)
 
 
 def results(found: Results, experiment: Experiment) -> Grid:
-    """The experiment's table, cell by cell as its CSV has it; columns not measured left out."""
-    shown = [name for name in TITLES if name in table.WITH_VARIANT]
+    """The experiment's table, cell by cell as its CSV has it; columns not measured left out.
+
+    Beside them stand the verdicts, see `words.verdict`.
+    """
+    rows, anchor = experiment.rows, experiment.anchor
+    main = [NODES, *filter(None, [words.paid(rows)])]
+    answers = ("feature_set", "variant", *(n for kind in main for n in list(_of_elo(kind))[:3]))
+    shown = [*answers, "val_loss_mean", *TITLES]
     shown += [name for name in table.COLUMNS if name not in shown]
-    shown = [name for name in shown if any(row.get(name) for row in experiment.rows)]
+    cells = [row | _verdicts(row, anchor) for row in rows]
+    shown = [name for name in dict.fromkeys(shown) if any(row.get(name) for row in cells)]
+    drawn = {}
+    for kind in main:
+        scale = Scale.over(rows, [kind])
+        drawn[kind.column] = [bars.bar(row, anchor, scale, kind) for row in rows]
     return Grid(
         f"{experiment.name}-table",
-        f"Results of the experiment {experiment.name}, relative to {experiment.anchor}",
+        f"Elo relative to {anchor}",
         [(name, TITLES.get(name, name.replace("_", " "))) for name in shown],
-        [[row[name] for name in shown] for row in experiment.rows],
-        [_sources(found, experiment, row) for row in experiment.rows],
+        [[row.get(name, "") for name in shown] for row in cells],
+        [_sources(found, experiment, row) for row in rows],
+        frozenset(shown) - {*answers, "val_loss_mean"},
+        [row["feature_set"] for row in rows],
+        drawn,
     )
+
+
+def _verdicts(row: Row, anchor: str) -> dict[str, str]:
+    found = {words.column_of(k): words.verdict(row, anchor, k) for k in yardsticks.ALL}
+    return {name: str(verdict) for name, verdict in found.items() if verdict}
 
 
 def _sources(found: Results, experiment: Experiment, row: Row) -> dict[str, list[str]]:
@@ -117,18 +144,21 @@ def _sources(found: Results, experiment: Experiment, row: Row) -> dict[str, list
         "published": lambda: ["M. E. Lombardo, UBA 2024 (nnuelab/report/published.csv)"],
         **{yardstick.column: partial(played, yardstick) for yardstick in (DEEP_COST, DEEP)},
         **{yardstick.column: partial(played, yardstick) for yardstick in (COST, TIME)},
-        **{yardstick.p: partial(played, yardstick) for yardstick in (COST, DEEP, DEEP_COST, TIME)},
+        **{
+            name: partial(played, yardstick)
+            for yardstick in (DEEP_COST, DEEP, COST, TIME, NODES)
+            for name in (yardstick.p, words.column_of(yardstick))
+        },
         "nps": lambda: played(clocked) if clocked else [made, priced],
         "cost_ratio": lambda: [made, priced],
         "elo": lambda: [made, *pgn],
-        "p_adjusted": lambda: [made, *pgn],
         "puzzle": lambda: beside("puzzles.json"),
         **dict.fromkeys(table.COUNTED, lambda: [made, *counted]),
         "": lambda: [made, *(found.label(path) for path in nets)],
     }
     return {
         name: next(files() for kind, files in kinds.items() if name.startswith(kind))
-        for name in table.WITH_VARIANT
+        for name in (*table.WITH_VARIANT, *(words.column_of(kind) for kind in yardsticks.ALL))
     }
 
 
@@ -197,8 +227,8 @@ def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
         "added": "added",
         "removed": "removed",
         "refreshes_per_game": "refreshes a game",
-        "measured_ns": "ns an update",
-        "predicted_ns": "of which rows",
+        "measured_ns": "an update, measured (ns)",
+        "predicted_ns": "predicted by its rows (ns)",
     }
     both = [row for row in rows if row["perspective"] == "both"]
     numbers = list(shown)[1:]
@@ -206,8 +236,10 @@ def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
         "statistics",
         "Features of a position and what a legal move changes, for one accumulator",
         list(shown.items()),
-        [[row["feature_set"], *(_short(row[name]) for name in numbers)] for row in both],
+        [[row["feature_set"], *(short(row[name]) for name in numbers)] for row in both],
         [{"": [labels[row["feature_set"]]]} for row in both],
+        frozenset({"dead", "active_with_repeats", "refreshes_per_game", "predicted_ns"}),
+        [row["feature_set"] for row in both],
     )
 
 
@@ -240,7 +272,8 @@ def published(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
     )
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """A number with two digits behind the point, if it has any."""
     return f"{float(text):.2f}" if "." in text or "e" in text else text
 
 
@@ -251,8 +284,8 @@ def nets(found: Results, chosen: Sequence[tuple[NetFiles, Activity]]) -> Grid:
         "neurons": "neurons",
         "dead": "dead",
         "constant": "always at the limit",
-        "active": "mean active %",
-        "influence": "largest influence cp",
+        "active": "mean active (%)",
+        "influence": "largest influence (cp)",
         "bytes": "bytes",
     }
     rows, sources = [], []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,6 +18,8 @@ from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.report import (
+    advice,
+    bars,
     document,
     explorer,
     feature_statistics,
@@ -31,6 +33,7 @@ from nnuelab.report import (
     reading,
     results,
     sample,
+    sets,
     table,
     texel,
     texel_plots,
@@ -47,8 +50,10 @@ from nnuelab.tournament import yardsticks
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.yardsticks import Yardstick
 
+FIRST = ("base.js", "views.js")  # before the page is painted
 SCRIPTS = (
-    *("base.js", "tables.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js"),
+    *FIRST,
+    *("tables.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js", "sets.js"),
     *("policies.js", "texel.js"),
 )
 EXPLORED = 6  # positions of the validation set
@@ -73,59 +78,80 @@ class _Builder:
         self.blobs: dict[str, Any] = {"games": {}}
         self.problems = list(found.problems)
         self.policies: policies.Found | None = None
+        self.outdated = results.outdated(found)
 
     def page(self) -> Page:
         """The page; parts that others need come first."""
-        sections = [self._section(experiment) for experiment in self.found.experiments]
+        experiments = [self._section(experiment) for experiment in self.found.experiments]
         statistics = self._statistics()
         self.policies = policies.find(self.found.folder, self.found.label)
         nets, positions, tuning = self._nets(), self._data(), self._texel()
         chosen = self.policies.section if self.policies else None
         if self.policies and self.policies.games:
             self.blobs["policies"] = self.policies.games
-        provenance = {
-            "records": self.found.records,
-            "outdated": results.outdated(self.found),
-        }
-        self.blobs["provenance"] = provenance
+        games = self.blobs["games"].values()
+        played = {NetName.parse(g[of]).feature_set for all_of in games for g in all_of
+                  for of in ("white", "black")}  # fmt: skip
+        of_sets = sets.views(self.found, played, "explorer" in self.blobs)
+        self.blobs["provenance"] = {"records": self.found.records}
         files = grids.files(self.found)
-        every = [*sections, *(s for s in (tuning, chosen) if s), positions, statistics, nets]
-        figures = {
-            f"{section.name}-{figure.name}": figure
-            for section in every
-            for figure in section.figures
-        }
+        every = [*experiments, *(s for s in (tuning, chosen) if s), positions, statistics, nets]
+        figures = _figures(every)
+        main = self.found.experiments[0] if self.found.experiments else None
         html = document.html(
             "page/page.html",
             styles=["page/page.css"],
             scripts=[f"page/{name}" for name in SCRIPTS],
-            sections=sections,
+            first=len(FIRST),
+            experiments=experiments,
+            of_sets=of_sets,
+            anchor=main.anchor if main else "",
+            ranking=bars.ranking(main.rows, main.anchor) if main else None,
             tuning=tuning,
             policies=chosen,
             positions=positions,
             statistics=statistics,
             nets=nets,
             files=files,
-            outdated=provenance["outdated"],
+            folder=self.found.folder.name,
+            stale_files=self._stale(None),
+            errors_note=table.ERRORS_NOTE,
             problems=self.problems,
-            specs={name: figure.spec for name, figure in figures.items()},
-            sources=_sources([g for section in every for g in section.tables] + [files]),
+            specs={name: drawn.spec for name, drawn in (figures | _figures(of_sets)).items()},
+            sources=_sources([g for section in [*every, *of_sets] for g in section.tables]
+                             + [files]),
             blobs={name: _packed(value) for name, value in self.blobs.items()},
             explorer="explorer" in self.blobs,
             texel_boards="texel" in self.blobs,
             vega=_vega(),
-        )
+        )  # fmt: skip
         return Page(html, figures)
 
+    def _stale(self, experiment: Experiment | None) -> list[str]:
+        """What is out of date of an experiment, or of none."""
+        return [
+            str(file)
+            for file in self.outdated
+            if (
+                self.found.belong(experiment, file.label)
+                if experiment
+                else not any(self.found.belong(e, file.label) for e in self.found.experiments)
+            )
+        ]
+
     def _section(self, experiment: Experiment) -> Section:
-        section = Section(experiment.name, problems=list(experiment.problems))
+        name, problems = experiment.name, list(experiment.problems)
+        section = Section(name, name, ("experiment", name), problems=problems)
+        section.stale = self._stale(experiment)
         rows, anchor = experiment.rows, experiment.anchor
         if not rows:
             return section
         with told(section.problems, "the table"):
-            section.said = words.summary(rows, anchor)
+            section.answer = words.answer(rows, anchor)
+            section.said = list(filter(None, [words.losses(rows)]))
             if experiment.hypothesis:
                 section.said.insert(0, hypotheses.in_words(experiment.hypothesis, rows, anchor))
+            section.advice = advice.in_words(self.found, experiment)
             section.grids.append(grids.results(self.found, experiment))
             section.note = table.notes(rows)
         with told(section.problems, "the plots"):
@@ -148,7 +174,7 @@ class _Builder:
         drawn += plots.losses(readable(trained, "objective", section.problems), sets)
         drawn.append(plots.errors(readable(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
-        if not any(row["nps_ratio"] for row in rows):
+        if not (is_alike(rows) or any(row["nps_ratio"] for row in rows)):
             section.problems.append(
                 "The nodes per second of these nets were not measured; a plot of Elo against cost "
                 "shows the updates of an accumulator instead, where those were."
@@ -162,6 +188,8 @@ class _Builder:
 
     def _pareto(self, rows: Sequence[Row]) -> list[Figure | None]:
         """Elo against nodes per second, or where those aren't known against the updates."""
+        if is_alike(rows):
+            return []
         speeds = {table.entry(r): float(r["nps_ratio"]) for r in rows if r["nps_ratio"]}
         axis = "nodes per second relative to the anchor"
         if not speeds:
@@ -223,7 +251,7 @@ class _Builder:
         section.figures += plots.triplets(dict(first.values()))
 
     def _statistics(self) -> Section:
-        section = Section("statistics")
+        section = Section("statistics", "Feature sets", ("sets",))
         if not self.found.statistics:
             section.problems.append(
                 "The feature sets were not counted yet; count them: snakemake statistics"
@@ -245,7 +273,7 @@ class _Builder:
 
     def _data(self) -> Section:
         """The positions, as the sample's report describes them."""
-        section = Section("data")
+        section = Section("data", "Data", ("data",))
         with told(section.problems, "the sample"):
             path = self.found.folder / "data" / "sample_report.json"
             described = reading.read_json(path, *sample.DRAWN)
@@ -258,7 +286,7 @@ class _Builder:
         folder, label = self.found.folder / "texel", self.found.label
         if not any(folder.glob("*/tuned.yaml")):
             return None
-        section = Section("texel")
+        section = Section("texel", "Hand-crafted evaluation", ("texel",))
         with told(section.problems, "the runs"):
             runs = texel.runs(folder)
             section.said = texel.words(runs)
@@ -299,7 +327,7 @@ class _Builder:
             section.grids += [grid] if grid else []
 
     def _nets(self) -> Section:
-        section = Section("nets")
+        section = Section("nets", "Nets", ("nets",))
         if not self.found.nets:
             section.problems.append("There is no net here yet; train some: snakemake nets")
             return section
@@ -339,6 +367,15 @@ class _Builder:
                     from_fen(worst["fen"])  # raises when it is broken
                     found[f"the largest error of the integers of {net.player}"] = worst["fen"]
         return found
+
+
+def is_alike(rows: Sequence[Row]) -> bool:
+    """Whether all are nets of one shape, so that no speed tells them apart."""
+    return len({(row["feature_set"], row["l1"], row["l2"]) for row in rows}) == 1
+
+
+def _figures(sections: Iterable[Section]) -> dict[str, Figure]:
+    return {f"{s.name}-{drawn.name}": drawn for s in sections for drawn in s.figures}
 
 
 def _weights(measured: Sequence[tuple[NetFiles, Activity]]) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import altair as alt
 import numpy as np
 
-from nnuelab.charts import Figure, figure, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, zoom
 from nnuelab.names import NetName
 from nnuelab.report.results import NetFiles
 from nnuelab.report.table import entry
@@ -21,16 +23,81 @@ ROW_HEIGHT = 34
 MOST_COLORS = 8  # of the page's own schemes, which are easy to tell apart
 MOST_POINTS = 500  # of a net in a plot on the page
 STEPS = 60  # of a histogram
+MOST_DIRECT, LONGEST_DIRECT = 8, 22  # names beside lines, and their letters
+TEXT, LETTER = 15, 7  # pixels of a line of text, and of a letter
 
 
-def color(sets: Sequence[str], shown: Sequence[str] = ()) -> Any:
-    """Colours of feature sets, the same in every figure of an experiment; ``shown``: of some."""
-    by_set = alt.Color("set:N").title("feature set")
+def short(names: Sequence[str]) -> Any:
+    """What Vega makes of entries, as `words.labels`: what all have in common is left out."""
+    known = [NetName.parse(name) for name in names]
+    sets, variants = {name.feature_set for name in known}, {name.variant for name in known}
+    if len(variants) == 1 and variants != {""}:
+        return f"slice(datum.label, 0, -{len(variants.pop()) + 1})"
+    if len(sets) == 1 and "" not in variants:
+        return f"slice(datum.label, {len(sets.pop()) + 1})"
+    return alt.Undefined
+
+
+def color(sets: Sequence[str], shown: Sequence[str] = (), title: str | None = "feature set") -> Any:
+    """Colours of feature sets, the same in every figure of an experiment; ``shown``: of some.
+
+    Without a title there is no legend: the lines have their names beside them.
+    """
+    by_set = alt.Color("set:N").title(title).legend(labelExpr=short(sets))
     if shown:
-        by_set = by_set.legend(values=list(shown))
+        by_set = by_set.legend(values=list(shown), labelExpr=short(sets))
+    if title is None:
+        by_set = by_set.legend(None)
     if len(sets) > MOST_COLORS:
         return by_set.scale(domain=list(sets), scheme="tableau20")
     return by_set.scale(domain=list(sets))
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Names beside the ends of lines, instead of a legend: text [n] and heights [n].
+
+    Attributes
+    ----------
+    domain : (float, float)
+        That the axis has to have.
+    padding : dict of str to int
+        That the chart has to have: room for the names.
+    """
+
+    heights: dict[str, float]
+    domain: tuple[float, float]
+    padding: dict[str, int]
+
+
+def direct(ends: Mapping[str, float], values: Sequence[float], height: int) -> Direct | None:
+    """Names of lines that end at ``ends``, moved apart where they would lie on each other.
+
+    None where they are too many or too long: then a legend is easier to read.
+    """
+    if not 1 < len(ends) <= MOST_DIRECT or max(map(len, ends)) > LONGEST_DIRECT:
+        return None
+    low, high = min(values), max(values)
+    room = (high - low) * 0.05 or 1.0
+    low, high = low - room, high + room
+    gap = (high - low) * TEXT / height
+    names = sorted(ends, key=lambda name: ends[name])
+    places = [ends[name] for name in names]
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + gap)
+    over = max(places[-1] - high, 0.0)
+    for i in reversed(range(len(places))):
+        most = places[i + 1] - gap if i + 1 < len(places) else places[i] - over
+        places[i] = min(places[i], most)
+    padding = {"left": 5, "top": 5, "bottom": 5, "right": LETTER * max(map(len, names)) + 14}
+    return Direct(dict(zip(names, places, strict=True)), (low, high), padding)
+
+
+def named(beside: Direct, x: str, last: float, y: str, drawn: Any) -> Any:
+    """A layer with the names of lines beside their ends, at ``last`` of the field ``x``."""
+    points = [{"set": name, x: last, y: height} for name, height in beside.heights.items()]
+    text = alt.Chart(alt.Data(values=points)).mark_text(align="left", dx=8, clip=False, aria=False)
+    return text.encode(x=f"{x}:Q", y=f"{y}:Q", text="set:N", color=drawn)
 
 
 def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
@@ -47,7 +114,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
     order = list(dict.fromkeys(v["set"] for v in sorted(values, key=lambda v: -v["elo"])))
     shown = [limit for limit in limits.values() if any(v["limit"] == limit for v in values)]
     base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("set:N").sort(order).title(None),
+        y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=short(order), labelLimit=260),
         yOffset=alt.YOffset("limit:N").sort(shown),
         color=alt.Color("limit:N").title("games at").scale(domain=shown),
     )
@@ -79,6 +146,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
     )
 
 
+SHARE = alt.Scale(domain=[0, 1])  # of an axis of shares that may be all
 _ERRORS = {"games": "error_games", "seeds": "error"}  # of new trainings: the error to quote
 
 
@@ -109,12 +177,13 @@ def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> list[Figure]:
     for place, group in enumerate(groups.values()):
         names = [name for name in sets if any(net.entry == name for net in group)]
         whose = f" of {', '.join(names)}" if len(groups) > 1 else ""
-        drawn = color(sets, names)
-        found.append(_losses(f"loss-{place}" if place else "loss", whose, group, drawn))
+        found.append(_losses(f"loss-{place}" if place else "loss", whose, group, sets, names))
     return found
 
 
-def _losses(name: str, whose: str, nets: Sequence[NetFiles], drawn: Any) -> Figure:
+def _losses(
+    name: str, whose: str, nets: Sequence[NetFiles], sets: Sequence[str], names: Sequence[str]
+) -> Figure:
     values = [
         {
             "set": net.entry,
@@ -127,12 +196,19 @@ def _losses(name: str, whose: str, nets: Sequence[NetFiles], drawn: Any) -> Figu
         for row in net.history
     ]
     epochs = sorted({float(row["epoch"]) for net in nets for row in net.history})
+    last = {
+        each: fmean(net.history[-1]["validation_loss"] for net in nets if net.entry == each)
+        for each in names
+    }
+    beside = direct(last, [float(value["validation"] or 0) for value in values], HEIGHT)
+    scale = alt.Scale(domain=beside.domain) if beside else alt.Scale(zero=False)
+    drawn = color(sets, names, None if beside else "feature set")
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("epoch:Q")
         # With few epochs Vega puts marks between them.
         .axis(format="d", values=epochs if len(epochs) <= 10 else alt.Undefined)
         .scale(zero=False, nice=False, padding=8),
-        y=alt.Y("validation:Q").title("validation loss").scale(zero=False),
+        y=alt.Y("validation:Q", scale=scale).title("validation loss"),
         color=drawn,
     )
     lines = base.mark_line().encode(strokeDash=alt.StrokeDash("seed:N"))
@@ -145,7 +221,12 @@ def _losses(name: str, whose: str, nets: Sequence[NetFiles], drawn: Any) -> Figu
             alt.Tooltip("train:Q", title="training loss", format=".6f"),
         ]
     )
-    chart = alt.layer(lines, dots.add_params(zoom()))
+    layers = [lines, dots.add_params(zoom())]
+    if beside:
+        layers.append(named(beside, "epoch", max(epochs), "validation", drawn))
+    chart = alt.layer(*layers)
+    if beside:
+        chart = chart.properties(padding=beside.padding)
     return figure(
         name,
         f"Validation loss over epochs{whose}",
@@ -206,7 +287,7 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
 def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
     """Elo against validation loss: how well the one predicts the other."""
     values = [
-        {"set": entry(row), "loss": loss, "elo": elo}
+        {"set": entry(row), "loss": loss, "elo": elo, **ends(row, "elo")}
         for row in rows
         if (loss := number(row, "val_loss_mean")) is not None
         and (elo := number(row, "elo")) is not None
@@ -215,22 +296,36 @@ def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
         return None
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("loss:Q").title("validation loss").scale(zero=False, padding=10),
-        y=alt.Y("elo:Q").title("Elo at fixed nodes").scale(zero=False, padding=10),
         color=color([entry(row) for row in rows]),
     )
+    title = "Elo at fixed nodes"
     dots = base.mark_point(filled=True, size=100, opacity=1).encode(
+        y=alt.Y("elo:Q").title(title).scale(zero=False, padding=10),
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip("loss:Q", title="validation loss", format=".6f"),
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
-        ]
+            *ENDS,
+        ],
     )
     return figure(
         "loss-elo",
         "Elo against validation loss",
-        "Means over the seeds. Where the points fall on a line, the loss tells the strength.",
-        dots.add_params(zoom()),
+        "Means over the seeds, with 95 % intervals of the games (thick) and with new trainings "
+        "(thin). Where the points fall on a line, the loss tells the strength.",
+        alt.layer(*_intervals(base, title), dots.add_params(zoom())),
     )
+
+
+def _intervals(base: Any, title: str) -> tuple[Any, Any]:
+    """Upright rules of both errors."""
+    seeds = base.mark_rule(strokeWidth=1.5).encode(
+        alt.Y("seeds_low:Q").title(title), alt.Y2("seeds_high:Q")
+    )
+    games = base.mark_rule(strokeWidth=5, opacity=0.5).encode(
+        alt.Y("games_low:Q").title(title), alt.Y2("games_high:Q")
+    )
+    return seeds, games
 
 
 def pareto(
@@ -239,7 +334,10 @@ def pareto(
     axis: str,
     yardstick: Yardstick = yardsticks.NODES,
 ) -> Figure | None:
-    """Elo with both errors against speed; at fixed nodes with the sets that no other beats in both.
+    """Elo with both errors against speed.
+
+    At fixed nodes a set is pale that another one surely beats: no slower, and stronger by more than
+    the errors of both.
 
     Parameters
     ----------
@@ -259,21 +357,18 @@ def pareto(
     if not found:
         return None
     is_paid = yardstick is not yardsticks.NODES
-    front = set() if is_paid else _front(found)
-    values = [{**each, "unbeaten": "yes" if each["set"] in front else "no"} for each in found]
+    values = [
+        {**each, "beaten": "yes" if not is_paid and _is_beaten(each, found) else "no"}
+        for each in found
+    ]
     title = f"Elo at {yardstick.title}"
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("speed:Q").title(axis).scale(zero=False, padding=10),
         color=color([entry(row) for row in rows]),
     )
-    seeds = base.mark_rule(strokeWidth=1.5).encode(
-        alt.Y("seeds_low:Q").title(title), alt.Y2("seeds_high:Q")
-    )
-    games = base.mark_rule(strokeWidth=5, opacity=0.5).encode(
-        alt.Y("games_low:Q").title(title), alt.Y2("games_high:Q")
-    )
-    dots = base.mark_point(filled=True, size=100, opacity=1).encode(
+    dots = base.mark_point(filled=True, size=100).encode(
         y=alt.Y("elo:Q").title(title).scale(zero=False, padding=10),
+        opacity=alt.condition("datum.beaten == 'yes'", alt.value(0.35), alt.value(1)),
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip("speed:Q", title=axis, format=".3g"),
@@ -282,27 +377,24 @@ def pareto(
         ],
     )
     both = "Thick and thin: 95 % intervals of the games, and with new trainings, too. "
-    if is_paid:
-        caption = "Here what a set knows has paid for its speed already: the highest is the best. "
-        layers = [seeds, games, dots.add_params(zoom())]
-    else:
-        caption = (
-            "Up: what a set knows. To the right: how fast it is. No other set beats those on the "
-            "dashed line, diamonds, in both. "
-        )
-        line = (
-            alt.Chart(alt.Data(values=[v for v in values if v["unbeaten"] == "yes"]))
-            .mark_line(strokeDash=[4, 4], opacity=0.6)
-            .encode(x="speed:Q", y="elo:Q")
-        )
-        marked = dots.encode(
-            shape=alt.Shape("unbeaten:N")
-            .title("unbeaten in both")
-            .scale(domain=["yes", "no"], range=["diamond", "circle"])
-        )
-        layers = [line, seeds, games, marked.add_params(zoom())]
+    caption = (
+        "Here what a set knows has paid for its speed already: the highest is the best. "
+        if is_paid
+        else "Up: what a set knows. To the right: how fast it is. Pale: another set is no slower, "
+        "and stronger by more than both errors. "
+    )
     name = f"pareto-{yardstick.folder}" if is_paid else "pareto"
-    return figure(name, f"{title} against {axis}", caption + both, alt.layer(*layers))
+    chart = alt.layer(*_intervals(base, title), dots.add_params(zoom()))
+    return figure(name, f"{title} against {axis}", caption + both, chart)
+
+
+def _is_beaten(one: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether some set is at least as fast, and its whole interval above; False without errors."""
+    return any(
+        other["speed"] >= one["speed"] and other["seeds_low"] > one["seeds_high"]
+        for other in others
+        if "seeds_low" in other and "seeds_high" in one
+    )
 
 
 def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
@@ -350,16 +442,6 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
     )
 
 
-def _front(found: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The sets that no other one equals or beats in both Elo and speed."""
-    best, front = float("-inf"), set()
-    for each in sorted(found, key=lambda each: (-each["speed"], -each["elo"])):
-        if each["elo"] > best:
-            best = each["elo"]
-            front.add(each["set"])
-    return front
-
-
 def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figure | None:
     """How often each neuron is active, by net (``SET#SEED``), ascending."""
     values = [
@@ -379,8 +461,11 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
         alt.Chart(alt.Data(values=values))
         .mark_line()
         .encode(
-            x=alt.X("place:Q").title("neurons, from the most idle").axis(format="%"),
-            y=alt.Y("active:Q").title("share of views in which it is active").axis(format="%"),
+            x=alt.X("place:Q").title("neurons, from the most idle").axis(format="%").scale(SHARE),
+            y=alt.Y("active:Q")
+            .title("share of views in which it is active")
+            .axis(format="%")
+            .scale(SHARE),
             color=color(sets),
             strokeDash=alt.StrokeDash("seed:N"),
             tooltip=["net:N", alt.Tooltip("active:Q", format=".1%")],

@@ -286,7 +286,7 @@ def find(folder: Path, label: Any) -> Found | None:
     learnt, games = runs(place / "selfplay"), policy_games.file_in(place)
     if not (learnt or games or any(path.exists() for path in (table, scores, agreed))):
         return None
-    found = Found(Section("policies"))
+    found = Found(Section("policies", "Policies", ("policies",)))
     section = found.section
     if table.exists():
         with told(section.problems, "the table of policies"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from nnuelab.charts import Figure, figure, zoom
+from nnuelab.charts import Figure, figure, share_scale, zoom
 from nnuelab.report.plots import MOST_COLORS, ROW_HEIGHT
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _curves(
 
 def choices(rows: Sequence[Mapping[str, str]]) -> Figure:
     """Two shares of each policy with their standard deviations over seeds."""
-    values = []
+    values: list[dict[str, Any]] = []
     for row in rows:
         for column, share in SHARES.items():
             value, spread = float(row[column]), float(row.get(f"{column}_sd") or 0)
@@ -105,7 +105,10 @@ def choices(rows: Sequence[Mapping[str, str]]) -> Figure:
     )
     title = "share of the positions"
     rules = base.mark_rule(strokeWidth=2).encode(
-        alt.X("low:Q").title(title).axis(format="%"), alt.X2("high:Q")
+        alt.X("low:Q", scale=share_scale(value["high"] for value in values))
+        .title(title)
+        .axis(format="%"),
+        alt.X2("high:Q"),
     )
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
         x=alt.X("share:Q").title(title),
@@ -152,7 +155,8 @@ def training(known: Sequence[Trained], losses: Mapping[str, str]) -> list[Figure
                 alt.layer(*_curves(own, "epoch", "validation_loss", colored, axis, "policy")),
             )
         )
-    axis = alt.Y("accuracy:Q").title("first pair is the move").axis(format="%").scale(zero=False)
+    scale = share_scale(value["accuracy"] for value in values)
+    axis = alt.Y("accuracy:Q", scale=scale).title("first pair is the move").axis(format="%")
     found.append(
         figure(
             "accuracy",

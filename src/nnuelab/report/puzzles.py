@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from nnuelab.charts import Figure, figure, zoom
+from nnuelab.charts import Figure, figure, share_scale, zoom
 from nnuelab.errors import UserError
 from nnuelab.report.grids import Grid
 from nnuelab.report.plots import ROW_HEIGHT, color
@@ -166,9 +166,11 @@ _TOOLTIP = [
 ]
 
 
-def _intervals(base: alt.Chart, along: Literal["x", "y"], low: Any, high: Any) -> Any:
+def _intervals(
+    base: alt.Chart, along: Literal["x", "y"], low: Any, high: Any, scale: alt.Scale
+) -> Any:
     """Accuracies and their intervals along an axis."""
-    span = low("low:Q").title(TITLE).axis(format="%").scale(zero=False, padding=8)
+    span = low("low:Q", scale=scale).title(TITLE).axis(format="%")
     rules = base.mark_rule(strokeWidth=2).encode(span, high("high:Q"))
     points = base.mark_point(filled=True, size=40, opacity=1)
     points = points.encode(**{along: "accuracy:Q"}, tooltip=_TOOLTIP)
@@ -190,7 +192,7 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
         "Puzzles by rating",
         "Right moves of the moves asked for, mean over the seeds. Bars: 95 % (Wilson) for other "
         "puzzles of that rating.",
-        _intervals(base, "y", alt.Y, alt.Y2),
+        _intervals(base, "y", alt.Y, alt.Y2, share_scale(score.high for score in all_scores)),
     )
 
 
@@ -210,6 +212,6 @@ def _by_theme(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | None
         "puzzles-theme",
         "Puzzles by theme",
         f"The {len(themes)} commonest themes; a puzzle may have several. Bars: 95 % (Wilson).",
-        _intervals(base, "x", alt.X, alt.X2),
+        _intervals(base, "x", alt.X, alt.X2, share_scale(score.high for score in all_scores)),
         max(height, 120),
     )

@@ -153,6 +153,15 @@ class Results:
 
         return of(yardsticks.NODES), of(yardsticks.DEEP)
 
+    def belong(self, experiment: Experiment, label: str) -> bool:
+        """Whether a file is one of an experiment: its table, its games, or beside its nets."""
+        beside = {self.label(net.path.parent) for net in experiment.nets}
+        path = Path(label)
+        name = path.name.partition(".")[0]
+        games = path.parent.parts[1:2] == ("tournament",) and name.startswith(experiment.name)
+        of_games = games and name.removeprefix(experiment.name) in ("", "_ratings", "_details")
+        return of_games or name == f"{experiment.name}_table" or path.parent.as_posix() in beside
+
     def triplets(self, experiment: Experiment) -> Path:
         """What its nets say of held-out triplets, if `nnuelab pqr` was asked."""
         return self.folder / "statistics" / "pqr" / f"{experiment.name}.json"
@@ -297,13 +306,25 @@ def _end_of(folder: Path, name: str) -> list[str]:
     return [f"{logs.name}/{name} ends with: {words[-1][:300]}"] if words else []
 
 
-def outdated(found: Results) -> list[str]:
-    """Files that aren't what their records say, or were made from others than are there now."""
+@dataclass(frozen=True)
+class Outdated:
+    """A file that isn't what its record says, or was made from others than are there now."""
+
+    label: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.why}"
+
+
+def outdated(found: Results) -> list[Outdated]:
+    """Files that can't be trusted to belong together."""
     said = []
     for path in found.files:
-        record = found.records.get(found.label(path))
+        label = found.label(path)
+        record = found.records.get(label)
         if record is not None and sha256(path) != record["sha256"]:
-            said.append(f"{found.label(path)} was changed after it was made")
+            said.append(Outdated(label, "was changed after it was made"))
     for label, record in found.records.items():
         others = [
             source["path"]
@@ -311,5 +332,6 @@ def outdated(found: Results) -> list[str]:
             if found.records.get(source["path"], source)["sha256"] != source["sha256"]
         ]
         if others:
-            said.append(f"{label} was made from others than are there now: {', '.join(others)}")
+            why = f"was made from others than are there now: {', '.join(others)}"
+            said.append(Outdated(label, why))
     return said

@@ -16,12 +16,23 @@ T = TypeVar("T")
 
 @dataclass
 class Section:
-    """A section of the page, of an experiment for example.
+    """A view of the page, of an experiment for example.
 
     Attributes
     ----------
+    name : str
+        Part of the ids of its figures.
+    title : str
+    path : tuple of str
+        Of its address, see `document.link`.
+    answer : str
+        What is found, in a sentence.
     said : list of str
-        The summary in words.
+        More of it in words.
+    advice : list of str
+        What would decide what is open.
+    stale : list of str
+        Its files that are out of date.
     figures, grids : list
     puzzles : Grid or None
     problems : list of str
@@ -33,7 +44,12 @@ class Section:
     """
 
     name: str
+    title: str = ""
+    path: tuple[str, ...] = ()
+    answer: str = ""
     said: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
     puzzles: Grid | None = None

@@ -95,7 +95,9 @@ class Answers:
         position = notation.from_fen(fen)
         found = engine.search(position, nodes=NODES)
         if not found.move:
-            return f"{name}: the game is over"
+            return (
+                f"{name}: {'checkmate' if position['checkers'] else 'stalemate'}, the game is over"
+            )
         score = f"mate in {found.mate}" if found.mate is not None else f"{found.score_cp} cp"
         line = " ".join(notation.move_to_uci(move) for move in found.pv)
         return f"{name} after {found.nodes:,} nodes, depth {found.depth}: {score}, {line}"

@@ -1,17 +1,26 @@
-"""The results in words, generated from the numbers of the tables."""
+"""What the numbers of a table allow to say: a verdict for each row, an answer for each table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 
 from nnuelab.report.table import entry
-from nnuelab.tournament import yardsticks
 from nnuelab.tournament.adjusted import LEVEL
-from nnuelab.tournament.yardsticks import COST, TIME
+from nnuelab.tournament.yardsticks import COST, NODES, TIME, Yardstick
 
 Row = Mapping[str, str]
 
-ADJUSTED = {yardstick.column: yardstick.p for yardstick in yardsticks.ALL}  # of which strength
+MOST_NAMES = 4  # in a sentence; more are counted
+
+
+class Verdict(StrEnum):
+    """What may be said of a set and the anchor, among all sets of its table."""
+
+    STRONGER = "stronger"
+    UNDECIDED = "undecided"
+    WEAKER = "weaker"
+    ANCHOR = "anchor"
 
 
 def number(row: Row, column: str) -> float | None:
@@ -19,100 +28,126 @@ def number(row: Row, column: str) -> float | None:
     return float(row[column]) if row.get(column) else None
 
 
-def summary(rows: Sequence[Row], anchor: str) -> list[str]:
-    """Sentences about who won, by how much, and how sure that is."""
-    rated = sorted(
-        (row for row in rows if number(row, "elo") is not None), key=lambda row: -float(row["elo"])
-    )
+def labels(rows: Sequence[Row]) -> dict[str, str]:
+    """What to call each row by `table.entry`: set or variant alone, where all have one of them."""
+    sets, variants = ({row.get(of) or "" for row in rows} for of in ("feature_set", "variant"))
+    if len(variants) == 1:
+        return {entry(row): row["feature_set"] for row in rows}
+    return {entry(row): row["variant"] if len(sets) == 1 else entry(row) for row in rows}
+
+
+def paid(rows: Iterable[Row]) -> Yardstick | None:
+    """At which speed counts, too: equal cost, or else fixed time; None where nobody played so."""
+    rows = list(rows)
+    for yardstick in (COST, TIME):
+        if any(row.get(yardstick.column) for row in rows):
+            return yardstick
+    return None
+
+
+def verdict(row: Row, anchor: str, yardstick: Yardstick = NODES) -> Verdict | None:
+    """By the p-value that is adjusted for all sets of the table; None where nobody played."""
+    elo, p = number(row, yardstick.column), number(row, yardstick.p)
+    if elo is None:
+        return None
+    if entry(row) == anchor:
+        return Verdict.ANCHOR
+    if p is None or p >= LEVEL:
+        return Verdict.UNDECIDED
+    return Verdict.STRONGER if elo > 0 else Verdict.WEAKER
+
+
+def why(row: Row, anchor: str, yardstick: Yardstick = NODES) -> str:
+    """What the verdict rests on."""
+    found, column = verdict(row, anchor, yardstick), yardstick.column
+    if found in (None, Verdict.ANCHOR):
+        return ""
+    p = number(row, yardstick.p)
+    if found is not Verdict.UNDECIDED:
+        return f"p {_p(p)}, all sets taken together"
+    elo = abs(float(row[column]))
+    games, error = number(row, f"{column}_error_games"), number(row, f"{column}_error")
+    if error is not None and elo > error:
+        return f"alone it would be told apart; among all these sets it isn't (p {_p(p)})"
+    if games is not None and elo > games:
+        return (
+            "these very nets differ, but nothing is known about new trainings"
+            if error is None
+            else "these very nets differ, but new trainings could turn it round"
+        )
+    return "less than its error"
+
+
+def quoted(row: Row, yardstick: Yardstick = NODES) -> str:
+    """An Elo with the error to quote."""
+    column = yardstick.column
+    text = f"{float(row[column]):+.1f}"
+    if error := row.get(f"{column}_error"):
+        return f"{text} \u00b1{error}"
+    if error := row.get(f"{column}_error_games"):
+        return f"{text} \u00b1{error} of the games alone"
+    return f"{text}, error unknown"
+
+
+def answer(rows: Sequence[Row], anchor: str) -> str:
+    """A sentence: who is stronger than the anchor, who weaker, and of whom that is open."""
+    rated = [row for row in rows if number(row, "elo") is not None]
     if not rated:
-        return ["No set has a rating yet."]
+        return "No set has a rating yet."
     if len(rated) == 1:
-        return [f"{entry(rated[0])} is alone: there is nothing to compare it with."]
-    said = []
-    best, second = rated[0], rated[1]
-    if entry(best) == anchor:
-        said.append(
-            f"{anchor}, the anchor, is the strongest; {entry(second)} comes next, "
-            f"{_elo(second)} points. {_sure(second, anchor)}"
-        )
-    else:
-        said.append(
-            f"{entry(best)} is the strongest: {_elo(best)} points relative to {anchor}, "
-            f"{_errors(best)}. {_sure(best, anchor)} The next, {entry(second)}, is "
-            f"{float(best['elo']) - float(second['elo']):.1f} points behind it"
-            f"{'' if entry(second) == anchor else _apart(best, second)}."
-        )
-    worst = rated[-1]
-    if entry(worst) not in (anchor, entry(best), entry(second)):
-        said.append(f"The weakest is {entry(worst)} at {_elo(worst)}. {_sure(worst, anchor)}")
-    losses = [row for row in rows if number(row, "val_loss_mean") is not None]
-    if len(losses) > 1:
-        said.append(_losses(losses, best))
-    said.append(_paid(rated, anchor))
-    return [sentence for sentence in said if sentence]
+        return f"{entry(rated[0])} is alone: there is nothing to compare it with."
+    called = labels(rows)
+    said: dict[str, list[str]] = {}
+    for yardstick in filter(None, (NODES, paid(rated))):
+        said.setdefault(_clauses(rated, anchor, yardstick, called), []).append(yardstick.title)
+    parts = [f"at {' and at '.join(at)} {clauses}" for clauses, at in said.items()]
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
 
 
-def _losses(rows: Sequence[Row], best: Row) -> str:
+def _clauses(
+    rows: Sequence[Row], anchor: str, yardstick: Yardstick, called: Mapping[str, str]
+) -> str:
+    found: dict[Verdict, list[str]] = {kind: [] for kind in Verdict}
+    for row in sorted(rows, key=lambda row: -(number(row, yardstick.column) or 0)):
+        if kind := verdict(row, anchor, yardstick):
+            found[kind].append(called[entry(row)])
+    stronger = _names(found[Verdict.STRONGER]) or "no set is"
+    said = [f"{stronger} stronger than {called.get(anchor, anchor)}"]
+    for kind in (Verdict.WEAKER, Verdict.UNDECIDED):
+        said += [f"{_names(found[kind])} {kind}"] if found[kind] else []
+    return ", ".join(said)
+
+
+def _names(names: Sequence[str]) -> str:
+    """Who, with the verb: ``A and B are``."""
+    if not names:
+        return ""
+    if len(names) == 1:
+        return f"{names[0]} is"
+    if len(names) > MOST_NAMES:
+        return f"{len(names)} sets are"
+    return f"{', '.join(names[:-1])} and {names[-1]} are"
+
+
+def losses(rows: Sequence[Row]) -> str:
     """Who has the smallest validation loss, and who is as near to it as seeds to one another."""
-    rows = sorted(rows, key=lambda row: float(row["val_loss_mean"]))
-    least = rows[0]
-    also = ", the strongest one" if least is best else ""
+    found = [row for row in rows if number(row, "val_loss_mean") is not None]
+    if len(found) < 2:
+        return ""
+    found.sort(key=lambda row: float(row["val_loss_mean"]))
+    least, called = found[0], labels(rows)
     near = [
-        entry(row)
-        for row in rows[1:]
+        called[entry(row)]
+        for row in found[1:]
         if float(row["val_loss_mean"]) - float(least["val_loss_mean"])
         <= max(number(r, "val_loss_sd") or 0 for r in (row, least))
     ]
     told = f"; within the spread of the seeds: {', '.join(near)}" if near else ""
     return (
         f"The smallest validation loss, {least['val_loss_mean']}, is that of "
-        f"{entry(least)}{also}{told}."
+        f"{called[entry(least)]}{told}."
     )
-
-
-def _apart(a: Row, b: Row) -> str:
-    """Said of two sets, neither of them the anchor, that are nearer than their errors."""
-    errors = [number(r, "elo_error") or number(r, "elo_error_games") or 0 for r in (a, b)]
-    near = float(a["elo"]) - float(b["elo"]) <= max(errors)
-    return ", which isn't enough to tell them apart" if near else ""
-
-
-def _elo(row: Row, column: str = "elo") -> str:
-    return f"{float(row[column]):+.1f}"
-
-
-def _errors(row: Row, column: str = "elo") -> str:
-    if row.get(f"{column}_error"):
-        return f"\u00b1{row[f'{column}_error']}"
-    if row.get(f"{column}_error_games"):
-        return f"\u00b1{row[f'{column}_error_games']} of the games alone"
-    return "with no error known"
-
-
-def _sure(row: Row, anchor: str, column: str = "elo") -> str:
-    """What the errors allow to say of a set and the anchor, among all sets of the table."""
-    elo = float(row[column])
-    games, error = number(row, f"{column}_error_games"), number(row, f"{column}_error")
-    adjusted = number(row, ADJUSTED[column])
-    word = "stronger" if elo > 0 else "weaker"
-    if adjusted is not None and adjusted < LEVEL:
-        return (
-            f"That it is {word} than {anchor} would also hold for new trainings "
-            f"(p {_p(adjusted)}, all sets taken together)."
-        )
-    if error is not None and abs(elo) > error:
-        return (
-            f"Alone, it would be told from {anchor} (95 %); among all these sets it isn't "
-            f"(p {_p(adjusted)})."
-        )
-    if games is not None and abs(elo) > games:
-        why = (
-            "nothing is known about new trainings"
-            if error is None
-            else "new trainings could turn it round"
-        )
-        return f"These very nets are {word} than those of {anchor} (95 %), but {why}."
-    return f"That isn't enough to tell it from {anchor}."
 
 
 def _p(value: float | None) -> str:
@@ -121,26 +156,10 @@ def _p(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
-def _paid(rated: Sequence[Row], anchor: str) -> str:
-    """Who is the strongest where speed counts, too: at equal cost, or else at fixed time."""
-    for yardstick in (COST, TIME):
-        column, where = yardstick.column, f"At {yardstick.title}"
-        found = [row for row in rated if number(row, column) is not None]
-        if found:
-            break
-    else:
-        return "Games at equal cost, where speed counts, too, were not played."
-    found.sort(key=lambda row: -float(row[column]))
-    best = found[0]
-    if entry(best) != anchor:
-        return (
-            f"{where} {entry(best)} is the strongest: {_elo(best, column)}, "
-            f"{_errors(best, column)}. {_sure(best, anchor, column)}"
-        )
-    if len(found) == 1:
-        return f"{where} only {anchor} has a rating."
-    second = found[1]
-    return (
-        f"{where} {anchor} is the strongest; {entry(second)} comes next, {_elo(second, column)}, "
-        f"{_errors(second, column)}. {_sure(second, anchor, column)}"
-    )
+def column_of(yardstick: Yardstick) -> str:
+    """Name of the column with its verdicts, which stands on the page alone.
+
+    >>> column_of(yardsticks.NODES), column_of(yardsticks.COST)
+    ('verdict', 'verdict_cost')
+    """
+    return yardstick.column.replace("elo", "verdict")

@@ -6,6 +6,7 @@ the error that is foretold is the one that will be quoted.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from nnuelab.tournament.words import Format
 
 POWER = 0.8
 MOST_GAMES = 1_000_000  # of a pairing; more would play for years
+MOST_SEEDS = 64
 CASES = 15  # of how far trainings happen to scatter, equally likely
 
 
@@ -231,3 +233,18 @@ def games_needed(
         return None
     log = brentq(excess, low, high, xtol=0.01) if excess(low) > 0 else low
     return 2 * int(np.ceil(np.exp(log) / 2 - 1e-6))
+
+
+def seeds_needed(design: Design, pooling: Pooling, training: float, detect: float) -> int | None:
+    """Nets of each set, at least those of the design, with which ``detect`` will be found.
+
+    Each pairing of nets has the games of the design. None where `MOST_SEEDS` don't suffice.
+    """
+
+    def suffices(seeds: int) -> bool:
+        found = forecast(replace(design, seeds=seeds), pooling, training)
+        return found.detects <= detect
+
+    tried = range(design.seeds, MOST_SEEDS + 1)
+    place = bisect_left(tried, True, key=suffices)
+    return tried[place] if place < len(tried) else None

@@ -29,14 +29,18 @@ function unpack(name) {
   return unpacked[name];
 }
 
-/** Runs a function once, when an element comes near the window. */
+/** Runs a function once, when an element comes near the window: never while its view is hidden. */
+const waiting = new Set();
 function whenSeen(element, run) {
-  new IntersectionObserver((entries, observer) => {
-    if (entries.some((entry) => entry.isIntersecting)) {
-      observer.disconnect();
-      run();
-    }
-  }, { rootMargin: "600px" }).observe(element);
+  const once = () => {
+    observer.disconnect();
+    return waiting.delete(once) ? run() : undefined;
+  };
+  const observer = new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) once();
+  }, { rootMargin: "600px" });
+  waiting.add(once);
+  observer.observe(element);
 }
 
 function options(select, values) {

@@ -22,7 +22,7 @@ function board(placement, { flipped = false, move = "", label = "", under = () =
       const y = SIZE * (flipped ? 7 - rank : rank);
       const square = "abcdefgh"[file] + (8 - rank);
       const shade = (rank + file) % 2 ? "black-square" : "white-square";
-      picture.append(draw("rect", { x, y, width: SIZE, height: SIZE, class: shade }));
+      picture.append(draw("rect", { x, y, width: SIZE, height: SIZE, class: shade, "data-place": square }));
       if (marked.includes(square)) picture.append(draw("rect", { x, y, width: SIZE, height: SIZE, class: "last-move" }));
       picture.append(...under(square, x, y));
       const piece = rows[rank][file];

@@ -1,3 +1,31 @@
+/** The squares that a feature's name speaks of, as the board has them; own pieces move up, so Black's are turned. */
+function squaresOf(name, turn) {
+  const found = new Set(name.match(/\b[a-h][1-8]\b/g));
+  const file = /\bfile ([a-h])\b/.exec(name)?.[1], rank = /\brank ([1-8])\b/.exec(name)?.[1];
+  for (const f of "abcdefgh") for (const r of "12345678") {
+    if ((file || rank) && (!file || file === f) && (!rank || rank === r)) found.add(f + r);
+  }
+  return [...found].map((square) => (turn === "w" ? square : square[0] + (9 - square[1])));
+}
+/** Lists of the active features by term and side; pointing at one marks its squares on the board. */
+function activeLists(names, terms, place, turn, picture) {
+  const point = (squares) => () => {
+    for (const square of picture.querySelectorAll("[data-place]")) square.classList.toggle("pointed", squares.includes(square.dataset.place));
+  };
+  const list = (features, side) => make("ul", {}, ...features.map((name) => {
+    const show = point(squaresOf(name, side));
+    return make("li", { pointerenter: show, pointerleave: point([]) }, name);
+  }));
+  const other = turn === "w" ? "b" : "w";
+  return names.flatMap((term) => {
+    const [own, theirs] = terms[term][place];
+    return [
+      make("h4", {}, `${term}: ${own.length} active for the side to move`), list(own, turn),
+      make("h4", {}, `${term}: ${theirs.length} for the other side`), list(theirs, other),
+    ];
+  });
+}
+
 function explore({ positions, sets, terms, evaluations, moves }) {
   const place = byId("explore-position");
   const set = byId("explore-set");
@@ -21,26 +49,21 @@ function explore({ positions, sets, terms, evaluations, moves }) {
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "move"), make("th", { scope: "col" }, "%"))),
         make("tbody", {}, ...found[place.value].map(([move, p]) => make("tr", {},
           make("th", { scope: "row" }, move), make("td", { class: "number" }, percent(p))))))));
-    const lists = sets[set.value].flatMap((term) => {
-      const [own, other] = terms[term][place.value];
-      return [
-        make("h3", {}, `${term}: ${own.length} active for the side to move`), names(own),
-        make("h3", {}, `${term}: ${other.length} for the other side`), names(other),
-      ];
-    });
-    byId("explore-features").replaceChildren(...lists);
+    byId("explore-features").replaceChildren(...activeLists(sets[set.value], terms, place.value, turn, byId("explore-board")));
   }
   // Served by nnuelab, the page can ask the engine; as a file it asks nobody.
   const form = byId("explore-form");
   form.hidden = !location.protocol.startsWith("http");
   options(byId("explore-net"), Object.keys(evaluations).map((name) => [name, name]));
+  let asked = 0; // questions so far: the answer to another one than the last is late
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const said = byId("explore-said");
+    const said = byId("explore-said"), question = (asked += 1);
     said.textContent = "\u2026";
     try {
       const response = await fetch(`explore?${new URLSearchParams(new FormData(form))}`);
       const found = await response.json();
+      if (question !== asked) return;
       if (!response.ok) throw new Error(found.error);
       for (const [net, [value]] of Object.entries(found.evaluations)) evaluations[net]?.push(value);
       for (const [term, [sides]] of Object.entries(found.terms)) terms[term]?.push(sides);
@@ -51,10 +74,9 @@ function explore({ positions, sets, terms, evaluations, moves }) {
       redraw();
       said.textContent = found.search;
     } catch (error) {
-      said.textContent = error.message;
+      if (question === asked) said.textContent = error.message;
     }
   });
-  const names = (list) => make("ul", {}, ...list.map((name) => make("li", {}, name)));
   for (const select of [place, set]) select.addEventListener("change", redraw);
   redraw();
 }

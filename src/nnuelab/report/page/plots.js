@@ -31,7 +31,13 @@ function fitted(legend, spec, width) {
 }
 const SPECS = JSON.parse(byId("specs").textContent);
 const views = new Map();
+/** The library, a megabyte, run when the first plot is seen. */
+function withVega() {
+  if (window.vegaEmbed) return;
+  document.head.append(make("script", {}, byId("vega").textContent));
+}
 async function plot(figure) {
+  withVega();
   const spec = SPECS[figure.dataset.spec];
   const canvas = figure.querySelector(".canvas");
   const config = style();

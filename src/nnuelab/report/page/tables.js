@@ -6,12 +6,6 @@ function valueOf(row, column) {
   const number = Number(text.replace(/ \[.*\]$|(?<=\d)-\d+$/, ""));
   return text === "" ? null : Number.isNaN(number) ? text : number;
 }
-/** What a row is about: the set, and its variant where there are some. */
-function nameOf(row) {
-  const heads = [...row.closest("table").tHead.rows[0].cells];
-  const variant = heads.findIndex((head) => head.dataset.column === "variant");
-  return [row.cells[0], row.cells[variant]].filter(Boolean).map((cell) => cell.textContent.trim()).filter(Boolean).join(",");
-}
 /** Numbers before words, what is not there last in either direction. */
 function compare(a, b, direction) {
   if (a === null || b === null) return (a === null) - (b === null);
@@ -19,9 +13,8 @@ function compare(a, b, direction) {
   return direction * (typeof a === "number" ? a - b : a.localeCompare(b));
 }
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("button.sort");
-  if (!button) return;
-  const head = button.closest("th");
+  const head = event.target.closest("table.grid thead th");
+  if (!head) return;
   const body = head.closest("table").tBodies[0];
   const rows = [...body.rows];
   const numeric = rows.some((row) => typeof valueOf(row, head.cellIndex) === "number");
@@ -34,6 +27,44 @@ document.addEventListener("click", (event) => {
   body.append(...keyed.map(([, row]) => row));
 });
 
+// All columns or the main ones; a table to take away
+
+function switchColumns(sheet, all) {
+  sheet.classList.toggle("all", all);
+  sheet.querySelector("[data-sheet=more]").setAttribute("aria-pressed", String(all));
+}
+/** The cells that are seen, as text; ``name`` is of a head. */
+function cellsOf(table, name) {
+  const shown = [...table.tHead.rows[0].cells].filter((head) => head.checkVisibility());
+  const places = shown.map((head) => head.cellIndex);
+  const lines = [...table.tBodies[0].rows].map((row) => places.map((place) => row.cells[place].textContent.trim()));
+  return [shown.map(name), ...lines];
+}
+function csv(table) {
+  const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return cellsOf(table, (head) => head.dataset.column).map((line) => `${line.map(quoted).join(",")}\n`).join("");
+}
+function latex(table) {
+  const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\u00b1": "$\\pm$", "\u00d7": "$\\times$" };
+  const escaped = (text) => text.replace(/[\\~^\u00b1\u00d7]|[&%$#_{}]/g, (sign) => signs[sign] ?? `\\${sign}`).replace(/^-(?=\d)/, "$-$");
+  const [head, ...lines] = cellsOf(table, (cell) => cell.textContent.trim());
+  const isNumber = (place) => lines.every((line) => line[place] === "" || !Number.isNaN(Number(line[place])));
+  const line = (cells) => `${cells.map(escaped).join(" & ")} \\\\`;
+  return [`\\begin{tabular}{${head.map((_, place) => (isNumber(place) ? "r" : "l")).join("")}}`, "\\toprule", line(head), "\\midrule",
+    ...lines.map(line), "\\bottomrule", "\\end{tabular}", ""].join("\n");
+}
+document.addEventListener("click", async (event) => {
+  const what = event.target.closest("button[data-sheet]")?.dataset.sheet;
+  if (!what) return;
+  const sheet = event.target.closest(".sheet"), table = sheet.querySelector("table");
+  if (what === "more") return switchColumns(sheet, !sheet.classList.contains("all"));
+  const text = { csv, latex }[what](table);
+  show({ title: `${table.caption.textContent.trim()}: ${event.target.textContent}`, text });
+  const area = dialog.querySelector("textarea");
+  area.select();
+  await navigator.clipboard?.writeText(text).then(() => area.before(make("p", { role: "status" }, "Copied.")), () => {});
+});
+
 // Where a number comes from
 
 const SOURCES = JSON.parse(byId("sources").textContent);
@@ -44,11 +75,16 @@ function show(entry) {
   shown();
 }
 async function shown() {
-  const { title, note, files } = trail.at(-1);
-  const { records } = await unpack("provenance");
+  const { title, note, files, text } = trail.at(-1);
   byId("record-title").textContent = title;
   byId("record-back").hidden = trail.length < 2;
   const body = byId("record-body");
+  if (text) {
+    body.replaceChildren(make("textarea", { readonly: "", rows: 16, "aria-label": title }, text));
+    dialog.showModal();
+    return;
+  }
+  const { records } = await unpack("provenance");
   body.replaceChildren(...(note ? [make("p", {}, note)] : []));
   const single = files.length === 1 && records[files[0]];
   if (single) body.append(...record(files[0], single));
@@ -96,7 +132,7 @@ document.addEventListener("click", (event) => {
   const cell = event.target.closest("td, button.source");
   const sources = SOURCES[table.id]?.[row.dataset.row];
   if (!cell || !sources) return;
-  const name = nameOf(row);
+  const { name } = row.dataset;
   if (cell.tagName === "BUTTON") {
     show({ title: name, files: [...new Set(Object.values(sources).flat())] });
     return;

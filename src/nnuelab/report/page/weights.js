@@ -38,19 +38,34 @@ function heat(picture, weights, scale, most, digits = 3) {
   return svg;
 }
 
+const largest = (weights) => weights.reduce((most, w) => Math.max(most, Math.abs(w)), 1);
+
+/** The first neurons of a net, each with the picture of its largest weights; `pick` gets their places. */
+function gallery(element, { scale, neurons }, terms, count, pick) {
+  const all = terms.flatMap((t, i) => t.groups.flatMap((g, j) => g.pictures.map((p) => [p, i, j, t.name, g.label])));
+  element.replaceChildren(...neurons.slice(0, count).map((found, i) => {
+    const strength = ([p]) => p.cells.reduce((most, f) => (f < 0 ? most : Math.max(most, Math.abs(found.weights[f]))), 0);
+    const best = all.reduce((a, b) => (strength(b) > strength(a) ? b : a));
+    const [picture, inTerm, inGroup, name, label] = best;
+    const words = [picture.title, label].filter(Boolean).join(", ") || name;
+    return make("button", { type: "button", click: () => pick(i, inTerm, inGroup) },
+      `Neuron ${found.neuron}, ${found.influence} cp: ${name}, ${words}`,
+      make("span", { class: "picture" }, heat(picture, found.weights, scale, largest(found.weights))));
+  }));
+}
+
 function browser({ sets, nets }) {
   const [net, neuron, term, group, role] = ["net", "neuron", "term", "group", "role"].map((n) => byId(`weight-${n}`));
   const current = () => nets[net.value];
   const layout = () => sets[current().set].terms;
   options(net, Object.keys(nets).map((name) => [name, name]));
 
-  const largest = (weights) => weights.reduce((most, w) => Math.max(most, Math.abs(w)), 1);
   function chooseNet() {
     const found = current().neurons;
     options(neuron, found.map((n, i) => [i, `${i + 1}. neuron ${n.neuron} (${n.influence} cp)`]));
     options(term, layout().map((t, i) => [i, t.name]));
     chooseTerm();
-    gallery();
+    redrawGallery();
   }
   function chooseTerm() {
     const { groups } = layout()[term.value];
@@ -81,28 +96,22 @@ function browser({ sets, nets }) {
     byId("weight-strongest").replaceChildren(...chosen.strongest.map(([name, weight]) =>
       make("li", {}, `${name}: ${weight > 0 ? "+" : ""}${weight.toFixed(3)}`)));
   }
-  function gallery() {
-    const { scale, neurons } = current();
-    const all = layout().flatMap((t, i) => t.groups.flatMap((g, j) => g.pictures.map((p) => [p, i, j, t.name, g.label])));
-    byId("weight-gallery").replaceChildren(...neurons.slice(0, 12).map((found, i) => {
-      const strength = ([p]) => p.cells.reduce((most, f) => (f < 0 ? most : Math.max(most, Math.abs(found.weights[f]))), 0);
-      const best = all.reduce((a, b) => (strength(b) > strength(a) ? b : a));
-      const [picture, inTerm, inGroup, name, label] = best;
-      const words = [picture.title, label].filter(Boolean).join(", ") || name;
-      return make("button", {
-        type: "button",
-        click: () => {
-          neuron.value = i;
-          term.value = inTerm;
-          chooseTerm();
-          group.value = inGroup;
-          redraw();
-          byId("weight-browser").scrollIntoView();
-        },
-      }, `Neuron ${found.neuron}, ${found.influence} cp: ${name}, ${words}`,
-      make("span", { class: "picture" }, heat(picture, found.weights, scale, largest(found.weights))));
-    }));
-  }
+  const redrawGallery = () => gallery(byId("weight-gallery"), current(), layout(), 12, (i, inTerm, inGroup) => {
+    neuron.value = i;
+    term.value = inTerm;
+    chooseTerm();
+    group.value = inGroup;
+    redraw();
+    byId("weight-browser").scrollIntoView();
+  });
+  document.addEventListener("view", ({ detail: { id } }) => {
+    const name = id.startsWith("/net/") && id.slice(5);
+    if (!nets[name] || name === net.value) return;
+    net.value = name;
+    chooseNet();
+  });
+  const asked = named().id.replace("/net/", "");
+  if (nets[asked]) net.value = asked;
   net.addEventListener("change", chooseNet);
   term.addEventListener("change", chooseTerm);
   for (const select of [neuron, group, role]) select.addEventListener("change", redraw);
@@ -114,4 +123,4 @@ function browser({ sets, nets }) {
   });
   chooseNet();
 }
-if (byId("weights")) whenSeen(byId("weights"), async () => browser(await unpack("weights")));
+if (byId("weights")) whenSeen(byId("weight-browser"), async () => browser(await unpack("weights")));

@@ -1,0 +1,105 @@
+"""How many more seeds would decide what an experiment left open, as `nnuelab power` foretells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nnuelab.errors import UserError
+from nnuelab.report import reading
+from nnuelab.report.results import Experiment, Results
+from nnuelab.report.table import entry
+from nnuelab.report.words import Verdict, labels, verdict
+from nnuelab.tournament import power, spread
+from nnuelab.tournament.power import Design
+from nnuelab.tournament.spread import Pooling
+from nnuelab.tournament.words import Format
+from nnuelab.tournament.yardsticks import COST, NODES, Yardstick
+
+PLANNED = (Format.ROUND_ROBIN, Format.ANCHORED)
+
+
+def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[str, int | None]:
+    """Seeds, of all sets, with which each undecided difference would be told in 80 %.
+
+    If it is as large as it was measured, and each pairing of nets has as many games as it had. None
+    where `power.MOST_SEEDS` don't suffice. Empty where that can't be told: without the details of
+    the games, or where groups of sets scatter differently.
+
+    Raises
+    ------
+    UserError
+        The details are damaged.
+    """
+    rows, anchor = experiment.rows, experiment.anchor
+    games = found.games(experiment, yardstick)
+    details = games.with_name(f"{experiment.name}_details.json")
+    played = found.records.get(found.label(games), {}).get("parameters", {})
+    open_rows = [row for row in rows if verdict(row, anchor, yardstick) is Verdict.UNDECIDED]
+    if not (open_rows and details.is_file() and played.get("format") in PLANNED):
+        return {}
+    said = reading.read_json(details, "spread", "draw_rate_of_equals")
+    own = [spread.of_row(row, str(details)) for row in said["spread"]]
+    if len(own) != 1 or own[0].group:
+        return {}
+    pooling = Pooling(experiment.name, own[0].kind, known=_known(found, experiment))
+    training = spread.pooled(own[0], pooling.others(), tell=False).variance
+    design = Design(
+        [entry(row) for row in rows],
+        anchor,
+        _seeds(experiment),
+        float(played["games_per_pairing"]),
+        float(said["draw_rate_of_equals"]),
+        Format(played["format"]),
+    )
+    return {
+        entry(row): power.seeds_needed(design, pooling, training, abs(float(row[yardstick.column])))
+        for row in open_rows
+    }
+
+
+def in_words(found: Results, experiment: Experiment) -> list[str]:
+    """A sentence for each yardstick that left something open."""
+    called, now, told = labels(experiment.rows), _seeds(experiment), []
+    for yardstick in (NODES, COST):
+        try:
+            needed = seeds(found, experiment, yardstick)
+        except UserError:
+            continue  # an open question is no damage, and what is damaged is told elsewhere
+        more: dict[int, list[str]] = {}
+        for name, number in needed.items():
+            if number is not None:
+                more.setdefault(max(number - now, 1), []).append(called[name])
+        never = [called[name] for name, number in needed.items() if number is None]
+        parts = [
+            f"{number} more seeds would tell {_and(more[number])} from the anchor"
+            for number in sorted(more)
+        ]
+        if never:
+            parts.append(f"{_and(never)} would need more than {power.MOST_SEEDS} seeds")
+        if parts:
+            text = "; ".join(parts)
+            told.append(
+                f"At {yardstick.title} {text} (in 80 % of cases, if the differences are as large "
+                "as measured; nnuelab power)."
+            )
+    return told
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _seeds(experiment: Experiment) -> int:
+    return min(int(row["seeds"]) for row in experiment.rows)
+
+
+def _known(found: Results, experiment: Experiment) -> list[spread.Spread]:
+    """The spreads of other experiments that the table was made with, where they are there."""
+    record: dict[str, Any] = found.records.get(
+        f"{found.folder.name}/{experiment.name}_table.csv", {}
+    )
+    paths = (found.folder.parent / made["path"] for made in record.get("inputs", {}).values())
+    files: list[Path] = [path for path in paths if path.name == "spread.csv" and path.is_file()]
+    return spread.read(files[0]) if files else []

@@ -1,0 +1,136 @@
+// One view at a time; its address is its id. Without scripts they stand one below the other.
+
+root.classList.add("js");
+for (const element of document.querySelectorAll("#find, #menu, #print, p.tools[hidden]")) element.hidden = false;
+const menu = byId("menu"), finder = byId("finder");
+const places = new Map(); // how far views were scrolled when they were left
+let current = null, here = "", chosen = true;
+
+/** The element that the address names: a view or a part of one. */
+function named() {
+  try {
+    return byId(decodeURIComponent(location.hash.slice(1)) || "/") ?? byId("/");
+  } catch {
+    return byId("/");
+  }
+}
+function open(menuIsOpen) {
+  menu.setAttribute("aria-expanded", String(menuIsOpen));
+}
+function route() {
+  const aim = named();
+  const view = aim.closest(".view");
+  if (!view) return; // a part of the page's frame
+  const isFirst = current === null, wasChosen = chosen;
+  chosen = false;
+  here = location.hash;
+  open(false);
+  if (view !== current) {
+    current?.classList.remove("shown");
+    view.classList.add("shown");
+    current = view;
+    const title = view.querySelector("h1, h2");
+    document.title = `${view.id === "/" ? "" : `${title.textContent.trim()} \u2013 `}nnuelab report`;
+    for (const link of document.querySelectorAll("#nav a")) {
+      if (decodeURIComponent(link.hash.slice(1)) === view.id) {
+        link.setAttribute("aria-current", "page");
+        link.scrollIntoView({ block: "nearest" });
+      } else link.removeAttribute("aria-current");
+    }
+    if (!isFirst) title.focus({ preventScroll: true });
+  }
+  if (aim === view) scrollTo(0, wasChosen ? 0 : places.get(here) ?? 0);
+  else aim.scrollIntoView({ block: aim.tagName === "TR" ? "center" : "start" });
+  document.dispatchEvent(new CustomEvent("view", { detail: aim }));
+}
+/** Goes to an address as if a link had been pressed. */
+function goTo(hash) {
+  chosen = true;
+  if (location.hash === hash) route();
+  else location.hash = hash;
+}
+history.scrollRestoration = "manual";
+addEventListener("hashchange", route);
+addEventListener("scroll", () => places.set(here, scrollY), { passive: true });
+document.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#/"]');
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  goTo(link.hash);
+});
+menu.addEventListener("click", () => open(menu.getAttribute("aria-expanded") !== "true"));
+route();
+
+// Search over everything that has a name
+
+const KINDS = [
+  [".view", (view) => view.querySelector("h1, h2").textContent, () => "view"],
+  [".view h3[id]", (title) => title.textContent, viewOf],
+  ["figure.plot", (figure) => figure.querySelector("h4").textContent, (figure) => `plot, ${viewOf(figure)}`],
+  ["table.grid", (grid) => grid.caption.textContent, (grid) => `table, ${viewOf(grid)}`],
+  ["table.grid thead th", (head) => head.textContent, (head) => `column, ${viewOf(head)}`],
+  ["#nets tbody tr", (row) => row.dataset.name, () => "net"],
+];
+function viewOf(element) {
+  return element.closest(".view").querySelector("h1, h2").textContent.trim();
+}
+let everything = null;
+function entries() {
+  everything ??= KINDS.flatMap(([selector, name, kind]) => [...document.querySelectorAll(selector)].map((element) =>
+    ({ element, name: name(element).trim().replace(/\s+/g, " "), kind: kind(element) })));
+  return everything;
+}
+/** Those that have all words, the name's beginning first. */
+function matches(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const rank = ({ name }) => (name.toLowerCase() === text.toLowerCase() ? 0 : name.toLowerCase().startsWith(words[0]) ? 1 : 2);
+  return entries().filter(({ name, kind }) => words.every((word) => `${name} ${kind}`.toLowerCase().includes(word)))
+    .map((entry, i) => [rank(entry), i, entry]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 30).map(([,, entry]) => entry);
+}
+function look() {
+  byId("finder-found").replaceChildren(...matches(byId("finder-text").value).map(({ element, name, kind }) => make("li", {},
+    make("button", { type: "button", click: () => visit(element) }, name, " ", make("small", {}, kind)))));
+}
+/** Goes where a thing is; what has no id of its own is where the nearest thing with one is. */
+function visit(element) {
+  finder.close();
+  const { id } = element.closest("[id]");
+  if (element.matches("th.more")) switchColumns(element.closest(".sheet"), true);
+  goTo(`#${encodeURIComponent(id).replaceAll("%2F", "/").replaceAll("%2B", "+")}`);
+  if (element.matches("th")) element.scrollIntoView({ block: "center", inline: "center" });
+  element.querySelector("a, button")?.focus({ preventScroll: true });
+}
+function find() {
+  finder.showModal();
+  byId("finder-text").select();
+  look();
+}
+byId("find").addEventListener("click", find);
+byId("finder-text").addEventListener("input", look);
+finder.addEventListener("click", (event) => { if (event.target === finder) finder.close(); });
+finder.addEventListener("keydown", (event) => {
+  const found = [byId("finder-text"), ...finder.querySelectorAll("#finder-found button")];
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step) found[(found.indexOf(document.activeElement) + step + found.length) % found.length].focus();
+  else if (event.key === "Enter" && document.activeElement === found[0]) found[1]?.click();
+  else return;
+  event.preventDefault();
+});
+
+// Keys, and paper: all views, with all of their plots
+
+async function print() {
+  root.classList.add("printing");
+  for (const run of [...waiting]) await run();
+  window.print();
+}
+addEventListener("afterprint", () => root.classList.remove("printing"));
+byId("print").addEventListener("click", print);
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.matches("input, select, textarea");
+  if (event.key === "/" && !isTyping && !document.querySelector("dialog[open]")) find();
+  else if (event.key === "p" && (event.ctrlKey || event.metaKey)) print();
+  else if (event.key === "Escape") return open(false);
+  else return;
+  event.preventDefault();
+});

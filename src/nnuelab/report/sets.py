@@ -1,0 +1,129 @@
+"""A view for each feature set: what it is, what it costs, and how it did wherever it played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nnuelab import features
+from nnuelab.features import FeatureSet
+from nnuelab.names import NetName
+from nnuelab.report import bars, grids, plots, table, words
+from nnuelab.report.bars import Scale
+from nnuelab.report.grids import Grid
+from nnuelab.report.results import Results
+from nnuelab.report.section import Section, readable, told
+from nnuelab.report.words import Row, number
+from nnuelab.tournament import yardsticks
+
+
+@dataclass(frozen=True)
+class Term:
+    """A summand of a feature set; ``parts`` are formula and definition of each factor."""
+
+    name: str
+    size: int
+    parts: list[tuple[str, str, str]]
+
+
+@dataclass
+class SetView(Section):
+    """The view of a set; ``facts`` are names with numbers, ``net`` is one to look into."""
+
+    terms: list[Term] = field(default_factory=list)
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    net: str = ""
+    is_explored: bool = False
+
+
+def views(found: Results, played: set[str], is_explored: bool) -> list[SetView]:
+    """Of all sets of the experiments, in their order; ``played``: of which there are games."""
+    names = dict.fromkeys(row["feature_set"] for e in found.experiments for row in e.rows)
+    return [_view(found, name, name in played, is_explored) for name in names]
+
+
+def _view(found: Results, name: str, has_games: bool, is_explored: bool) -> SetView:
+    view = SetView(f"set-{NetName(name).folder}", name, ("set", name), games=has_games)
+    nets = [net for net in found.nets if net.net.feature_set == name]
+    with told(view.problems, "the definition"):
+        view.terms = _terms(nets[0].net.features if nets else features.parse(name))
+    view.facts = _facts(found, name)
+    view.grids.append(_everywhere(found, name))
+    trained = readable(readable(nets, "history", []), "objective", [])
+    view.figures = plots.losses(trained, list(dict.fromkeys(net.entry for net in trained)))
+    view.net = nets[0].player if nets else ""
+    view.is_explored = is_explored and bool(nets)
+    return view
+
+
+def _terms(feature_set: FeatureSet) -> list[Term]:
+    return [
+        Term(
+            term.name,
+            term.size,
+            [(block.name, block.formula, block.definition) for block in term.factors],
+        )
+        for term in feature_set.terms
+    ]
+
+
+def _facts(found: Results, name: str) -> list[tuple[str, str]]:
+    """What is known of the set itself; of the first experiment that tells what a node costs."""
+    titles = {
+        "features": "features",
+        "dead": "of them never active",
+        "active": "active in a position",
+        "added": "added by a move",
+        "removed": "removed by a move",
+        "refreshes_per_game": "refreshes a game",
+        "measured_ns": "update of an accumulator (ns)",
+    }
+    counted: Row = next(
+        (r for r in found.statistics if (r["feature_set"], r["perspective"]) == (name, "both")), {}
+    )
+    facts = [
+        (title, grids.short(counted[key])) for key, title in titles.items() if counted.get(key)
+    ]
+    for experiment in found.experiments:
+        for row in experiment.rows:
+            if row["feature_set"] == name and row["cost_ratio"] and experiment.anchor != name:
+                facts.append((f"cost of a node (\u00d7 {experiment.anchor})", row["cost_ratio"]))
+                return facts
+    return facts
+
+
+def _everywhere(found: Results, name: str) -> Grid:
+    """Its Elo in each experiment and at each yardstick, as the tables have it."""
+    columns = {
+        "experiment": "experiment",
+        "row": "plays as",
+        "anchor": "against",
+        "at": "games at",
+        "verdict": "verdict",
+        "elo": "Elo",
+        "error": "\u00b1 (95 %)",
+        "p": "p adjusted",
+    }
+    rows, sources, drawn = [], [], []
+    for experiment in found.experiments:
+        made = [found.label(found.folder / f"{experiment.name}_table.csv")]
+        scale = Scale.over(experiment.rows, yardsticks.ALL)
+        for row in experiment.rows:
+            for kind in yardsticks.ALL:
+                if row["feature_set"] != name or number(row, kind.column) is None:
+                    continue
+                plays, anchor = table.entry(row), experiment.anchor
+                cells = [row[kind.column], row.get(f"{kind.column}_error", ""), row.get(kind.p, "")]
+                said = str(words.verdict(row, anchor, kind))
+                rows.append([experiment.name, plays, anchor, kind.title, said, *cells])
+                sources.append({"": [*made, found.label(found.games(experiment, kind))]})
+                drawn.append(bars.bar(row, anchor, scale, kind))
+    more = frozenset({"row"} if all(row[1] == name for row in rows) else ())
+    return Grid(
+        f"set-{NetName(name).folder}-elo",
+        "Wherever it played",
+        list(columns.items()),
+        rows,
+        sources,
+        more | {"p"},
+        bars={"elo": drawn},
+    )

@@ -1,0 +1,275 @@
+"""The views of the page: links, history, search, tables to take away, paper, and no scripts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import pytest
+
+from tests import report_results
+
+SETS = [f"/set/{name}" for name in report_results.SETS]
+VIEWS = [
+    "/",
+    *("/experiment/axis", "/experiment/pairwise", "/sets", *SETS, "/data", "/nets"),
+    *("/positions", "/texel", "/policies", "/methods"),
+]
+DRAWN = ".plot .canvas, .viewer, [data-explore], [data-neurons], #weight-browser, #policy-games"
+
+
+@pytest.fixture(scope="module", params=[1280, 390], ids=["desktop", "phone"])
+def page(request, browser, report):
+    """The page; nothing may go wrong in it, and nothing may be asked of a network."""
+    context = browser.new_context(viewport={"width": request.param, "height": 900}, offline=True)
+    opened = context.new_page()
+    opened.set_default_timeout(60_000)
+    wrong = []
+    opened.on("console", lambda message: wrong.append(message.text))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("request", lambda request: wrong.append(request.url))
+    opened.goto(report.as_uri())
+    yield opened
+    context.close()
+    ours = ("data:", report.as_uri())
+    assert [line for line in wrong if not line.startswith(ours)] == []
+
+
+@pytest.fixture(autouse=True)
+def at_home(page):
+    page.goto(page.url.partition("#")[0] + "#/")
+
+
+def shown(page):
+    return [view.get_attribute("id") for view in page.locator(".view:visible").all()]
+
+
+def choose(page, path):
+    """By the sidebar, or by its menu."""
+    if page.locator("#menu").is_visible():
+        page.locator("#menu").click()
+    page.locator(f'#nav a[href="#{path}"]').click()
+
+
+def test_every_view_opens_by_its_link_and_shows_what_is_in_it(page):
+    links = page.locator("#nav a").evaluate_all("l => l.map((a) => a.getAttribute('href'))")
+    assert sorted(links) == sorted(f"#{view}" for view in VIEWS)
+    assert sorted(page.locator(".view").evaluate_all("l => l.map((v) => v.id)")) == sorted(VIEWS)
+    for view in VIEWS:
+        choose(page, view)
+        assert shown(page) == [view]
+        assert page.locator("#nav [aria-current]").get_attribute("href") == f"#{view}"
+        assert page.evaluate("scrollY") == 0
+        for place in page.locator(DRAWN).filter(visible=True).all():
+            place.scroll_into_view_if_needed()
+            page.wait_for_function("e => e.querySelector('svg')", arg=place.element_handle())
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_address_opens_its_view(browser, report):
+    for address, view in (
+        ("#/set/H+PH+MC", "/set/H+PH+MC"),
+        ("#/set/H%2BPH%2BMC", "/set/H+PH+MC"),
+        ("#axis-puzzles", "/experiment/axis"),
+        ("#explorer", "/positions"),
+        ("#/nothing", "/"),
+        ("#%E0%A4%A", "/"),
+        ("", "/"),
+    ):
+        page = browser.new_page()
+        page.goto(report.as_uri() + address)
+        assert shown(page) == [view]
+        page.close()
+
+
+def test_nothing_of_a_hidden_view_is_drawn(browser, report):
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.vegaEmbed === undefined && Object.keys(unpacked).length === 0")
+    page.close()
+
+
+def test_back_and_forward_return_to_the_place(page):
+    choose(page, "/experiment/axis")
+    page.evaluate("scrollTo(0, 700)")
+    page.wait_for_timeout(100)
+    choose(page, "/data")
+    page.go_back()
+    assert shown(page) == ["/experiment/axis"]
+    page.wait_for_function("scrollY === 700")
+    page.go_back()
+    assert shown(page) == ["/"]
+    page.go_forward()
+    page.go_forward()
+    assert shown(page) == ["/data"]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "view"),
+    [
+        ("pairwise", "Experiment pairwise", "/experiment/pairwise"),
+        ("H+PH", "Feature set H+PH+MC", "/set/H+PH+MC"),
+        ("ALL#2", "ALL#2", "/nets"),
+        ("integer error mean", "integer error, mean (cp)", "/experiment/axis"),
+        ("puzzles by theme", "Puzzles by theme", "/experiment/axis"),
+    ],
+)
+def test_search_finds_what_has_a_name(page, text, first, view):
+    page.keyboard.press("/")
+    page.keyboard.type(text)
+    found = page.locator("#finder-found button").first.inner_text()
+    assert " ".join(found.split()).startswith(first)
+    page.keyboard.press("Enter")
+    assert shown(page) == [view]
+    assert not page.locator("#finder").is_visible()
+
+
+def test_search_goes_by_arrows_and_ends_by_escape(page):
+    page.keyboard.press("/")
+    page.keyboard.type("ALL")
+    second = page.locator("#finder-found button").nth(1)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert second.evaluate("b => b === document.activeElement")
+    page.keyboard.press("Escape")
+    assert not page.locator("#finder").is_visible()
+    assert shown(page) == ["/"]
+
+
+def test_a_net_that_was_sought_is_in_the_weight_browser(page):
+    page.keyboard.press("/")
+    page.keyboard.type("H+PH+MC#2")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#/net/H+PH+MC%232")
+    page.locator("#weight-browser").scroll_into_view_if_needed()
+    page.locator("#weight-pictures svg").first.wait_for()
+    assert page.locator("#weight-net").input_value() == "H+PH+MC#2"
+
+
+def test_a_dot_of_the_picture_tells_and_leads(page):
+    lines = page.locator(".ranking .rank")
+    assert lines.count() == len(report_results.SETS)
+    line = lines.filter(has_text="H+PH+MC")
+    line.hover()
+    told = line.locator(".tip").inner_text()
+    assert re.search(r"[+-]\d+\.\d \u00b1\d+\.\d at fixed nodes: undecided", told)
+    assert "at equal cost: " in told
+    line.click()
+    assert shown(page) == ["/set/H+PH+MC"]
+
+
+def middle(element):
+    box = element.bounding_box()
+    return box["x"] + box["width"] / 2
+
+
+def test_marks_stand_where_the_numbers_are(page, everything):
+    with open(everything / "axis_table.csv", newline="") as file:
+        rows = {row["feature_set"]: row for row in csv.DictReader(file)}
+    axis = page.locator(".axis .track span").all()
+    (low, high) = (axis[0], axis[-1])
+    values = [float(tick.inner_text()) for tick in (low, high)]
+    ends = [middle(tick) for tick in (low, high)]
+    scale = (ends[1] - ends[0]) / (values[1] - values[0])
+    for line in page.locator(".ranking .rank").all():
+        row = rows[line.locator(".name").inner_text()]
+        for column in ("elo", "elo_cost"):
+            place = middle(line.locator(f".dot.{column}"))
+            assert place == pytest.approx(ends[0] + scale * (float(row[column]) - values[0]), abs=1)
+
+
+def test_a_switch_shows_all_columns(page):
+    choose(page, "/experiment/axis")
+    grid, heads = page.locator("#axis-table"), page.locator("#axis-table thead th")
+    few, every = heads.filter(visible=True).count(), heads.count()
+    assert few <= 9 < every
+    page.get_by_role("button", name=f"all {every} columns").click()
+    assert heads.filter(visible=True).count() == every
+    assert grid.locator("tbody tr").first.locator("td:visible").count() == every - 1
+    page.get_by_role("button", name=f"all {every} columns").click()
+    assert heads.filter(visible=True).count() == few
+
+
+def test_the_whole_head_of_a_column_sorts(page):
+    choose(page, "/experiment/axis")
+    for head in page.locator("#axis-table thead th:visible").all():
+        head.scroll_into_view_if_needed()
+        for corner in ({"x": 1, "y": 1}, "end"):
+            box = head.bounding_box()
+            place = {"x": box["width"] - 2, "y": box["height"] - 2} if corner == "end" else corner
+            before = head.get_attribute("aria-sort")
+            head.click(position=place)
+            assert head.get_attribute("aria-sort") != before
+
+
+def test_a_table_is_taken_away_as_it_is_shown(page, everything):
+    choose(page, "/experiment/axis")
+    sheet = page.locator(".sheet").filter(has=page.locator("#axis-table"))
+    columns = page.locator("#axis-table thead th:visible").all()
+    names = [head.get_attribute("data-column") for head in columns]
+    sheet.get_by_role("button", name="CSV").click()
+    found = list(csv.DictReader(io.StringIO(page.locator("#record textarea").input_value())))
+    assert list(found[0]) == names
+    with open(everything / "axis_table.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    measured = [name for name in names if name in rows[0]]
+    assert [[row[n] for n in measured] for row in found] == [[r[n] for n in measured] for r in rows]
+    page.keyboard.press("Escape")
+    sheet.get_by_role("button", name="LaTeX").click()
+    lines = page.locator("#record textarea").input_value().splitlines()
+    assert lines[1] == "\\toprule"
+    assert lines[2].count("&") == len(names) - 1
+    assert lines[-2:] == ["\\bottomrule", "\\end{tabular}"]
+    assert lines[4].startswith("ALL & anchor & 0.0 & ")
+    assert len(lines) == 6 + len(rows)
+    page.keyboard.press("Escape")
+
+
+def test_pointing_at_the_score_tells_the_move_there(page):
+    choose(page, "/experiment/axis")
+    viewer = page.locator(".viewer[data-games=axis]")
+    viewer.scroll_into_view_if_needed()
+    graph = viewer.locator(".graph svg")
+    graph.hover()
+    told = graph.locator("text.hint").text_content()
+    graph.click()
+    current = viewer.locator(".moves [aria-current]").inner_text().split()[-1]
+    assert current in told
+    assert re.search(r"[+-]?\d+\.\d\d$|mate$", told)
+
+
+def test_a_feature_points_at_its_squares(page):
+    choose(page, "/set/ALL")
+    example = page.locator("[data-explore=ALL]")
+    example.scroll_into_view_if_needed()
+    example.locator("li").filter(has_text=re.compile(r"own king on \w+")).first.hover()
+    (square,) = example.locator(".pointed").all()
+    name = example.locator("li:hover").inner_text()
+    assert name.endswith(square.get_attribute("data-place"))
+
+
+def test_paper_has_all_views_with_their_plots(browser, report, tmp_path):
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    page.evaluate("window.print = () => { window.printed = true; }")
+    page.get_by_role("button", name="print").click()
+    page.wait_for_function("window.printed", timeout=120_000)
+    plots = page.locator("figure.plot")
+    assert plots.filter(has=page.locator("svg")).count() == plots.count()
+    assert sorted(shown(page)) == sorted(VIEWS)
+    page.emulate_media(media="print")
+    assert sorted(shown(page)) == sorted(VIEWS)
+    assert not page.locator("#sidebar").is_visible()
+    page.close()
+
+
+def test_without_scripts_all_is_there(browser, report):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report.as_uri())
+    assert sorted(shown(page)) == sorted(VIEWS)
+    page.locator('#nav a[href="#/methods"]').click()
+    assert page.locator("[id='/methods']").bounding_box()["y"] < 900
+    context.close()
