@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from nnuelab.cli import page as _page  # noqa: F401 (registers them)
 from nnuelab.cli import report as _commands  # noqa: F401
 from nnuelab.cli.app import app
-from nnuelab.report import plots, reading, results, table, words
+from nnuelab.report import line_labels, plots, reading, results, table, words
 from nnuelab.report.grid_plots import MEASURED, grid_plots
 from tests import report_results
 
@@ -175,14 +175,14 @@ def test_only_what_is_surely_beaten_is_pale(grid):
 
 def test_names_beside_lines_are_in_order_and_apart():
     ends = {"A": 1.0, "B": 1.01, "C": 1.02, "D": 3.0, "E": 3.01}
-    beside = plots.direct(ends, [1.0, 3.01], 300)
+    beside = line_labels.direct(ends, [1.0, 3.01], 300)
     places = list(beside.heights.values())
-    gap = plots.TEXT / 300 * (beside.domain[1] - beside.domain[0])
+    gap = line_labels.TEXT / 300 * (beside.domain[1] - beside.domain[0])
     assert list(beside.heights) == list(ends)
     assert all(b - a > 0.9 * gap for a, b in itertools.pairwise(places))
     assert beside.domain[0] <= places[0]
     assert places[-1] <= beside.domain[1]
-    assert plots.direct(dict.fromkeys("ABCDEFGHI", 1.0), [1.0], 300) is None
+    assert line_labels.direct(dict.fromkeys("ABCDEFGHI", 1.0), [1.0], 300) is None
 
 
 def test_what_all_have_in_common_is_left_out_of_labels(grid):
@@ -193,8 +193,8 @@ def test_what_all_have_in_common_is_left_out_of_labels(grid):
         for name, row in zip("AB", of_grid, strict=False)
     ]
     assert words.labels(same) == {"A,v": "A", "B,v": "B"}
-    assert plots.short([table.entry(row) for row in of_grid]) == "slice(datum.label, 4)"
-    assert plots.short(["A,v", "BB,v"]) == "slice(datum.label, 0, -2)"
+    assert line_labels.short([table.entry(row) for row in of_grid]) == "slice(datum.label, 4)"
+    assert line_labels.short(["A,v", "BB,v"]) == "slice(datum.label, 0, -2)"
 
 
 def test_nets_of_one_shape_have_no_axis_of_speed(methods, tmp_path):
@@ -203,3 +203,10 @@ def test_nets_of_one_shape_have_no_axis_of_speed(methods, tmp_path):
     assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
     assert "pqr-pareto" not in path.read_text()
     assert "nodes per second of these nets were not measured" not in path.read_text()
+
+
+def test_rows_of_a_grid_differ_in_every_part_on_a_narrow_terminal(grid):
+    path = str(grid / "baseline_table.csv")
+    shown = CliRunner().invoke(app, ["inspect", path], env={"COLUMNS": "80"}).stdout
+    for variant in SIZES:
+        assert shown.count(f"ALL,{variant} ") == shown.count("ALL,l1-256,l2-32 ") > 1

@@ -223,20 +223,20 @@ def test_an_answer_names_nobody_stronger_than_it_can_tell(found):
         name = each["feature_set"]
         assert (name in head) == (verdict == "stronger")
         assert (name in rest) == (verdict != "stronger")
-    assert ("no set is" in head) == (not any(name in head for name in ("S0", "S1", "S2", "S3")))
+    assert ("none" in head) == (not any(name in head for name in ("S0", "S1", "S2", "S3")))
 
 
 def test_an_answer_counts_where_names_are_too_many():
     rows = [row(f"S{i}", "-50.0", "5.0", "9.0", p="0.001") for i in range(6)]
     said = words.answer([*rows, row("ALL", "0.0")], "ALL")
-    assert said == "At fixed nodes no set is stronger than ALL, 6 sets are weaker."
+    assert said == "At fixed nodes none is stronger than ALL (weaker: 6)."
 
 
 def test_both_yardsticks_are_answered_and_told_together_where_they_agree():
     rows = [row("ALL", "0.0", time="0.0"), row("H", "30.0", "5.0", "9.0", p="0.001", time="30.0")]
     assert words.answer(rows, "ALL") == (
         "At fixed nodes H is stronger than ALL; "
-        "at fixed time no set is stronger than ALL, H is undecided."
+        "at fixed time none is stronger than ALL (undecided: H)."
     )
     rows[1] |= {"p_time_adjusted": "0.001"}
     assert words.answer(rows, "ALL") == "At fixed nodes and at fixed time H is stronger than ALL."

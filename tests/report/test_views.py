@@ -24,7 +24,7 @@ def page(request, browser, report):
     """The page; nothing may go wrong in it, and nothing may be asked of a network."""
     context = browser.new_context(viewport={"width": request.param, "height": 900}, offline=True)
     opened = context.new_page()
-    opened.set_default_timeout(60_000)
+    opened.set_default_timeout(30_000)
     wrong = []
     opened.on("console", lambda message: wrong.append(message.text))
     opened.on("pageerror", lambda error: wrong.append(str(error)))
@@ -39,6 +39,10 @@ def page(request, browser, report):
 @pytest.fixture(autouse=True)
 def at_home(page):
     page.goto(page.url.partition("#")[0] + "#/")
+    page.evaluate("""() => {
+      for (const open of document.querySelectorAll("dialog[open]")) open.close();
+      for (const sheet of document.querySelectorAll(".sheet.all")) switchColumns(sheet, false);
+    }""")
 
 
 def shown(page):
@@ -109,8 +113,8 @@ def test_back_and_forward_return_to_the_place(page):
 @pytest.mark.parametrize(
     ("text", "first", "view"),
     [
-        ("pairwise", "Experiment pairwise", "/experiment/pairwise"),
-        ("H+PH", "Feature set H+PH+MC", "/set/H+PH+MC"),
+        ("pairwise", "pairwise Experiment", "/experiment/pairwise"),
+        ("H+PH", "H+PH+MC Feature set", "/set/H+PH+MC"),
         ("ALL#2", "ALL#2", "/nets"),
         ("integer error mean", "integer error, mean (cp)", "/experiment/axis"),
         ("puzzles by theme", "Puzzles by theme", "/experiment/axis"),

@@ -59,14 +59,15 @@ class Bar:
         Of the Elo, which tells the yardstick.
     verdict : Verdict
         What isn't decided looks so.
-    text : str
-        The numbers.
+    quoted, text : str
+        The number with its error; and with its verdict and what that rests on.
     """
 
     column: str
     at: float
     zero: float
     verdict: Verdict
+    quoted: str
     text: str
     games: tuple[float, float] | None = None
     seeds: tuple[float, float] | None = None
@@ -84,12 +85,14 @@ def bar(row: Row, anchor: str, scale: Scale, yardstick: Yardstick = NODES) -> Ba
             left, right = (scale.place(known[f"{kind}_{end}"]) for end in ("low", "high"))
             spans[kind] = (left, round(right - left, 2))
     reason = words.why(row, anchor, yardstick)
-    text = f"{words.quoted(row, yardstick)} at {yardstick.title}: {found}"
+    quoted = "0" if found is Verdict.ANCHOR else words.quoted(row, yardstick)
+    text = f"{quoted} at {yardstick.title}: {found}"
     return Bar(
         yardstick.column,
         scale.place(float(row[yardstick.column])),
         scale.place(0.0),
         found,
+        quoted,
         "the anchor, 0" if found is Verdict.ANCHOR else f"{text}, {reason}",
         **spans,
     )
@@ -129,7 +132,7 @@ def ranking(rows: Sequence[Row], anchor: str) -> Ranking | None:
     scale, called = Scale.over(rated, kinds, *study), words.labels(rated)
     lines = []
     for row in sorted(rated, key=lambda row: -float(row["elo"])):
-        published = number(row, "published_elo")
+        published = None if entry(row) == anchor else number(row, "published_elo")
         marks = (bar(row, anchor, scale, kind) for kind in kinds)
         lines.append(
             Ranked(

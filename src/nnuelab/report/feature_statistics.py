@@ -341,7 +341,7 @@ def _changes(shown: Sequence[Mapping[str, Any]], *params: Any) -> Any:
         alt.Chart(alt.Data(values=values))
         .mark_bar()
         .encode(
-            x=alt.X("rows:Q").title("rows changed by a legal move"),
+            x=alt.X("rows:Q").title("rows changed by a legal move").axis(tickCount=8),
             y=alt.Y("set:N").sort(order).title(None),
             color=alt.Color("kind:N").title(None).scale(domain=kinds),
             tooltip=[tip, "kind:N", alt.Tooltip("rows:Q", format=".2f")],

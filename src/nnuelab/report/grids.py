@@ -25,7 +25,7 @@ def _of_elo(kind: Yardstick) -> dict[str, str]:
     return {
         words.column_of(kind): f"verdict at {where}",
         column: f"Elo at {where}",
-        f"{column}_error": "\u00b1 (95 %)",
+        f"{column}_error": "\u00b1 (95\u00a0%)",
         kind.p: f"p adjusted, {where}",
         f"{column}_error_games": f"\u00b1 games, {where}",
         f"{column}_error_seeds": f"\u00b1 seeds, {where}",

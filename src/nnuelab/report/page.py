@@ -167,18 +167,13 @@ class _Builder:
     def _plots(self, experiment: Experiment, section: Section) -> None:
         rows, nets = experiment.rows, experiment.nets
         anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
-        drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows)]
+        drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows, section)]
         drawn.append(plots.depth(rows, self.found.nodes(experiment)))
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
         trained = readable(nets, "history", section.problems)
         drawn += plots.losses(readable(trained, "objective", section.problems), sets)
         drawn.append(plots.errors(readable(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
-        if not (is_alike(rows) or any(row["nps_ratio"] for row in rows)):
-            section.problems.append(
-                "The nodes per second of these nets were not measured; a plot of Elo against cost "
-                "shows the updates of an accumulator instead, where those were."
-            )
 
     def _puzzles(self, experiment: Experiment, section: Section) -> None:
         nets, sets = experiment.nets, [table.entry(row) for row in experiment.rows]
@@ -186,9 +181,12 @@ class _Builder:
             section.figures += puzzles.figures(scores, sets)
             section.puzzles = puzzles.grid(self.found, experiment.name, nets, scores)
 
-    def _pareto(self, rows: Sequence[Row]) -> list[Figure | None]:
-        """Elo against nodes per second, or where those aren't known against the updates."""
-        if is_alike(rows):
+    def _pareto(self, rows: Sequence[Row], section: Section) -> list[Figure | None]:
+        """Elo against nodes per second, or where those aren't known against the updates.
+
+        Not of nets of one shape, which differ in speed by chance alone.
+        """
+        if len({(row["feature_set"], row["l1"], row["l2"]) for row in rows}) == 1:
             return []
         speeds = {table.entry(r): float(r["nps_ratio"]) for r in rows if r["nps_ratio"]}
         axis = "nodes per second relative to the anchor"
@@ -201,6 +199,12 @@ class _Builder:
             }
             of_rows = ((table.entry(row), counted.get(row["feature_set"])) for row in rows)
             speeds = {name: speed for name, speed in of_rows if speed is not None}
+            section.problems.append(
+                "The nodes per second of these nets were not measured; a plot of Elo against speed "
+                "shows the updates of an accumulator instead, where those were and differ."
+            )
+        if len(set(speeds.values())) < 2:
+            return []
         shown = (yardsticks.NODES, yardsticks.COST, yardsticks.TIME)
         return [plots.pareto(rows, speeds, axis, yardstick) for yardstick in shown]
 
@@ -367,11 +371,6 @@ class _Builder:
                     from_fen(worst["fen"])  # raises when it is broken
                     found[f"the largest error of the integers of {net.player}"] = worst["fen"]
         return found
-
-
-def is_alike(rows: Sequence[Row]) -> bool:
-    """Whether all are nets of one shape, so that no speed tells them apart."""
-    return len({(row["feature_set"], row["l1"], row["l2"]) for row in rows}) == 1
 
 
 def _figures(sections: Iterable[Section]) -> dict[str, Figure]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from nnuelab.charts import HEIGHT, Figure, figure, zoom
 from nnuelab.names import NetName
+from nnuelab.report.line_labels import direct, named, short
 from nnuelab.report.results import NetFiles
 from nnuelab.report.table import entry
 from nnuelab.report.words import number
@@ -23,19 +23,6 @@ ROW_HEIGHT = 34
 MOST_COLORS = 8  # of the page's own schemes, which are easy to tell apart
 MOST_POINTS = 500  # of a net in a plot on the page
 STEPS = 60  # of a histogram
-MOST_DIRECT, LONGEST_DIRECT = 8, 22  # names beside lines, and their letters
-TEXT, LETTER = 15, 7  # pixels of a line of text, and of a letter
-
-
-def short(names: Sequence[str]) -> Any:
-    """What Vega makes of entries, as `words.labels`: what all have in common is left out."""
-    known = [NetName.parse(name) for name in names]
-    sets, variants = {name.feature_set for name in known}, {name.variant for name in known}
-    if len(variants) == 1 and variants != {""}:
-        return f"slice(datum.label, 0, -{len(variants.pop()) + 1})"
-    if len(sets) == 1 and "" not in variants:
-        return f"slice(datum.label, {len(sets.pop()) + 1})"
-    return alt.Undefined
 
 
 def color(sets: Sequence[str], shown: Sequence[str] = (), title: str | None = "feature set") -> Any:
@@ -53,53 +40,6 @@ def color(sets: Sequence[str], shown: Sequence[str] = (), title: str | None = "f
     return by_set.scale(domain=list(sets))
 
 
-@dataclass(frozen=True)
-class Direct:
-    """Names beside the ends of lines, instead of a legend: text [n] and heights [n].
-
-    Attributes
-    ----------
-    domain : (float, float)
-        That the axis has to have.
-    padding : dict of str to int
-        That the chart has to have: room for the names.
-    """
-
-    heights: dict[str, float]
-    domain: tuple[float, float]
-    padding: dict[str, int]
-
-
-def direct(ends: Mapping[str, float], values: Sequence[float], height: int) -> Direct | None:
-    """Names of lines that end at ``ends``, moved apart where they would lie on each other.
-
-    None where they are too many or too long: then a legend is easier to read.
-    """
-    if not 1 < len(ends) <= MOST_DIRECT or max(map(len, ends)) > LONGEST_DIRECT:
-        return None
-    low, high = min(values), max(values)
-    room = (high - low) * 0.05 or 1.0
-    low, high = low - room, high + room
-    gap = (high - low) * TEXT / height
-    names = sorted(ends, key=lambda name: ends[name])
-    places = [ends[name] for name in names]
-    for i in range(1, len(places)):
-        places[i] = max(places[i], places[i - 1] + gap)
-    over = max(places[-1] - high, 0.0)
-    for i in reversed(range(len(places))):
-        most = places[i + 1] - gap if i + 1 < len(places) else places[i] - over
-        places[i] = min(places[i], most)
-    padding = {"left": 5, "top": 5, "bottom": 5, "right": LETTER * max(map(len, names)) + 14}
-    return Direct(dict(zip(names, places, strict=True)), (low, high), padding)
-
-
-def named(beside: Direct, x: str, last: float, y: str, drawn: Any) -> Any:
-    """A layer with the names of lines beside their ends, at ``last`` of the field ``x``."""
-    points = [{"set": name, x: last, y: height} for name, height in beside.heights.items()]
-    text = alt.Chart(alt.Data(values=points)).mark_text(align="left", dx=8, clip=False, aria=False)
-    return text.encode(x=f"{x}:Q", y=f"{y}:Q", text="set:N", color=drawn)
-
-
 def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
     """Elo of each set with both errors, at each yardstick."""
     limits = {yardstick.column: yardstick.title for yardstick in yardsticks.ALL}
@@ -114,7 +54,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
     order = list(dict.fromkeys(v["set"] for v in sorted(values, key=lambda v: -v["elo"])))
     shown = [limit for limit in limits.values() if any(v["limit"] == limit for v in values)]
     base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=short(order), labelLimit=260),
+        y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=short(order)),
         yOffset=alt.YOffset("limit:N").sort(shown),
         color=alt.Color("limit:N").title("games at").scale(domain=shown),
     )
@@ -224,15 +164,12 @@ def _losses(
     layers = [lines, dots.add_params(zoom())]
     if beside:
         layers.append(named(beside, "epoch", max(epochs), "validation", drawn))
-    chart = alt.layer(*layers)
-    if beside:
-        chart = chart.properties(padding=beside.padding)
     return figure(
         name,
         f"Validation loss over epochs{whose}",
         "One line for each net; dashes tell the seeds."
         + (" Losses of other plots are other quantities." if whose else ""),
-        chart,
+        alt.layer(*layers),
     )
 
 

@@ -20,14 +20,14 @@ from nnuelab.report.section import Section, readable, told
 UNTRAINED = b"iteration\n"  # the history of a run without iterations
 TEXTS = ("name", "feature_set", "inputs", "head", "loss", "layers", "activation")
 NEEDED = ("name", "feature_set", "head", "loss", "seeds", "train_seconds")
-# By column: what stands above it, and how it is written; %: a share in percent. The first five
-# answer the question.
+ANSWERS = 5  # of the measures are in sight, the others behind a switch
+# By column: what stands above it, and how it is written; %: a share in percent.
 MEASURES = {
     "legal_first": ("first pair legal %", "%"),
     "accuracy": ("first pair is the move %", "%"),
     "legal_accuracy": ("likeliest legal pair is the move %", "%"),
     "mean_tries": ("mean tries", ".2f"),
-    "train_seconds": ("training s", ".0f"),
+    "train_seconds": ("training (s)", ".0f"),
     "walk_accuracy": ("walk plays the move %", "%"),
     "from_accuracy": ("from the right square %", "%"),
     "illegal_probability": ("probability on illegal pairs %", "%"),
@@ -208,6 +208,7 @@ def grid(rows: Sequence[Mapping[str, str]], folder: Path, label: Any) -> Grid:
             for row in rows
         ],
         sources,
+        frozenset([*list(MEASURES)[ANSWERS:], *FACTS]) - {"head", "loss"},
     )
 
 

@@ -36,8 +36,12 @@ class SetView(Section):
 
 
 def views(found: Results, played: set[str], is_explored: bool) -> list[SetView]:
-    """Of all sets of the experiments, in their order; ``played``: of which there are games."""
+    """Of all sets of the experiments, and of others that were counted.
+
+    ``played`` are those of which there are games.
+    """
     names = dict.fromkeys(row["feature_set"] for e in found.experiments for row in e.rows)
+    names |= dict.fromkeys(row["feature_set"] for row in found.statistics)
     return [_view(found, name, name in played, is_explored) for name in names]
 
 
@@ -47,7 +51,8 @@ def _view(found: Results, name: str, has_games: bool, is_explored: bool) -> SetV
     with told(view.problems, "the definition"):
         view.terms = _terms(nets[0].net.features if nets else features.parse(name))
     view.facts = _facts(found, name)
-    view.grids.append(_everywhere(found, name))
+    everywhere = _everywhere(found, name)
+    view.grids = [everywhere] if everywhere.rows else []
     trained = readable(readable(nets, "history", []), "objective", [])
     view.figures = plots.losses(trained, list(dict.fromkeys(net.entry for net in trained)))
     view.net = nets[0].player if nets else ""
@@ -100,7 +105,7 @@ def _everywhere(found: Results, name: str) -> Grid:
         "at": "games at",
         "verdict": "verdict",
         "elo": "Elo",
-        "error": "\u00b1 (95 %)",
+        "error": "\u00b1 (95\u00a0%)",
         "p": "p adjusted",
     }
     rows, sources, drawn = [], [], []

@@ -453,13 +453,17 @@ def readable(
 ) -> tuple[list[str], list[list[str]]]:
     """Head and lines of a table for people, from rows as `cells` or a CSV reader give them.
 
-    ``narrow`` leaves out what is for reference only.
+    ``narrow`` leaves out what is for reference only; a variant stands beside its set, since a
+    terminal repeats the first column alone.
     """
     shown = [
         (title, name, error)
         for title, name, error, needed in _READABLE
         if any(row.get(name) for row in table) and (needed or not narrow)
     ]
+    if narrow and any(row.get("variant") for row in table):
+        table = [{**row, "feature_set": entry(row)} for row in table]
+        shown = [each for each in shown if each[1] != "variant"]
     body = [
         [
             f"{row[name]} \u00b1 {row[error]}"

@@ -99,35 +99,32 @@ def answer(rows: Sequence[Row], anchor: str) -> str:
     called = labels(rows)
     said: dict[str, list[str]] = {}
     for yardstick in filter(None, (NODES, paid(rated))):
-        said.setdefault(_clauses(rated, anchor, yardstick, called), []).append(yardstick.title)
-    parts = [f"at {' and at '.join(at)} {clauses}" for clauses, at in said.items()]
-    text = "; ".join(parts)
+        said.setdefault(_clause(rated, anchor, yardstick, called), []).append(yardstick.title)
+    text = "; ".join(f"at {' and at '.join(at)} {clause}" for clause, at in said.items())
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _clauses(
+def _clause(
     rows: Sequence[Row], anchor: str, yardstick: Yardstick, called: Mapping[str, str]
 ) -> str:
     found: dict[Verdict, list[str]] = {kind: [] for kind in Verdict}
     for row in sorted(rows, key=lambda row: -(number(row, yardstick.column) or 0)):
         if kind := verdict(row, anchor, yardstick):
             found[kind].append(called[entry(row)])
-    stronger = _names(found[Verdict.STRONGER]) or "no set is"
-    said = [f"{stronger} stronger than {called.get(anchor, anchor)}"]
-    for kind in (Verdict.WEAKER, Verdict.UNDECIDED):
-        said += [f"{_names(found[kind])} {kind}"] if found[kind] else []
-    return ", ".join(said)
+    stronger = found[Verdict.STRONGER]
+    verb = "is" if len(stronger) < 2 else "are"
+    others = [
+        f"{kind}: {_names(found[kind])}"
+        for kind in (Verdict.UNDECIDED, Verdict.WEAKER)
+        if found[kind]
+    ]
+    rest = f" ({'; '.join(others)})" if others else ""
+    return f"{_names(stronger) or 'none'} {verb} stronger than {called.get(anchor, anchor)}{rest}"
 
 
 def _names(names: Sequence[str]) -> str:
-    """Who, with the verb: ``A and B are``."""
-    if not names:
-        return ""
-    if len(names) == 1:
-        return f"{names[0]} is"
-    if len(names) > MOST_NAMES:
-        return f"{len(names)} sets are"
-    return f"{', '.join(names[:-1])} and {names[-1]} are"
+    between = " and " if any("," in name for name in names) else ", "
+    return str(len(names)) if len(names) > MOST_NAMES else between.join(names)
 
 
 def losses(rows: Sequence[Row]) -> str:

@@ -5,7 +5,8 @@ function style() {
   const text = { labelColor: color, titleColor: color, labelFont: fontFamily, titleFont: fontFamily, labelFontSize: 12, titleFontSize: 12 };
   return {
     background: "transparent",
-    axis: { ...text, gridColor: line, gridOpacity: 0.6, domainColor: line, tickColor: line, labelLimit: 160, titleFontWeight: "normal" },
+    axis: { ...text, gridColor: line, gridOpacity: 0.6, domainColor: line, tickColor: line, titleFontWeight: "normal" },
+    axisQuantitative: { labelOverlap: "greedy", labelSeparation: 6 },
     legend: {
       ...text, orient: "bottom",
       layout: { bottom: { direction: "vertical", anchor: "start" } },
@@ -42,6 +43,7 @@ async function plot(figure) {
   const canvas = figure.querySelector(".canvas");
   const config = style();
   fitted(config.legend, spec, canvas.clientWidth);
+  config.axis.labelLimit = Math.max(130, canvas.clientWidth * 0.4);
   if (figure.clientWidth < 500) config.axis.labelFontSize = 10;
   const { view } = await vegaEmbed(canvas, spec, {
     actions: false, renderer: "svg", config, tooltip: { theme: "custom" },

@@ -64,7 +64,7 @@ route();
 // Search over everything that has a name
 
 const KINDS = [
-  [".view", (view) => view.querySelector("h1, h2").textContent, () => "view"],
+  [".view", (view) => view.querySelector("h1, h2").lastChild.textContent, (view) => view.querySelector(".kind")?.textContent ?? "view"],
   [".view h3[id]", (title) => title.textContent, viewOf],
   ["figure.plot", (figure) => figure.querySelector("h4").textContent, (figure) => `plot, ${viewOf(figure)}`],
   ["table.grid", (grid) => grid.caption.textContent, (grid) => `table, ${viewOf(grid)}`],

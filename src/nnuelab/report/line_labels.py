@@ -1,0 +1,73 @@
+"""Names of lines beside their ends, which are read more easily than a legend of seven colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from nnuelab.names import NetName
+
+MOST, LONGEST = 8, 22  # names, and their letters
+TEXT = 15  # pixels of a line of text
+
+
+def short(names: Sequence[str]) -> Any:
+    """What Vega makes of entries, as `words.labels`: what all have in common is left out."""
+    known = [NetName.parse(name) for name in names]
+    sets, variants = {name.feature_set for name in known}, {name.variant for name in known}
+    if len(variants) == 1 and variants != {""}:
+        return f"slice(datum.label, 0, -{len(variants.pop()) + 1})"
+    if len(sets) == 1 and "" not in variants:
+        return f"slice(datum.label, {len(sets.pop()) + 1})"
+    return alt.Undefined
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Names beside the ends of lines.
+
+    Attributes
+    ----------
+    heights : dict of str to float
+        Where each name stands, on the axis of the lines.
+    domain : (float, float)
+        That the axis has to have.
+    """
+
+    heights: dict[str, float]
+    domain: tuple[float, float]
+
+
+def direct(ends: Mapping[str, float], values: Sequence[float], height: int) -> Direct | None:
+    """Names of lines that end at ``ends``, moved apart where they would lie on each other.
+
+    None where they are too many or too long: then a legend is easier to read.
+    """
+    if not 1 < len(ends) <= MOST or max(map(len, ends)) > LONGEST:
+        return None
+    low, high = min(values), max(values)
+    room = (high - low) * 0.05 or 1.0
+    low, high = low - room, high + room
+    gap = (high - low) * TEXT / height
+    names = sorted(ends, key=lambda name: ends[name])
+    places = [ends[name] for name in names]
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + gap)
+    over = max(places[-1] - high, 0.0)
+    for i in reversed(range(len(places))):
+        most = places[i + 1] - gap if i + 1 < len(places) else places[i] - over
+        places[i] = min(places[i], most)
+    return Direct(dict(zip(names, places, strict=True)), (low, high))
+
+
+def named(beside: Direct, x: str, last: float, y: str, drawn: Any) -> Any:
+    """A layer with the names of lines beside their ends, at ``last`` of the field ``x``."""
+    points = [{"set": name, x: last, y: height} for name, height in beside.heights.items()]
+    text = alt.Chart(alt.Data(values=points)).mark_text(align="left", dx=8, clip=False, aria=False)
+    said = short(list(beside.heights))
+    called = "datum.set" if said is alt.Undefined else said.replace("datum.label", "datum.set")
+    told = text.transform_calculate(called=called)
+    return told.encode(x=f"{x}:Q", y=f"{y}:Q", text="called:N", color=drawn)
