@@ -1,0 +1,71 @@
+"""What the page says would decide an open question: as `nnuelab power` foretells it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from nnuelab.report import advice, table
+from nnuelab.report.results import Experiment, Results
+from nnuelab.tournament import power
+from nnuelab.tournament.power import Design
+from nnuelab.tournament.spread import Pooling, Spread
+from nnuelab.tournament.yardsticks import COST, NODES
+
+OWN = Spread("axis", "nodes 400", "", 100.0, 60.0, 4)
+FORMAT = {"format": "round-robin", "games_per_pairing": 100}
+
+
+def row(name, elo, p):
+    empty = dict.fromkeys(table.COLUMNS, "")
+    return empty | {"feature_set": name, "seeds": "2", "elo": elo, "p_adjusted": p}
+
+
+ROWS = [row("ALL", "0.0", ""), row("A", "-30.0", "0.2"), row("B", "0.4", "0.9"),
+        row("C", "90.0", "0.001")]  # fmt: skip
+
+
+@pytest.fixture
+def found(tmp_path):
+    games = tmp_path / "results" / "tournament"
+    games.mkdir(parents=True)
+    details = {"spread": [vars(OWN)], "draw_rate_of_equals": 0.3}
+    (games / "axis_details.json").write_text(json.dumps(details))
+    records = {"results/tournament/axis.pgn": {"parameters": FORMAT}}
+    return Results(tmp_path / "results", [Experiment("axis", ROWS, "ALL")], records)
+
+
+def test_seeds_are_the_first_whose_forecast_sees_the_difference(found):
+    needed = advice.seeds(found, found.experiments[0], NODES)
+    assert list(needed) == ["A", "B"]  # C is decided
+    assert needed["B"] is None
+    design = Design(["ALL", "A", "B", "C"], "ALL", needed["A"], 100.0)
+    pooling = Pooling("axis", "nodes 400")
+    variance = OWN.variance - OWN.games
+    assert power.forecast(design, pooling, variance).detects <= 30
+    before = Design(design.sets, "ALL", needed["A"] - 1, 100.0)
+    assert needed["A"] > 2
+    assert power.forecast(before, pooling, variance).detects > 30
+
+
+def test_advice_counts_the_seeds_to_add(found):
+    (said,) = advice.in_words(found, found.experiments[0])
+    more = advice.seeds(found, found.experiments[0], NODES)["A"] - 2
+    assert said.startswith(
+        f"At fixed nodes {more} more seeds would tell A from the anchor; B would"
+    )
+
+
+def test_nothing_is_advised_where_nothing_can_be_foretold(found):
+    experiment = found.experiments[0]
+    assert advice.seeds(found, experiment, COST) == {}  # nobody played
+    found.records["results/tournament/axis.pgn"]["parameters"] = {**FORMAT, "format": "gauntlet"}
+    assert advice.seeds(found, experiment, NODES) == {}
+    found.records["results/tournament/axis.pgn"]["parameters"] = FORMAT
+    path = found.folder / "tournament" / "axis_details.json"
+    groups = [vars(OWN), {**vars(OWN), "group": "few"}]
+    path.write_text(json.dumps({"spread": groups, "draw_rate_of_equals": 0.3}))
+    assert advice.seeds(found, experiment, NODES) == {}
+    path.write_text("{")
+    assert advice.in_words(found, experiment) == []
