@@ -10,7 +10,7 @@ import pytest
 
 from tests import report_results
 
-SETS = [f"/set/{name}" for name in report_results.SETS]
+SETS = [f"/set/{name}" for name in (*report_results.SETS, "H", "PH", "MC")]  # those counted, too
 VIEWS = [
     "/",
     *("/experiment/axis", "/experiment/pairwise", "/sets", *SETS, "/data", "/nets"),

@@ -74,8 +74,8 @@ class Grid:
         By row: files that the numbers come from, by column; under "" those of all others.
     more : frozenset of str
         Columns that don't answer the question themselves: behind a switch.
-    sets : list of str
-        By row: the feature set whose view its name leads to.
+    links : list of tuple of str
+        By row: the path of the view that its name leads to.
     bars : dict of str to list of Bar or None
         By column and row: the interval of a number.
     """
@@ -86,7 +86,7 @@ class Grid:
     rows: list[list[str]]
     sources: list[dict[str, list[str]]] = field(default_factory=list)
     more: frozenset[str] = frozenset()
-    sets: list[str] = field(default_factory=list)
+    links: list[tuple[str, ...]] = field(default_factory=list)
     bars: dict[str, list[Bar | None]] = field(default_factory=dict)
 
 
@@ -113,7 +113,7 @@ def results(found: Results, experiment: Experiment) -> Grid:
         [[row.get(name, "") for name in shown] for row in cells],
         [_sources(found, experiment, row) for row in rows],
         frozenset(shown) - {*answers, "val_loss_mean"},
-        [row["feature_set"] for row in rows],
+        [("set", row["feature_set"]) for row in rows],
         drawn,
     )
 
@@ -239,7 +239,7 @@ def statistics(rows: Sequence[Row], labels: Mapping[str, str]) -> Grid:
         [[row["feature_set"], *(short(row[name]) for name in numbers)] for row in both],
         [{"": [labels[row["feature_set"]]]} for row in both],
         frozenset({"dead", "active_with_repeats", "refreshes_per_game", "predicted_ns"}),
-        [row["feature_set"] for row in both],
+        [("set", row["feature_set"]) for row in both],
     )
 
 

@@ -130,5 +130,6 @@ def _everywhere(found: Results, name: str) -> Grid:
         rows,
         sources,
         more | {"p"},
-        bars={"elo": drawn},
+        [("experiment", row[0]) for row in rows],
+        {"elo": drawn},
     )

@@ -6,7 +6,7 @@ const SHOWN = 6; // neurons
 const EXAMPLE = 2;
 
 function example(element, { positions, sets, terms }) {
-  const picture = make("div", { class: "board" }), lists = make("div", { class: "active" }), code = make("code", {});
+  const picture = make("div", { class: "board" }), lists = make("div", { class: "active", role: "region", tabindex: 0, "aria-label": "Active features" }), code = make("code", {});
   const place = make("select", {});
   options(place, positions.map((position, i) => [i, position.name]));
   place.value = Math.min(EXAMPLE, positions.length - 1);
