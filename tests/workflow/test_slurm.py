@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
-
 import pytest
 
 from tests.workflow import slurm
@@ -15,8 +13,8 @@ pytestmark = [
 ]
 
 TABLE = "results/axis_table.csv"
-# With times, places or dates in them.
-OTHERWISE = ["*.json", "*_times.csv", "*_table.*"]
+# With times or places in them.
+OTHERWISE = ["*.json", "*_times.csv", "*_table.*", "statistics/*"]
 PROFILE = ["--workflow-profile", "profiles/slurm", "--max-threads", "2", "--jobs", "4"]
 PROFILE += ["--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "5"]
 
@@ -39,7 +37,7 @@ def made(folder):
         str(path.relative_to(results)): path.read_bytes()
         for path in sorted(results.rglob("*"))
         if path.is_file() and "published" not in path.parts
-        if not any(fnmatch.fnmatch(path.name, pattern) for pattern in OTHERWISE)
+        if not any(path.match(pattern) for pattern in OTHERWISE)
     }
 
 
