@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,68 @@ from nnuelab.errors import UserError
 from nnuelab.export import flat, folder
 from nnuelab.nnue.netfile import Net
 from tests import feature_sets
+from tests.conftest import ROOT
 from tests.nnue_nets import random_net
+from tests.test_docs import named
 
-SETS = ("ALL+H+V", "KB(4)+PP", "KING*ALL+SC", "PHASE(2,H)*V", "YACGE*V+ALL", "PHASE(3,KB(4)+PH)")
+SETS = (
+    "ALL+H+V",
+    "KB(4)+PP",
+    "KING*ALL+SC",
+    "PHASE(2,H)*V",
+    "YACGE*V+ALL",
+    "PHASE(3,KB(4)+PH)",
+    "ALL+MB",
+    "MC+TH",
+    "KING*MB+KB(4)+AB+PM",
+    "PHASE(4,ALL+MB)+KING*AC+MC",
+)
+PAGES = "README.md", "docs/adding-a-feature-set.md", "docs/adding-a-kind.md"
+SOURCES = '''
+from nnuelab.features import *
+from nnuelab.features import attackers, castling, double_steps, pinned, xrays
+from nnuelab.features import attacked_by_lesser, king_zone
+
+
+@square_set("TIED", "is tied to")
+def tied(square, pieces):
+    """Squares of pinned pieces, double steps, and squares behind others."""
+    return pinned(square, pieces) | double_steps(square, pieces) | xrays(square, pieces)
+
+
+@square_set("ZONE", "attacks the king at")
+def zone(square, pieces):
+    """Squares of the enemy king's zone that the own side attacks, where there is such a piece."""
+    color = pieces[square][1]
+    return king_zone(pieces, 1 - color) & of_side(attacks, pieces, color)
+
+
+@square_count("WORN", Section(("attacked by", "piece"), most=(2, 2, 2, 2, 2, 2)))
+def worn(square, pieces):
+    """Pieces that attack those of a kind."""
+    return attackers(square, pieces)
+
+
+@piece_target("GOES", "can safely go to")
+def goes(square, pieces):
+    """Squares that a piece can move to, not attacked by lesser ones."""
+    found = safe_moves(square, pieces) | double_steps(square, pieces)
+    return found - attacked_by_lesser(square, pieces)
+
+
+@piece_target("LOOKS", "shields", "looks through to")
+def looks(square, pieces):
+    """A slider attacks a piece through another one."""
+    return xrays(square, pieces) & pieces.keys()
+
+
+@square_set("CASTLES", "can castle to")
+def castles(square, pieces):
+    """Squares that a king reaches, by castling, too."""
+    return safe_moves(square, pieces) | castling(square, pieces)
+'''
+"""Blocks that use all sources."""
+USERS = "ALL+RING", "KING*SAFE+HANG", "TIED+GOES+PHASE(2,ZONE)", "LOOKS+WORN"
 SHAPES: dict[str, dict[str, Any]] = {
     "squared": {"activation": "squared", "l1_shift": 1},
     "deep": {"l3": 5, "buckets": 4, "l1": 20},
@@ -45,6 +105,11 @@ def test_c_agrees(features: str, tmp_path: Path) -> None:
     assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('gcc')}", SANITIZED)
 
 
+def test_c_of_attacks_agrees_with_clang(tmp_path: Path) -> None:
+    folder.write(tmp_path / "c", random_net("ALL+MB+TH+KING*AC", l1=24), "c", 5)
+    assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('clang')}", SANITIZED)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_c_agrees_in_every_shape(shape: str, tmp_path: Path) -> None:
     folder.write(tmp_path / "c", random_net("ALL+H", **SHAPES[shape]), "c", 5)
@@ -62,7 +127,7 @@ def test_layers_that_the_code_has_not_are_refused(shape: dict[str, Any], tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("features", [*feature_sets.blocks(), *feature_sets.PRODUCTS])
+@pytest.mark.parametrize("features", [*feature_sets.blocks(), *feature_sets.PRODUCTS, *SETS])
 def test_c_agrees_for_every_set(
     features: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,20 +160,29 @@ def test_numpy_agrees(net: Net, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("features", "name", "old", "new"),
     [
-        ("!--*counted", "0"),
-        ("keys[own_king(from, view)] == keys[own_king(to, view)]", "true"),
-        ("if (*mark) removed", "if (!*mark) removed"),
-        ("sides[turn ^ 1]", "sides[turn]"),
+        ("H", "nnue.c", "!--*counted", "0"),
+        ("KB(4)", "nnue.c", "keys[own_king(from, view)] == keys[own_king(to, view)]", "true"),
+        ("H*V", "nnue.c", "if (*mark) removed", "if (!*mark) removed"),
+        ("H", "nnue_layers.h", "sides[turn ^ 1]", "sides[turn]"),
+        ("MB", "nnue.c", "p->found = false;", ""),
+        ("MB", "nnue_squares.h", "(of_colour(attacked, !colour) | g->shadows)", "g->shadows"),
+        ("MB", "nnue_squares.h", "~(of_colour(attacked, !colour) | g->shadows)", "~attacked[0]"),
+        ("MB", "nnue_squares.h", "if (checks) allowed", "if (0) allowed"),
+        ("PM", "nnue.c", "if (changed >> i & 1) kept = 0;", ""),
+        ("TH", "nnue.c", "if (f->n > 1) kept &= ~changed;", ""),
     ],
 )
-def test_make_test_finds_a_mistake(old: str, new: str, tmp_path: Path) -> None:
-    folder.write(tmp_path / "c", random_net("KB(4)+H+H*V"), "c", 5)
-    source = tmp_path / "c" / "nnue.c"
+def test_make_test_finds_a_mistake(
+    features: str, name: str, old: str, new: str, tmp_path: Path
+) -> None:
+    folder.write(tmp_path / "c", random_net(features, l1=8), "c", 5)
+    source = tmp_path / "c" / name
     assert old in source.read_text()
     source.write_text(source.read_text().replace(old, new))
-    command = ["make", "-s", "-C", str(source.parent), "test", f"CC={compiler('gcc')}"]
+    options = ["test", f"CC={compiler('gcc')}", "CFLAGS=-O1"]
+    command = ["make", "-s", "-C", str(source.parent), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "expected" in done.stdout
@@ -124,7 +198,7 @@ def test_weights_of_another_net_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("machine", ["x86-64", "alderlake", "sapphirerapids"])
 def test_c_compiles_for_other_machines(machine: str, tmp_path: Path) -> None:
-    folder.write(tmp_path / "c", random_net("ALL"), "c", 1)
+    folder.write(tmp_path / "c", random_net("ALL+MB"), "c", 1)
     options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-march={machine}"]
     subprocess.run([compiler("gcc"), *options, "-c", "nnue.c"], cwd=tmp_path / "c", check=True)
 
@@ -138,13 +212,48 @@ def test_cpp_includes_the_header(tmp_path: Path) -> None:
     subprocess.run([str(tmp_path / "a.out")], check=True)
 
 
-@pytest.mark.parametrize("features", ["ALL+MB", "MC", "KING*MB"])
+@pytest.fixture
+def own_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of the documentation, and those above."""
+    files = {"sources.py": SOURCES}
+    for page in PAGES:
+        files |= named(ROOT / page)
+    del files["my_blocks.py"]  # the same as the README's
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setenv("NNUELAB_BLOCKS", os.pathsep.join(str(tmp_path / name) for name in files))
+
+
+@pytest.mark.parametrize("features", USERS)
+@pytest.mark.usefixtures("own_blocks")
+def test_blocks_of_a_users_own_agree(features: str, tmp_path: Path) -> None:
+    net = random_net(features, l1=8)
+    for language in ("c", "python"):
+        folder.write(tmp_path / language, net, language, 1)
+    command = [sys.executable, str(tmp_path / "python" / "nnue.py")]
+    assert ": 0 wrong" in subprocess.run(command, capture_output=True, text=True).stdout
+    assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('gcc')}", SANITIZED)
+
+
+@pytest.mark.parametrize(
+    ("features", "reason"),
+    [
+        ("ALL+PASSED", "block PASSED can't be exported: a compiled function"),
+        ("KING*OPEN", "block OPEN can't be exported: a compiled function"),
+        ("ALL+PF", "block PF can't be exported: its kind, LineCount, has no translation"),
+        ("CASTLES", "block CASTLES can't be exported: castling depends on the right to it"),
+    ],
+)
+@pytest.mark.usefixtures("own_blocks")
 def test_sets_without_code_are_refused_before_anything_is_written(
-    features: str, tmp_path: Path
+    features: str, reason: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match=r"block M[BC] can't be exported yet"):
-        folder.write(tmp_path / "c", random_net(features, l1=8), "c", 1)
-    assert not list(tmp_path.iterdir())
+    net = random_net(features, l1=8)
+    for language in ("c", "python"):
+        with pytest.raises(UserError, match=reason) as error:
+            folder.write(tmp_path / "out", net, language, 1)
+        assert "\n" not in str(error.value)
+    assert all(path.suffix == ".py" for path in tmp_path.iterdir())
 
 
 def test_code_has_only_what_its_net_needs(tmp_path: Path) -> None:
@@ -155,6 +264,7 @@ def test_code_has_only_what_its_net_needs(tmp_path: Path) -> None:
         assert needed in product
         assert needed not in plain
     assert "OF_PAIRS) {" not in product
+    assert not (tmp_path / "plain" / "nnue_squares.h").exists()
     assert (
         sum(len(file.read_text().splitlines()) for file in tmp_path.glob("plain/**/*.[ch]")) < 700
     )

@@ -12,12 +12,20 @@ import numpy as np
 from nnuelab.errors import UserError
 from nnuelab.features import Block, FeatureSet, Product
 from nnuelab.features.kinds.composite import Composite
+from nnuelab.features.kinds.computed import Computed
 from nnuelab.features.kinds.lines import Neighbours
 from nnuelab.features.kinds.pairs import Pairs
-from nnuelab.features.records import PLACES, SQUARES_ON_BOARD
+from nnuelab.features.kinds.piece_target import PieceTarget
+from nnuelab.features.kinds.square_set import SquareCount, SquareSet
+from nnuelab.features.kinds.tracing import Operation
+from nnuelab.features.records import PIECES, PLACES, SQUARES_ON_BOARD
 
 BY_PLACE, BY_COUNT, OF_PAIRS, ON_LINES = "BY_PLACE", "BY_COUNT", "OF_PAIRS", "ON_LINES"
+OF_SQUARES, OF_NUMBERS, OF_TARGETS = "OF_SQUARES", "OF_NUMBERS", "OF_TARGETS"
+OF_SETS = OF_SQUARES, OF_NUMBERS, OF_TARGETS
 MOST_TUPLES = 1 << 14  # active at once; a stack of positions keeps them all
+UNTOLD = "castling"
+"""The source that needs more than where the pieces stand, which is all that the code is told."""
 NONE = np.zeros(0, np.int64)
 
 
@@ -30,8 +38,11 @@ class Factor:
     kind : str
         BY_PLACE: a piece on its square, by a class of the own king's square. BY_COUNT: the number
         of pieces. OF_PAIRS: two pieces on their squares. ON_LINES: two neighbours on a line.
+        OF_SQUARES: a square in a set of squares. OF_NUMBERS: how many squares a set has.
+        OF_TARGETS: a piece on its square and one that it acts on, perhaps with what stands there.
     rows : int64 array
-        [classes, 768]; [33]; [n, n] by numbers of places; [lines, 144] by first * 12 + second.
+        [classes, 768]; [33]; [n, n] by numbers of places; [lines, 144] by first * 12 + second;
+        [12, 64]; [sets, 65]; [768, victims] of the lowest target, every further one is 1 more.
     most : int
         Bound of the rows that are active at once.
     classes : int64[64]
@@ -40,6 +51,10 @@ class Factor:
         Of places, of OF_PAIRS.
     squares : int64[lines, 8]
         Of ON_LINES, in order, 64 behind the last.
+    masks : uint64[768 + victims]
+        Of OF_TARGETS: targets that a place has, then where each victim can stand.
+    sets : tuple of tuple of Operation
+        Postfix, for each piece (OF_TARGETS: one of them) and section: what is in its set.
     """
 
     kind: str
@@ -48,6 +63,8 @@ class Factor:
     classes: np.ndarray = field(default_factory=lambda: NONE)
     numbers: np.ndarray = field(default_factory=lambda: NONE)
     squares: np.ndarray = field(default_factory=lambda: NONE)
+    masks: np.ndarray = field(default_factory=lambda: NONE)
+    sets: tuple[tuple[Operation, ...], ...] = ()
 
     @property
     def shared(self) -> bool:
@@ -69,7 +86,12 @@ class Term:
     @property
     def is_direct(self) -> bool:
         """Whether it has the rows of one piece and its square, to be updated piece by piece."""
-        return [(f.kind, stride) for f, stride in self.factors] == [(BY_PLACE, 1)]
+        return len(self.factors) == 1 and self.factors[0][0].kind == BY_PLACE
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it has the rows of sets of squares, to be updated set by set."""
+        return len(self.factors) == 1 and self.factors[0][0].kind in OF_SETS
 
     @property
     def most(self) -> int:
@@ -78,14 +100,14 @@ class Term:
 
 
 def terms_of(features: FeatureSet) -> list[Term]:
-    """The terms of a set, the direct ones first.
+    """The terms of a set: those that are direct, then those that are compared, then all others.
 
     Raises
     ------
     UserError
         When a block can't be exported, with the reason.
     """
-    found = sorted(_of_set(features), key=lambda term: not term.is_direct)
+    found = sorted(_of_set(features), key=lambda term: (not term.is_direct, not term.is_compared))
     for term in found:
         if term.most > MOST_TUPLES:
             raise UserError(
@@ -148,8 +170,46 @@ def _factor(block: Block) -> Factor:
             row[: len(line)] = line
         rows = table_of_lines.reshape(len(lines), 144).astype(np.int64)
         return Factor(ON_LINES, rows, block.max_active, squares=squares)
-    raise UserError(
-        f"block {block.name} can't be exported yet: blocks about attacks, counts of squares and "
-        "computed ones need code of their own; pieces on squares, kings, pairs, neighbours, "
-        "phases, their sums and products can be exported"
+    if isinstance(block, SquareSet | SquareCount | PieceTarget):
+        return _of_squares(block)
+    reason = (
+        "a compiled function (`computed`) says what is active, which has no translation"
+        if isinstance(block, Computed)
+        else f"its kind, {type(block).__name__}, has no translation"
     )
+    raise UserError(f"block {block.name} can't be exported: {reason}")
+
+
+def _of_squares(block: SquareSet | SquareCount | PieceTarget) -> Factor:
+    sets = tuple(squares.code for squares in block.traced)
+    if any(name == UNTOLD for code in sets for _, name, _ in code):
+        raise UserError(
+            f"block {block.name} can't be exported: {UNTOLD} depends on the right to it, and the "
+            "code is only told where pieces stand"
+        )
+    if isinstance(block, SquareSet):
+        rows = np.empty((PIECES, SQUARES_ON_BOARD), np.int64)
+        for found in block.tuples():
+            square, role, color = found.values.T
+            rows[2 * role + color, square] = found.features
+        return Factor(OF_SQUARES, rows, block.max_active, sets=sets)
+    if isinstance(block, SquareCount):
+        rows = np.full((len(sets), SQUARES_ON_BOARD + 1), -1, np.int64)
+        for section, found in enumerate(block.tuples()):
+            count, role, color = found.values.T
+            rows[section * PIECES + 2 * role + color, count] = found.features
+        # More than is counted is the same.
+        return Factor(OF_NUMBERS, np.maximum.accumulate(rows, 1), block.max_active, sets=sets)
+    (found,) = block.tuples()
+    role, color, square, *victims, target = found.values.T
+    places = (2 * role + color) * SQUARES_ON_BOARD + square
+    victim = 2 * victims[0] + victims[1] if victims else np.zeros_like(role)
+    n = PIECES if victims else 1
+    rows = np.full((PLACES, n), -1, np.int64)
+    wanted, lowest = np.unique(places * n + victim, return_index=True)
+    rows.ravel()[wanted] = found.features[lowest]
+    masks = np.zeros(PLACES + n, np.uint64)
+    bits = np.uint64(1) << target.astype(np.uint64)
+    np.bitwise_or.at(masks, places, bits)
+    np.bitwise_or.at(masks, PLACES + victim, bits)
+    return Factor(OF_TARGETS, rows, block.max_active, masks=masks, sets=sets)

@@ -8,24 +8,52 @@ from textwrap import fill
 
 import numpy as np
 
-from nnuelab.export.flat import BY_COUNT, OF_PAIRS, ON_LINES, Factor, Term, factors_of
+from nnuelab.export import square_code
+from nnuelab.export.flat import (
+    BY_COUNT,
+    OF_NUMBERS,
+    OF_PAIRS,
+    OF_SQUARES,
+    OF_TARGETS,
+    ON_LINES,
+    Term,
+    factors_of,
+)
 from nnuelab.nnue.netfile import Net
 
 SOURCES = Path(__file__).parent / "c"
-_C_TYPES = {"rows": "int32_t", "classes": "uint8_t", "numbers": "int16_t", "squares": "uint8_t"}
+KINDS = BY_COUNT, OF_PAIRS, ON_LINES, OF_SQUARES, OF_NUMBERS, OF_TARGETS
+"""Whose code is left out where a net hasn't any."""
+_C_TYPES = {
+    "classes": "uint8_t",
+    "rows": "int32_t",
+    "numbers": "int16_t",
+    "squares": "uint8_t",
+    "masks": "uint64_t",
+}
+"""Of a factor's arrays, in the order of its record; the last three only where there are any."""
 
 
 def write(folder: Path, net: Net, terms: list[Term]) -> None:
     """Writes the library and its test program into a folder."""
     weights = b"".join(array.tobytes() for array in net.arrays().values())
     sizes = _sizes(net, terms, weights)
-    kinds = {factor.kind for factor in factors_of(terms)}
-    known = {**sizes, **{f"HAS_{kind}": kind in kinds for kind in (BY_COUNT, OF_PAIRS, ON_LINES)}}
+    factors = factors_of(terms)
+    kinds = {factor.kind for factor in factors}
+    known = {**sizes, **{f"HAS_{kind}": kind in kinds for kind in KINDS}}
+    known["MORE_KINDS"] = not kinds.isdisjoint(KINDS)
+    known["COMPARES_ROWS"] = known["HAS_OF_NUMBERS"] or known["HAS_OF_TARGETS"]
+    listed = sizes["LISTED"] and known["HAS_OF_SQUARES"]
+    known["APPENDS_SQUARES"] = listed or known["HAS_OF_TARGETS"]
+    known |= square_code.needed(factors)
     for source in sorted(SOURCES.iterdir()):
+        if source.name == "nnue_squares.h" and not sizes["SETS"]:
+            continue
         target = folder / ("test" if source.name == "test.c" else "") / source.name
         target.parent.mkdir(exist_ok=True)
         text = source.read_text().replace("@FEATURES@", net.feature_set)
-        target.write_text(_decided(text, known) if source.suffix == ".c" else text)
+        text = text.replace("@MOST_ACTIVE@", str(sizes["MOST_ACTIVE"]))
+        target.write_text(text if source.suffix == ".md" else _decided(text, known))
     (folder / "nnue.bin").write_bytes(weights)
     (folder / "nnue_tables.h").write_text(_tables(net, terms, sizes))
 
@@ -66,6 +94,7 @@ def _keys(terms: list[Term]) -> np.ndarray:
 
 def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
     direct = sum(term.is_direct for term in terms)
+    compared = direct + sum(term.is_compared for term in terms)
     most = [term.most for term in terms]
     return {
         "FEATURES": net.n_features,
@@ -81,10 +110,12 @@ def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
         "WEIGHT_BYTES": len(weights),
         "CHECKSUM": zlib.adler32(weights),
         "DIRECT": direct,
+        "COMPARED": compared,
         "TERMS": len(terms),
         "COUNTED": max(sum(_counts(terms)), 1),
-        "LISTED": sum(most[direct:]),
+        "LISTED": sum(most[compared:]),
         "MOST_ACTIVE": max(sum(most), *(factor.most for factor in factors_of(terms))),
+        "SETS": square_code.first_sets(factors_of(terms))[1],
         "KEYS": int(_keys(terms).max()) + 1,
     }
 
@@ -92,14 +123,34 @@ def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
 def _tables(net: Net, terms: list[Term], sizes: dict[str, int]) -> str:
     """The text of ``nnue_tables.h``."""
     factors = factors_of(terms)
+    starts, _ = square_code.first_sets(factors)
     used = [(factor, stride) for term in terms for factor, stride in term.factors]
     lines = [f"/* Tables of {net.feature_set} for nnue.c, generated. */"]
     lines += [f"#define {name} {value}" for name, value in sizes.items()]
     lines.append(_array("uint8_t", "keys", _keys(terms)))
+    names: dict[tuple[str, bytes], str] = {}  # of arrays, by type and content
+    places = [
+        name
+        for name in _C_TYPES
+        if name in ("classes", "rows") or any(getattr(factor, name).size for factor in factors)
+    ]
+    records = {}
     for number, factor in enumerate(factors):
-        lines += _arrays(number, factor)
+        arrays = []
+        for place in places:
+            values = getattr(factor, place)
+            key = _C_TYPES[place], values.tobytes()
+            if values.size and key not in names:
+                names[key] = f"{place}_{number}"
+                lines.append(_array(_C_TYPES[place], names[key], values))
+            arrays.append(names[key] if values.size else "NULL")
+        n = factor.rows.shape[-1 if factor.kind == OF_TARGETS else 0]
+        fields = [factor.kind, str(factor.shared).lower(), *arrays, n]
+        fields += [starts.get(factor, 0)] if starts else []
+        records[factor] = f"    {{{', '.join(map(str, fields))}}},"
+    lines += square_code.function(list(starts)) if starts else []
     lines.append("static const factor factors[] = {")
-    lines += [_record(factors.index(factor), factor) for factor, _ in used]
+    lines += [records[factor] for factor, _ in used]
     lines.append("};")
     if sizes["LISTED"]:
         lines.append(_array("int32_t", "strides", np.array([stride for _, stride in used])))
@@ -113,25 +164,9 @@ def _tables(net: Net, terms: list[Term], sizes: dict[str, int]) -> str:
     return "\n".join([*lines, "};", ""])
 
 
-def _arrays(number: int, factor: Factor) -> list[str]:
-    return [
-        _array(kind, f"{name}_{number}", getattr(factor, name))
-        for name, kind in _C_TYPES.items()
-        if getattr(factor, name).size
-    ]
-
-
 def _array(kind: str, name: str, values: np.ndarray) -> str:
-    numbers = ",".join(map(str, values.ravel().tolist()))
+    as_text = hex if kind == "uint64_t" else str  # a large decimal is no constant in C
+    numbers = ", ".join(map(as_text, values.ravel().tolist())) if values.any() else "0"
+    text = f"static const {kind} {name}[{values.size}] = {{{numbers}}};"
     # A break is only allowed behind a comma.
-    text = fill(numbers.replace(",", ", "), 120, break_long_words=False, break_on_hyphens=False)
-    return f"static const {kind} {name}[{values.size}] = {{\n{text.replace(', ', ',')}\n}};"
-
-
-def _record(number: int, factor: Factor) -> str:
-    names = [
-        f"{name}_{number}" if getattr(factor, name).size else "NULL"
-        for name in ("classes", "rows", "numbers", "squares")
-    ]
-    shared = str(factor.shared).lower()
-    return f"    {{{factor.kind}, {shared}, {', '.join(names)}, {len(factor.rows)}}},"
+    return fill(text, 120, break_long_words=False, break_on_hyphens=False).replace(", ", ",")

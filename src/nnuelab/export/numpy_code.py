@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nnuelab.export.flat import Term, factors_of
+from nnuelab.features.fingerprint import used_by
+from nnuelab.features.kinds import sources
+from nnuelab.features.records import GATE
 from nnuelab.nnue.netfile import Net
 
 SOURCE = Path(__file__).parent / "numpy" / "nnue.py"
+OPERATIONS = "PIECE", "UNION", "GATE", "AND", "OR", "MINUS"
+"""As in :mod:`nnuelab.features.records`."""
 
 
 def write(folder: Path, net: Net, terms: list[Term]) -> None:
-    """Writes ``nnue.py`` and ``nnue.npz`` into a folder."""
+    """Writes ``nnue.py`` and ``nnue.npz`` into a folder, and ``squares.py`` where it is needed."""
     (folder / "nnue.py").write_text(SOURCE.read_text())
     factors = factors_of(terms)
     arrays: dict[str, Any] = {
         f"{name}_{number}": getattr(factor, name)
         for number, factor in enumerate(factors)
-        for name in ("rows", "classes", "numbers", "squares")
+        for name in ("rows", "classes", "numbers", "squares", "masks")
     }
     told = {
         "feature_set": net.feature_set,
@@ -30,9 +37,40 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
             for term in terms
         ],
         "kinds": [factor.kind for factor in factors],
+        "sets": [
+            [[(OPERATIONS[kind], *rest) for kind, *rest in code] for code in factor.sets]
+            for factor in factors
+        ],
         "buckets": net.buckets,
         "squared": net.activation == "squared",
         "shifts": [net.l1_shift, net.l2_shift, net.l3_shift, net.out_shift],
     }
     arrays |= {"about": np.array(json.dumps(told)), **net.arrays()}
     np.savez(folder / "nnue.npz", **arrays)
+    codes = [code for factor in factors for code in factor.sets]
+    names = {name for code in codes for kind, name, _ in code if kind <= GATE}
+    if names:
+        (folder / "squares.py").write_text(_with_all_that_they_use(sorted(names)))
+
+
+def _with_all_that_they_use(names: Iterable[str]) -> str:
+    """The text of sources (:mod:`nnuelab.features.kinds.sources`), without any import of ours."""
+    head = '"""Squares that the piece on a square has to do with; pieces are (role, colour)."""\n\n'
+    head += "from __future__ import annotations\n\nfrom functools import cache\n"
+    texts: dict[str, str] = {}
+
+    def add(name: str, value: Any) -> None:
+        if name in texts:
+            return
+        if not callable(value):
+            texts[name] = f"{name} = {value!r}"
+            return
+        function = inspect.unwrap(value)
+        for other, used in sorted(used_by(function).items()):
+            add(other, used)
+        lines = inspect.getsource(function).splitlines()
+        texts[name] = "\n".join(line for line in lines if not line.startswith("@source"))
+
+    for name in names:
+        add(name, getattr(sources, name))
+    return "\n\n".join([head.rstrip(), *texts.values(), ""])

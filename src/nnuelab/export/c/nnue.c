@@ -3,7 +3,8 @@
  * A feature set is a sum of terms. A feature of a term is a tuple of rows, one of each factor, and
  * active where all of them are. A term of one factor whose rows depend on a piece and its square
  * ("direct") is updated by what has changed on the board; rows that several pieces or squares share
- * are counted. The active rows of all other terms are listed, and compared with those before. */
+ * are counted. One whose rows are squares of sets ("compared") is updated by what has changed in
+ * these. The active rows of all other terms are listed, and compared with those before. */
 #include "nnue.h"
 
 #include <assert.h>
@@ -17,17 +18,31 @@
 #endif
 
 enum { PLACES = 768, TURNED = 64 | 56, KING = 10 }; /* a place is piece * 64 + square */
-enum { BY_PLACE, BY_COUNT, OF_PAIRS, ON_LINES };
+enum { BY_PLACE, BY_COUNT, OF_PAIRS, ON_LINES, OF_SQUARES, OF_NUMBERS, OF_TARGETS };
 
+#if MORE_KINDS
+/* Rows of the other kinds are BY_COUNT [33] by number of pieces, OF_PAIRS [n][n] by numbers of
+ * places, ON_LINES [n][144] by first * 12 + second piece, OF_SQUARES [12][64], OF_NUMBERS [n][65]
+ * by number of squares, OF_TARGETS [768][n] of the lowest target, by victim, the next is 1 more. */
+#endif
 typedef struct {
     int kind;
     bool shared;            /* whether several places may make one row active */
     const uint8_t *classes; /* [64] by square of the own king: which of the tables */
-    const int32_t *rows;    /* BY_PLACE [classes][768], BY_COUNT [33] by number of pieces, */
-                            /* OF_PAIRS [n][n] by numbers of places, ON_LINES [n][144]; -1 none */
+    const int32_t *rows;    /* BY_PLACE [classes][768]; -1 none */
+#if HAS_OF_PAIRS
     const int16_t *numbers; /* OF_PAIRS [768]: number of a place, -1 none */
+#endif
+#if HAS_ON_LINES
     const uint8_t *squares; /* ON_LINES [n][8]: squares in order, 64 behind the last */
+#endif
+#if HAS_OF_TARGETS
+    const uint64_t *masks; /* OF_TARGETS: targets by place, then where each victim can stand */
+#endif
     int n;
+#if SETS
+    int set; /* number of its first set among those of a position */
+#endif
 } factor;
 
 typedef struct {
@@ -36,11 +51,22 @@ typedef struct {
     int first, n;    /* factors */
 } term;
 
+static int lowest(uint64_t set) { return __builtin_ctzll(set); }
+static int count(uint64_t set) { return __builtin_popcountll(set); }
+
+#if SETS
+#include "nnue_squares.h"
+#endif
 #include "nnue_tables.h"
 
 /* Accumulators end with zeros, up to a whole number of tiles. A tile stays in registers. */
-enum { WIDTH = (L1 + 63) / 64 * 64, TILE = WIDTH % 128 ? 64 : 128, LANES = 16 };
-enum { LAST = L3 ? L3 : L2, SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32 };
+#if defined __AVX512BW__
+enum { LANES = 32, LARGEST_TILE = 256 };
+#else
+enum { LANES = 16, LARGEST_TILE = 128 };
+#endif
+enum { WIDTH = (L1 + 63) / 64 * 64, SPAN = WIDTH % LARGEST_TILE ? 128 : LARGEST_TILE };
+enum { TILE = WIDTH % 128 ? 64 : SPAN, LAST = L3 ? L3 : L2, SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32 };
 enum { BLOCKS = 2 * WIDTH / 4, WORDS = (BLOCKS + 63) / 64 }; /* of four inputs, of 64 bits */
 
 typedef int16_t lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
@@ -59,6 +85,13 @@ typedef struct {
 
 typedef struct {
     uint64_t pieces[12];
+#if SETS
+    bool found;          /* whether the sets are */
+    uint64_t sets[SETS]; /* as White sees them: by piece, OF_TARGETS by the piece's square */
+#endif
+#if HAS_OF_TARGETS
+    uint8_t board[64]; /* piece on each square, 12 for none */
+#endif
     bool computed[2];
     side sides[2];
 } ply;
@@ -80,7 +113,8 @@ typedef struct {
 
 typedef struct {
     int n_come, n_gone;
-    int come[64], gone[64]; /* places */
+    int come[64], gone[64];     /* places */
+    list added[2], removed[2]; /* by perspective, first of the compared terms */
 } changes;
 
 static struct {
@@ -95,10 +129,6 @@ static struct {
     int32_t b3[BUCKETS];
 } net;
 static ply empty; /* a board without pieces: the accumulators are the biases */
-
-static int lowest(uint64_t set) { return __builtin_ctzll(set); }
-
-static int count(uint64_t set) { return __builtin_popcountll(set); }
 
 /* Weights ------------------------------------------------------------------------------------- */
 
@@ -143,6 +173,98 @@ static int own_king(const ply *p, int view) {
     return lowest(p->pieces[KING + view]) ^ (view ? 56 : 0);
 }
 
+#if SETS
+static void find(ply *p) {
+    if (p->found) return;
+#if HAS_OF_TARGETS
+    memset(p->board, 12, 64);
+    for (int piece = 0; piece < 12; piece++)
+        for (uint64_t set = p->pieces[piece]; set; set &= set - 1)
+            p->board[lowest(set)] = (uint8_t)piece;
+    find_sets(p->pieces, p->board, p->sets);
+#else
+    find_sets(p->pieces, p->sets);
+#endif
+    p->found = true;
+}
+
+#if APPENDS_SQUARES
+/* Appends the rows of squares of a set. */
+static void append_squares(const factor *f, const ply *p, int view, int set, uint64_t squares,
+                           int32_t offset, list *out) {
+    int turned = view ? TURNED : 0;
+#if HAS_OF_TARGETS
+    int place = (p->board[set] * 64 + set) ^ turned;
+    for (; f->kind == OF_TARGETS && squares; squares &= squares - 1) {
+        int square = lowest(squares), victim = f->n > 1 ? p->board[square] ^ view : 0;
+        uint64_t lower = (1ull << (square ^ (turned & 56))) - 1;
+        int32_t row = f->rows[place * f->n + victim];
+        if (row < 0) continue;
+        row += count(f->masks[place] & f->masks[PLACES + victim] & lower);
+        out->rows[out->n++] = offset + row;
+    }
+#endif
+#if HAS_OF_SQUARES
+    for (; squares; squares &= squares - 1)
+        out->rows[out->n++] = offset + f->rows[(set * 64 + lowest(squares)) ^ turned];
+#endif
+    (void)p;
+}
+#endif
+
+/* Appends the features of compared terms that come and go, for both perspectives. */
+static void compare_sets(const ply *from, ply *to, changes *c) {
+    find(to);
+#if HAS_OF_TARGETS
+    uint64_t changed = 0;
+    for (int piece = 0; piece < 12; piece++) changed |= from->pieces[piece] ^ to->pieces[piece];
+#endif
+    for (int t = DIRECT; t < COMPARED; t++) {
+        const factor *f = &factors[terms[t].first];
+        const uint64_t *before = &from->sets[f->set], *now = &to->sets[f->set];
+        int32_t offset = terms[t].offset;
+#if HAS_OF_SQUARES
+        int n_added = c->added->n, n_removed = c->removed->n; /* the same for both */
+        for (int i = 0; i < 12 && f->kind == OF_SQUARES; i++)
+            for (uint64_t differ = before[i] ^ now[i]; differ; differ &= differ - 1) {
+                int place = i * 64 + lowest(differ), comes = now[i] >> place % 64 & 1;
+                for (int view = 0; view < 2; view++) {
+                    int32_t row = offset + f->rows[place ^ (view ? TURNED : 0)];
+                    c->added[view].rows[n_added] = c->removed[view].rows[n_removed] = row;
+                }
+                n_added += comes;
+                n_removed += !comes;
+            }
+        for (int view = 0; view < 2; view++)
+            c->added[view].n = n_added, c->removed[view].n = n_removed;
+#endif
+#if COMPARES_ROWS
+        for (int view = 0; view < 2; view++) {
+            list *added = &c->added[view], *removed = &c->removed[view];
+#if HAS_OF_NUMBERS
+            for (int i = 0; i < f->n && f->kind == OF_NUMBERS; i++) {
+                const int32_t *rows = &f->rows[(i ^ view) * 65];
+                int32_t gone = rows[count(before[i])], come = rows[count(now[i])];
+                if (from != &empty && gone == come) continue;
+                if (from != &empty) removed->rows[removed->n++] = offset + gone;
+                added->rows[added->n++] = offset + come;
+            }
+#endif
+#if HAS_OF_TARGETS
+            for (int i = 0; i < 64 && f->kind == OF_TARGETS; i++) {
+                uint64_t kept = before[i] & now[i];
+                if (changed >> i & 1) kept = 0; /* another piece, if any */
+                if (f->n > 1) kept &= ~changed; /* another victim */
+                append_squares(f, from, view, i, before[i] & ~kept, offset, removed);
+                append_squares(f, to, view, i, now[i] & ~kept, offset, added);
+            }
+#endif
+        }
+#endif
+    }
+}
+#endif
+
 #if LISTED
 static void append(const factor *f, list *out, int32_t row) {
     if (row < 0) return;
@@ -167,8 +289,21 @@ static int places_of(const ply *p, int view, int places[32], uint8_t board[65]) 
 static void active_of_factor(const factor *f, const ply *p, int view, list *out) {
     int places[32];
     uint8_t board[65];
-    int n = places_of(p, view, places, board);
     out->n = 0;
+#if HAS_OF_NUMBERS
+    if (f->kind == OF_NUMBERS)
+        for (int i = 0; i < f->n; i++)
+            append(f, out, f->rows[(i ^ view) * 65 + count(p->sets[f->set + i])]);
+#endif
+#if APPENDS_SQUARES
+    if (f->kind == OF_SQUARES || f->kind == OF_TARGETS)
+        for (int i = 0; i < (f->kind == OF_SQUARES ? 12 : 64); i++)
+            append_squares(f, p, view, i, p->sets[f->set + i], 0, out);
+#endif
+#if SETS
+    if (f->kind >= OF_SQUARES) return;
+#endif
+    int n = places_of(p, view, places, board);
     if (f->kind == BY_PLACE) {
         const int32_t *rows = f->rows + PLACES * f->classes[own_king(p, view)];
         for (int i = 0; i < n; i++) append(f, out, rows[places[i]]);
@@ -217,7 +352,7 @@ static void change_listed(nnue *n, const ply *from, ply *to, int view, list *add
     int32_t *now = to->sides[view].listed;
     const int32_t *before = from->sides[view].listed;
     int n_now = 0, n_before = from->sides[view].n_listed;
-    for (int t = DIRECT; t < TERMS; t++) n_now = active_of_term(&terms[t], to, view, now, n_now);
+    for (int t = COMPARED; t < TERMS; t++) n_now = active_of_term(&terms[t], to, view, now, n_now);
     for (int i = 0; i < n_before; i++) n->mark[before[i]] = 1;
     for (int i = 0; i < n_now; i++) {
         uint8_t *mark = &n->mark[now[i]];
@@ -233,9 +368,13 @@ static void change_listed(nnue *n, const ply *from, ply *to, int view, list *add
 }
 #endif
 
-static void compare(const ply *from, const ply *to, changes *c) {
+static void compare(const ply *from, ply *to, changes *c) {
     unsigned differ = 0;
     c->n_come = c->n_gone = 0;
+    for (int view = 0; view < 2; view++) c->added[view].n = c->removed[view].n = 0;
+#if SETS
+    compare_sets(from, to, c);
+#endif
     for (int piece = 0; piece < 12; piece++)
         differ |= (unsigned)(from->pieces[piece] != to->pieces[piece]) << piece;
     for (; differ; differ &= differ - 1) {
@@ -286,27 +425,26 @@ static void add_rows(int16_t *to, const int16_t *from, const list *added, const 
 }
 
 /* Computes the accumulator of a perspective from the one of another position, or of `empty`. */
-static void update(nnue *n, const ply *from, ply *to, int view, const changes *c) {
+static void update(nnue *n, const ply *from, ply *to, int view, changes *c) {
     const side *before = &from->sides[view];
     side *now = &to->sides[view];
-    list added, removed;
-    added.n = removed.n = 0;
+    list *added = &c->added[view], *removed = &c->removed[view];
     int king = own_king(to, view);
     memcpy(now->counts, before->counts, COUNTED);
     /* What comes is counted first, so a row that one piece leaves to another stays. */
-    change_direct(c->come, c->n_come, view, king, true, now->counts, &added);
-    change_direct(c->gone, c->n_gone, view, king, false, now->counts, &removed);
+    change_direct(c->come, c->n_come, view, king, true, now->counts, added);
+    change_direct(c->gone, c->n_gone, view, king, false, now->counts, removed);
 #if LISTED
-    change_listed(n, from, to, view, &added, &removed);
+    change_listed(n, from, to, view, added, removed);
 #endif
-    now->active = before->active + added.n - removed.n;
-    if (from != &empty && added.n + removed.n > now->active) {
+    now->active = before->active + added->n - removed->n;
+    if (from != &empty && added->n + removed->n > now->active) {
         changes all;
         compare(&empty, to, &all);
         update(n, &empty, to, view, &all);
         return;
     }
-    add_rows(now->accumulator, before->accumulator, &added, &removed);
+    add_rows(now->accumulator, before->accumulator, added, removed);
     to->computed[view] = true;
 }
 
@@ -325,7 +463,7 @@ static void refresh(nnue *n, ply *to, int view) {
     changes c;
     compare(from, to, &c);
     update(n, from, to, view, &c);
-    memcpy(cached->pieces, to->pieces, sizeof to->pieces);
+    memcpy(cached, to, offsetof(ply, sides));
     cached->sides[view] = to->sides[view];
     n->cached[view][key] = true;
 }
@@ -347,145 +485,22 @@ static void update_to_top(nnue *n) {
     }
 }
 
-/* Inference ----------------------------------------------------------------------------------- */
-
-static inline uint8_t activated(int32_t sum, int shift) {
-#if SQUARED
-    int32_t most = 127 << shift, v = sum < 0 ? 0 : sum;
-    v = v > most ? most : v;
-    return (uint8_t)((v * v + (1 << (6 + 2 * shift))) >> (7 + 2 * shift));
-#else
-    sum >>= shift;
-    sum = sum < 0 ? 0 : sum;
-    return (uint8_t)(sum > 127 ? 127 : sum);
-#endif
-}
-
-/* Activates an accumulator to the inputs from `first`; sets the bits of blocks that are not 0. */
-static void activate(uint8_t *x, uint64_t *bits, const int16_t *accumulator, int first) {
-#if defined __AVX2__
-    const __m256i zero = _mm256_setzero_si256();
-    for (int i = 0; i < WIDTH; i += 32) {
-        __m256i half[2], packed;
-        for (int k = 0; k < 2; k++) {
-            __m256i v = _mm256_loadu_si256((const void *)&accumulator[i + 16 * k]);
-#if SQUARED /* a high half, rounded: v * v << 8 - 2 * SHIFT1 >> 15 */
-            v = _mm256_min_epi16(_mm256_max_epi16(v, zero), _mm256_set1_epi16(127 << SHIFT1));
-            half[k] = _mm256_mulhrs_epi16(v, _mm256_slli_epi16(v, 8 - 2 * SHIFT1));
-#else
-            half[k] = _mm256_srai_epi16(v, SHIFT1);
-#endif
-        }
-        packed = _mm256_permute4x64_epi64(_mm256_packs_epi16(half[0], half[1]), 0xD8);
-        packed = _mm256_max_epi8(packed, zero);
-        _mm256_storeu_si256((void *)&x[first + i], packed);
-        __m256 used = _mm256_castsi256_ps(_mm256_cmpgt_epi32(packed, zero));
-        int block = (first + i) / 4;
-        bits[block / 64] |= (uint64_t)_mm256_movemask_ps(used) << block % 64;
-    }
-#else
-    for (int i = 0; i < WIDTH; i++) x[first + i] = activated(accumulator[i], SHIFT1);
-    for (int block = first / 4; block < (first + WIDTH) / 4; block++) {
-        uint32_t inputs;
-        memcpy(&inputs, &x[4 * block], 4);
-        bits[block / 64] |= (uint64_t)(inputs != 0) << block % 64;
-    }
-#endif
-}
-
-/* Adds the products of four inputs, 0..127, with the weights of some neurons. */
-#if defined __AVX2__
-enum { NEURONS = 8 };
-typedef __m256i sums_of;
-static inline sums_of add_products(sums_of sums, int8_t weights[][4], int32_t inputs) {
-    __m256i rows = _mm256_load_si256((const void *)weights), x = _mm256_set1_epi32(inputs);
-#if defined __AVX512VNNI__ && defined __AVX512VL__
-    return _mm256_dpbusd_epi32(sums, x, rows);
-#elif defined __AVXVNNI__
-    return _mm256_dpbusd_avx_epi32(sums, x, rows);
-#else /* 2 * 127 * 128 fits int16: nothing saturates */
-    __m256i pairs = _mm256_maddubs_epi16(x, rows);
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-#endif
-}
-#elif defined __aarch64__
-enum { NEURONS = 4 };
-typedef int32x4_t sums_of;
-static inline sums_of add_products(sums_of sums, int8_t weights[][4], int32_t inputs) {
-    int8x16_t rows = vld1q_s8(*weights), x = vreinterpretq_s8_s32(vdupq_n_s32(inputs));
-#ifdef __ARM_FEATURE_DOTPROD
-    return vdotq_s32(sums, rows, x);
-#else
-    int16x8_t low = vmull_s8(vget_low_s8(rows), vget_low_s8(x)), high = vmull_high_s8(rows, x);
-    return vpadalq_s16(sums, vpaddq_s16(low, high));
-#endif
-}
-#else
-enum { NEURONS = 1 };
-typedef int32_t sums_of;
-static inline sums_of add_products(sums_of sums, int8_t weights[][4], int32_t inputs) {
-    int8_t x[4];
-    memcpy(x, &inputs, 4);
-    for (int j = 0; j < 4; j++) sums += weights[0][j] * x[j];
-    return sums;
-}
-#endif
-
-/* The sums of the second layer: blocks of zeros, as most are, are skipped. */
-static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const uint64_t *bits) {
-    for (int start = 0; start < SUMS; start += SUMS_TILE) {
-        enum { N = SUMS_TILE / NEURONS };
-        sums_of sums[N];
-        for (int i = 0; i < N; i++)
-            memcpy(&sums[i], &net.b2[bucket][start + i * NEURONS], sizeof *sums);
-        for (int word = 0; word < WORDS; word++)
-            for (uint64_t set = bits[word]; set; set &= set - 1) {
-                size_t block = (size_t)(word * 64 + lowest(set));
-                int8_t(*weights)[4] = &net.w2[bucket][block][start];
-                int32_t inputs;
-                memcpy(&inputs, &x[4 * block], 4);
-                for (int i = 0; i < N; i++)
-                    sums[i] = add_products(sums[i], &weights[i * NEURONS], inputs);
-            }
-        for (int i = 0; i < N; i++) memcpy(&out[start + i * NEURONS], &sums[i], sizeof *sums);
-    }
-}
-
-static int forward(const ply *p, int turn) {
-    uint8_t x[2 * WIDTH], y[L2];
-    uint64_t bits[WORDS] = {0};
-    int32_t sums[SUMS];
-    int pieces = 0;
-    for (int piece = 0; piece < 12; piece++) pieces += count(p->pieces[piece]);
-    int bucket = (pieces - 1) * BUCKETS / 32;
-    activate(x, bits, p->sides[turn].accumulator, 0);
-    activate(x, bits, p->sides[turn ^ 1].accumulator, WIDTH);
-    add_blocks(sums, bucket, x, bits);
-    for (int i = 0; i < L2; i++) y[i] = activated(sums[i], SHIFT2);
-    const uint8_t *last = y;
-#if L3
-    uint8_t z[L3];
-    for (int i = 0; i < L3; i++) {
-        int32_t sum = net.bh[bucket][i];
-        for (int j = 0; j < L2; j++) sum += net.wh[bucket][i][j] * y[j];
-        z[i] = activated(sum, SHIFT3);
-    }
-    last = z;
-#endif
-    int64_t value = net.b3[bucket];
-    for (int start = 0; start < LAST; start += 512) { /* so many products fit int32 */
-        int32_t sum = 0;
-        for (int i = start; i < LAST && i < start + 512; i++) sum += net.w3[bucket][i] * last[i];
-        value += sum;
-    }
-    return (int)(value >> SHIFT_OUT);
-}
+#include "nnue_layers.h"
 
 /* Interface ----------------------------------------------------------------------------------- */
 
 size_t nnue_size(void) { return sizeof(nnue); }
 
 int nnue_width(void) { return L1; }
+
+int nnue_rows(nnue *n, int view, int32_t *rows) {
+    ply copy = n->plies[n->top]; /* what is updated is left as it is */
+    changes c;
+    compare(&empty, &copy, &c);
+    update(n, &empty, &copy, view, &c);
+    memcpy(rows, c.added[view].rows, sizeof *rows * (size_t)c.added[view].n);
+    return c.added[view].n;
+}
 
 const int16_t *nnue_accumulator(const nnue *n, int view) { return n->plies[n->top].sides[view].accumulator; }
 
@@ -495,6 +510,9 @@ static void set_top(nnue *n, const uint64_t pieces[12]) {
     ply *p = &n->plies[n->top];
     memcpy(p->pieces, pieces, sizeof p->pieces);
     p->computed[0] = p->computed[1] = false;
+#if SETS
+    p->found = false;
+#endif
 }
 
 void nnue_reset(nnue *n, const uint64_t pieces[12]) {

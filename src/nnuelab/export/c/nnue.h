@@ -16,6 +16,7 @@ extern "C" {
 typedef struct nnue nnue; /* positions from the root of a search, with their accumulators */
 
 enum { NNUE_PLIES = 256 }; /* positions that an nnue holds, the root included */
+enum { NNUE_ROWS = @MOST_ACTIVE@ }; /* bound of the features that are active at once */
 
 /* Read the weights, once, before anything else. NULL, or what is wrong. */
 const char *nnue_load(const char *path);
@@ -31,6 +32,7 @@ int nnue_evaluate(nnue *n, int turn);                  /* centipawns for turn: 0
 int nnue_width(void);                                  /* numbers of an accumulator */
 const int16_t *nnue_accumulator(const nnue *n, int view);
 int nnue_active(const nnue *n, int view);              /* features that are active */
+int nnue_rows(nnue *n, int view, int32_t *rows);       /* which they are, found anew; how many */
 
 #ifdef __cplusplus
 }

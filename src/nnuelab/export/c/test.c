@@ -63,6 +63,17 @@ static int replay(nnue *n, const expected *game, int plies) {
     return wrong;
 }
 
+static int ascending(const void *a, const void *b) { return *(int32_t *)a - *(int32_t *)b; }
+
+static void print_rows(nnue *n, const char *whose, int view) {
+    static int32_t rows[NNUE_ROWS];
+    int active = nnue_rows(n, view, rows);
+    qsort(rows, (size_t)active, sizeof *rows, ascending);
+    printf("%s:", whose);
+    for (int i = 0; i < active; i++) printf(" %d", rows[i]);
+    puts("");
+}
+
 int main(int argc, char **argv) {
     static expected game[NNUE_PLIES];
     if (argc < 3) return fprintf(stderr, "usage: %s WEIGHTS GAMES | WEIGHTS FEN\n", argv[0]), 2;
@@ -75,6 +86,7 @@ int main(int argc, char **argv) {
             return fprintf(stderr, "%s: not a position\n", argv[2]), 2;
         nnue_reset(n, game->pieces);
         printf("%d\n", nnue_evaluate(n, turn));
+        print_rows(n, "stm", turn), print_rows(n, "other", !turn);
         free(n);
         return 0;
     }

@@ -6,6 +6,7 @@ A place is piece * 64 + square: pieces P p N n B b R r Q q K k, squares from a1 
 
 import json
 import sys
+from importlib import import_module
 from itertools import combinations, pairwise, product
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy as np
 FOLDER = Path(__file__).parent
 NET = dict(np.load(FOLDER / "nnue.npz"))
 ABOUT = json.loads(str(NET["about"]))
+SOURCES = import_module("squares") if any(ABOUT["sets"]) else None
 OWN_KING = 10
 
 
@@ -43,6 +45,22 @@ def rows_of(factor, places):
     elif kind == "OF_PAIRS":  # two pieces on their squares
         numbers = [n for n in NET[f"numbers_{factor}"][places] if n >= 0]
         found = {rows[a, b] for a, b in combinations(numbers, 2)}
+    elif kind in ("OF_SQUARES", "OF_NUMBERS"):  # squares of the sets of pieces, or how many
+        sets = [squares_of(code, places, places) for code in ABOUT["sets"][factor]]
+        if kind == "OF_NUMBERS":
+            found = {rows[i, len(squares)] for i, squares in enumerate(sets)}
+        else:
+            found = {rows[i, square] for i, squares in enumerate(sets) for square in squares}
+    elif kind == "OF_TARGETS":  # a piece and a square that it acts on, or what stands there
+        on = {place % 64: place // 64 for place in places}
+        masks = [int(mask) for mask in NET[f"masks_{factor}"]]
+        found = set()
+        for place in places:
+            for target in squares_of(ABOUT["sets"][factor][place // 64], places, [place]):
+                victim = on.get(target) if rows.shape[1] > 1 else 0
+                if victim is not None and rows[place, victim] >= 0:
+                    lower = masks[place] & masks[768 + victim] & ((1 << target) - 1)
+                    found.add(rows[place, victim] + lower.bit_count())
     else:  # ON_LINES: two pieces with nothing between them
         on = {place % 64: place // 64 for place in places}
         found = set()
@@ -50,6 +68,26 @@ def rows_of(factor, places):
             pieces = [on[square] for square in squares if square in on]
             found |= {rows[line, a * 12 + b] for a, b in pairwise(pieces)}
     return [int(row) for row in found if row >= 0]
+
+
+def squares_of(code, places, asked):
+    """A set of squares, from instructions: of the places that are asked, and of all."""
+    board = {place % 64: (place // 64 // 2, place // 64 % 2) for place in places}
+    stack: list[set[int]] = []
+    for operation, name, pieces in code:
+        if operation in ("AND", "OR", "MINUS"):
+            right, left = stack.pop(), stack.pop()
+            stack.append(
+                {"AND": left & right, "OR": left | right, "MINUS": left - right}[operation]
+            )
+            continue
+        whose = [p for p in (asked if operation == "PIECE" else places) if pieces >> p // 64 & 1]
+        union = set().union(*(getattr(SOURCES, name)(place % 64, board) for place in whose))
+        if operation != "GATE":
+            stack.append(union)
+        elif not union:
+            stack[-1] = set()
+    return stack.pop()
 
 
 def features_of(places, view):

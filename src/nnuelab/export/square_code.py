@@ -1,0 +1,103 @@
+"""Definitions about squares as straight-line C code, from their traced instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nnuelab.export.flat import OF_TARGETS, Factor
+from nnuelab.features.kinds.tracing import Operation
+from nnuelab.features.records import AND, GATE, MINUS, OR, PIECE, PIECES
+
+_SIGNS = {AND: "& ", OR: "| ", MINUS: "& ~"}
+NEEDS = {"moves": ("attacks",), "safe_moves": ("moves", "attacks", "pinned")}
+"""Sources that others are made of in ``nnue_squares.h``."""
+SOURCES = ("attackers", "attacks", "double_steps", "moves", "pinned", "safe_moves", "xrays")
+"""Those that are left out where they aren't needed."""
+
+
+def needed(factors: list[Factor]) -> dict[str, bool]:
+    """By the names of conditions in ``nnue_squares.h``, whether they hold."""
+    used = set(_sources(code for factor in factors for code in factor.sets))
+    used |= {inner for name in used for inner in NEEDS.get(name, ())}
+    return {f"USES_{name.upper()}": name in used for name in SOURCES}
+
+
+def first_sets(factors: list[Factor]) -> tuple[dict[Factor, int], int]:
+    """Where the bitboards of factors of squares begin among those of a position, and how many."""
+    starts, n = {}, 0
+    for factor in factors:
+        if factor.sets:
+            starts[factor] = n
+            n += 64 if factor.kind == OF_TARGETS else len(factor.sets)
+    return starts, n
+
+
+def function(factors: list[Factor]) -> list[str]:
+    """The lines of a function that finds the sets of all factors."""
+    starts, _ = first_sets(factors)
+    of_all = _sources(
+        [operation]
+        for factor in starts
+        for code in factor.sets
+        for operation in code
+        if operation[0] != PIECE or factor.kind != OF_TARGETS
+    )
+    board = ", const uint8_t *board" * any(f.kind == OF_TARGETS for f in starts)
+    lines = [
+        "/* Sets by their definitions, in order; those of targets by the square of their piece. */",
+        f"static void find_sets(const uint64_t *pieces{board}, uint64_t *sets) {{",
+        *_asked(of_all, "all", "EVERYWHERE", "    "),
+    ]
+    for factor, start in starts.items():
+        if factor.kind != OF_TARGETS:
+            lines += [
+                f"    sets[{start + i}] = {_expression(code, 'all')};"
+                for i, code in enumerate(factor.sets)
+            ]
+            continue
+        of_one = _sources([op] for code in factor.sets for op in code if op[0] == PIECE)
+        lines += [
+            "    for (int i = 0; i < 64; i++) {",
+            *_asked(of_one, "one", "1ull << i", "        "),
+            f"        uint64_t *set = &sets[{start} + i];",
+            "        switch (board[i]) {",
+            *(
+                f"        case {piece}: *set = {_expression(code, 'one')}; break;"
+                for piece, code in enumerate(factor.sets)
+            ),
+            "        default: *set = 0;",
+            "        }",
+            "    }",
+        ]
+    return [*lines, "}"]
+
+
+def _sources(codes: Iterable[Iterable[Operation]]) -> list[str]:
+    """The sources that instructions name, each once."""
+    return list(dict.fromkeys(name for code in codes for kind, name, _ in code if kind <= GATE))
+
+
+def _asked(names: list[str], whose: str, movers: str, indent: str) -> list[str]:
+    """Asks sources for the sets of all pieces, or of one."""
+    return [
+        f"{indent}uint64_t {of}[{PIECES}]; {name}(pieces, {movers}, {of});"
+        for name in names
+        for of in [f"{name}_of_{whose}"]
+    ]
+
+
+def _expression(code: Iterable[Operation], whose: str) -> str:
+    """Instructions as an expression in C; ``whose`` sets a PIECE has."""
+    stack: list[str] = []
+    for kind, name, pieces in code:
+        if kind in _SIGNS:
+            right = stack.pop()
+            stack.append(f"({stack.pop()} {_SIGNS[kind]}{right})")
+            continue
+        of = f"{name}_of_{whose if kind == PIECE else 'all'}"
+        numbers = [i for i in range(PIECES) if pieces >> i & 1]
+        union = " | ".join(f"{of}[{i}]" for i in numbers) or "0"
+        union = f"({union})" if len(numbers) > 1 else union
+        stack.append(f"({union} ? {stack.pop()} : 0)" if kind == GATE else union)
+    (found,) = stack
+    return found
