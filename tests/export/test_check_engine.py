@@ -12,9 +12,10 @@ import chess
 import numpy as np
 import pytest
 
+from nnuelab.chess import notation
 from nnuelab.export import folder
 from nnuelab.export.check_engine import Check, Reading, check, lines_of
-from nnuelab.features.check import random_games
+from nnuelab.features.check import Game, random_games
 from nnuelab.nnue.netfile import Net, write_net
 from tests.nnue_nets import random_net
 
@@ -48,6 +49,16 @@ def library(path: Path) -> Path:
     return path / "libnnue.so"
 
 
+def test_the_first_wrong_row_is_named(exported: tuple[Path, Path]) -> None:
+    source, right = exported[0] / "nnue_tables.h", "{0,12,24,36,48,60,72,84,0,12,"
+    assert right in source.read_text()  # of H: pawns on rank 1, which there are none of, and rank 2
+    source.write_text(source.read_text().replace(right, "{0,12,24,36,48,60,72,84,12,12,"))
+    _, mistake = check(library(exported[0]), exported[1], Reading(), 20, 0, None)
+    assert mistake is not None
+    assert "the engine lacks row 3072 for" in mistake.fault
+    assert "(own pawn on file a)" in mistake.fault
+
+
 def test_an_exported_library_is_right(exported: tuple[Path, Path]) -> None:
     right, mistake = check(library(exported[0]), exported[1], Reading(), 5, 0, None)
     assert (right, mistake) == (sum(len(g.positions) for g in random_games(5, 0)), None)
@@ -68,8 +79,8 @@ def test_a_planted_mistake_is_shrunk(what: str, exported: tuple[Path, Path]) -> 
     assert board.fen(en_passant="legal") == mistake.position
 
 
-def constant_net(centipawns: int) -> Net:
-    net = random_net("ALL", l1=8)
+def constant_net(centipawns: int, features: str = "ALL") -> Net:
+    net = random_net(features, l1=8)
     bias = np.array([centipawns << net.out_shift], np.int32)
     return replace(net, w3=np.zeros_like(net.w3), b3=bias)
 
@@ -87,7 +98,7 @@ def test_an_engine_that_fails_is_told_with_its_line(
         lines = lines_of(random_games(1, 0), nulls=False)
         mistake = checked.first_mistake(max(lines, key=lambda line: len(line.moves)))
     assert mistake is not None
-    assert expected in mistake.found
+    assert expected in mistake.fault
     assert len(mistake.moves) == 3
 
 
@@ -100,7 +111,31 @@ def test_pawns_of_white_are_read(tmp_path: Path) -> None:
     assert mistake is not None
     assert " b " in mistake.position  # White's first position was right
     assert mistake.moves == []
-    assert (mistake.found, mistake.expected) == ("the engine says -125 centipawns", 125)
+    fault = "the engine says -125 centipawns, should be 125 centipawns for the side to move"
+    assert mistake.fault == fault
+
+
+@pytest.mark.parametrize(
+    ("told", "fault"),
+    [
+        ("stm: 4 other: 4", None),
+        ("stm: 4", None),
+        ("stm: 3 4 other: 4", "the engine has row 3 for White (own king on d1); 1 are wrong"),
+        ("STM : 4, other:", "the engine lacks row 4 for Black (own king on e1); 1 are wrong"),
+        ("stm: 4 99", "the engine has row 99 for White (no feature of the set); 1 are wrong"),
+        ("nothing", "no answer to features matches"),
+    ],
+)
+def test_features_are_compared(told: str, fault: str | None, tmp_path: Path) -> None:
+    write_net(tmp_path / "net.nnue", constant_net(0, "KING"))
+    reading = Reading(pawns=True, features="features")
+    command = [sys.executable, str(ENGINE), "0.00", "", told]
+    position = notation.from_fen("4k3/8/8/8/8/8/P7/4K3 w - - 0 1")
+    checked = Check(command, tmp_path / "net.nnue", reading)
+    with checked.engine:
+        mistake = checked.first_mistake(Game([position], []))
+    assert (fault is None) == (mistake is None)
+    assert mistake is None or fault in mistake.fault
 
 
 def test_lines_have_no_null_moves() -> None:

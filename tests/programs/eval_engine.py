@@ -1,7 +1,7 @@
 """A UCI engine for tests that says the same evaluation of every position, in pawns, for White.
 
 Arguments: the evaluation; then a word that makes it misbehave from the third move of a line on:
-``dies`` or ``hangs``.
+``dies`` or ``hangs``; then what it says of features.
 """
 
 import sys
@@ -22,4 +22,6 @@ for line in sys.stdin:
         if plies > 2 and fault == "hangs":
             time.sleep(1000)
         print(f"Final evaluation: {value} (white side)")
+    elif words[:1] == ["features"]:
+        print(sys.argv[3])
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""``nnuelab check-engine``: an engine's evaluations against those of a net."""
+"""``nnuelab check-engine``: an engine's evaluations and features against those of a net."""
 
 from __future__ import annotations
 
@@ -39,25 +39,37 @@ def check_engine(
     tolerance: Annotated[
         float, typer.Option(min=0, help="Centipawns that it may differ, by rounding.")
     ] = 0.0,
+    features: Annotated[
+        str | None,
+        typer.Option(help="Its command that lists active features; an .so is asked for them."),
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(
+            help="What to look for in that answer, a list in (...) for each side.",
+            show_default="stm: and other:, then numbers",
+        ),
+    ] = None,
     patience: Annotated[float, typer.Option(min=0.1, help="Seconds for an answer.")] = 10.0,
     blocks: Blocks = None,
 ) -> None:
-    """Compare an engine's evaluations with a net's along games; show the shortest wrong line.
+    """Compare an engine's evaluations and features with a net's; show the shortest wrong line.
 
     Example: nnuelab check-engine my-engine/nnue/libnnue.so --net net.nnue
     """
-    from nnuelab.export.check_engine import PATTERN, Reading, check
+    from nnuelab.export.check_engine import PATTERN, ROWS, Reading, check
 
-    text = PATTERN if pattern is None else pattern
-    try:
-        groups = re.compile(text).groups
-    except re.error as error:
-        raise UserError(f"--pattern {text!r} is no regular expression: {error}") from None
-    if not groups:
-        raise UserError(f"--pattern {text!r} has no group (...) for the number")
+    pattern, rows = pattern or PATTERN, rows or ROWS
+    for option, text in (("--pattern", pattern), ("--rows", rows)):
+        try:
+            groups = re.compile(text).groups
+        except re.error as error:
+            raise UserError(f"{option} {text!r} is no regular expression: {error}") from None
+        if not groups:
+            raise UserError(f"{option} {text!r} has no group (...) for what it looks for")
     if pgn is not None and not pgn.is_file():
         raise UserError(f"there is no file {pgn}")
-    reading = Reading(text, pawns, white, tolerance, patience)
+    reading = Reading(pattern, pawns, white, tolerance, patience, features, rows)
     right, mistake = check(engine, net, reading, games, seed, pgn)
     if mistake is not None:
         raise UserError(f"{engine}, after {right:,} right positions, {mistake}")

@@ -1,11 +1,11 @@
-"""Holds an engine's evaluations against those of a net, along games, and shrinks what is wrong."""
+"""Holds an engine's evaluations and features against a net's, and shrinks what is wrong."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import chess.pgn
@@ -16,17 +16,21 @@ from nnuelab.chess import notation
 from nnuelab.chess.moves import NO_MOVE
 from nnuelab.data.uci import UciEngine, UciError, find_engine
 from nnuelab.errors import UserError
+from nnuelab.export import proof
 from nnuelab.features.check import Game, random_games
+from nnuelab.features.tables import compiled
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.progress import Progress
 
 PATTERN = r"evaluation[^0-9+-]*([+-]?[0-9]+(?:\.[0-9]+)?)"
 """What precedes the number in an answer to ``eval``, in any case; the last match counts."""
+ROWS = r"(?:stm|other) *:((?:[ ,]*[0-9]+)*)"
+"""A list of features in an answer, in any case: of the side to move, then of the other."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How an engine tells its evaluation.
+    """How an engine tells its evaluation, and its features.
 
     Attributes
     ----------
@@ -35,11 +39,15 @@ class Reading:
     pawns : bool
         In pawns, with decimals; otherwise in centipawns.
     white : bool
-        For White; otherwise for the side to move.
+        For White, and White's features first; otherwise for the side to move.
     tolerance : float
         Centipawns that it may differ: half of its last digit.
     patience : float
         Seconds for an answer.
+    features : str, optional
+        Its command that lists active features.
+    rows : str
+        A regular expression whose first group is such a list, one match for each perspective.
     """
 
     pattern: str = PATTERN
@@ -47,11 +55,13 @@ class Reading:
     white: bool = False
     tolerance: float = 0.0
     patience: float = 10.0
+    features: str | None = None
+    rows: str = ROWS
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """An evaluation that is wrong.
+    """An answer that is wrong.
 
     Attributes
     ----------
@@ -61,25 +71,19 @@ class Mistake:
         UCI, up to the wrong position; every position before is right.
     position : str
         FEN of the wrong one.
-    found : str
-        What the engine says, or what it does instead.
-    expected : int
-        Centipawns for the side to move.
+    fault : str
+        What the engine says or does, and what it should.
     """
 
     fen: str
     moves: list[str]
     position: str
-    found: str
-    expected: int
+    fault: str
 
     def __str__(self) -> str:
         line = f"position fen {self.fen}" + f" moves {' '.join(self.moves)}" * bool(self.moves)
         where = f"after {self.moves[-1]}" if self.moves else "without any move"
-        return (
-            f"{where}: {self.found}, should be {self.expected} centipawns for the side to move\n"
-            f"wrong position: {self.position}\nshortest line:  {line}"
-        )
+        return f"{where}: {self.fault}\nwrong position: {self.position}\nshortest line:  {line}"
 
 
 def command_of(engine: Path) -> list[str]:
@@ -133,11 +137,14 @@ class Check:
 
     def __init__(self, command: Sequence[str], net: Path, reading: Reading) -> None:
         self._reading, self._pattern = reading, re.compile(reading.pattern, re.IGNORECASE)
-        self._bound = NetEvaluator(net).bind()
+        self._rows = re.compile(reading.rows, re.IGNORECASE)
+        evaluator_of_net = NetEvaluator(net)
+        self._bound, self._features = evaluator_of_net.bind(), evaluator_of_net.net.features
+        self._tables = compiled(self._features)
         self.engine = UciEngine(command)
 
     def first_mistake(self, game: Game) -> Mistake | None:
-        """The first wrong evaluation of a game, shrunk to the shortest end of it that shows it."""
+        """The first wrong answer of a game, shrunk to the shortest end of it that shows it."""
         found = self._replay(game)
         if found is None:
             return None
@@ -153,17 +160,22 @@ class Check:
         values = evaluator.values(self._bound, game.positions)
         self.engine.new_game()
         for ply, (position, value) in enumerate(zip(game.positions, values, strict=True)):
-            found = self._said(f"fen {fen} moves {' '.join(moves[:ply])}", position, value)
-            if found is not None:
-                return Mistake(fen, moves[:ply], notation.to_fen(position), found, value)
+            try:
+                fault = self._fault(f"fen {fen} moves {' '.join(moves[:ply])}", position, value)
+            except UciError as error:
+                fault = f"{error}, should say {value} centipawns for the side to move"
+            if fault is not None:
+                return Mistake(fen, moves[:ply], notation.to_fen(position), fault)
         return None
 
-    def _said(self, line: str, position: np.void, expected: int) -> str | None:
-        """What is wrong with the answer, None where nothing is."""
-        try:
-            answer = self.engine.ask(f"position {line}\neval\n", self._reading.patience)
-        except UciError as error:
-            return str(error)
+    def _fault(self, line: str, position: np.void, expected: int) -> str | None:
+        """What is wrong with the answers, None where nothing is."""
+        command = self._reading.features
+        if command is not None:
+            answer = self.engine.ask(f"position {line}\n{command}\n", self._reading.patience)
+            if (fault := self._fault_of_rows(command, answer, position)) is not None:
+                return fault
+        answer = self.engine.ask(f"position {line}\neval\n", self._reading.patience)
         numbers = [found for text in answer if (found := self._pattern.search(text))]
         if not numbers:
             return f"no answer to eval matches {self._reading.pattern!r}"
@@ -172,7 +184,24 @@ class Check:
             value = -value
         if abs(value - expected) <= self._reading.tolerance + 1e-9:
             return None
-        return f"the engine says {value:g} centipawns"
+        should = f"should be {expected} centipawns for the side to move"
+        return f"the engine says {value:g} centipawns, {should}"
+
+    def _fault_of_rows(self, command: str, answer: list[str], position: np.void) -> str | None:
+        lists = [found[1] for text in answer for found in self._rows.finditer(text)]
+        if not lists:
+            return f"no answer to {command} matches {self._reading.rows!r}"
+        first = 0 if self._reading.white else int(position["turn"])
+        for perspective, text in zip((first, 1 - first), lists, strict=False):
+            found = {int(number) for number in re.findall("[0-9]+", text)}
+            right = set(proof.active(self._tables, position, perspective).tolist())
+            if wrong := found ^ right:
+                row, player = min(wrong), ("White", "Black")[perspective]
+                known = row < self._features.size
+                name = self._features.feature_name(row) if known else "no feature of the set"
+                word = "lacks" if row in right else "has"
+                return f"the engine {word} row {row} for {player} ({name}); {len(wrong)} are wrong"
+        return None
 
 
 def check(
@@ -187,6 +216,8 @@ def check(
     """
     drawn = random_games(games, seed) + ([] if pgn is None else list(games_of(pgn)))
     lines = list(lines_of(drawn, nulls=engine.suffix == ".so"))
+    if engine.suffix == ".so":  # whose host knows the command
+        reading = replace(reading, features=reading.features or "features")
     checked, right = Check(command_of(engine), net, reading), 0
     with (
         checked.engine,

@@ -21,6 +21,7 @@ def main(library: str, weights: str) -> None:
     if error:
         sys.exit(f"{weights}: {error.decode()}")
     stack = ctypes.create_string_buffer(nnue.nnue_size())
+    rows = (ctypes.c_int32 * (1 << 20))()  # more than any set has active
     board, start, played = chess.Board(), "", [""]
     for line in sys.stdin:
         words = line.split()
@@ -39,6 +40,10 @@ def main(library: str, weights: str) -> None:
             played = moves
         elif words[:1] == ["eval"]:
             print("evaluation", nnue.nnue_evaluate(stack, int(not board.turn)))
+        elif words[:1] == ["features"]:
+            turn = int(not board.turn)
+            for whose, view in (("stm", turn), ("other", 1 - turn)):
+                print(f"{whose}:", *sorted(rows[: nnue.nnue_rows(stack, view, rows)]))
 
 
 def _pieces(board: chess.Board) -> ctypes.Array[ctypes.c_uint64]:
