@@ -145,7 +145,7 @@ def make_tuned(results: Path) -> Path:
     for part, games in (("train", 60), ("validation", 20)):
         _with_results(folder / f"{part}.npy", games, rng)
     for name, (terms, settings) in RUNS.items():
-        start = evaluation.read(evaluation.DEFAULT.with_name(f"{terms}.yaml"))
+        start = evaluation.read(artifacts.RESOURCES / "evaluations" / f"{terms}.yaml")
         traced = []
         for part in ("train", "validation"):
             positions = data.open(folder / f"{part}.npy")
