@@ -70,7 +70,7 @@ def test_the_page_shows_tables_curves_and_games(made: page.Page) -> None:
     } | {"policies-accuracy"}
     for table in ("policies-table", "policies-scores", "policies-agreement"):
         assert f'<table id="{table}"' in made.html
-    assert 'href="#policies"' in made.html
+    assert 'href="#/policies"' in made.html
     assert "isn't of this version" not in made.html, "the table is no experiment's"
     assert 'id="experiment-policy"' not in made.html
 

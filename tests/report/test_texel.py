@@ -64,7 +64,7 @@ def test_the_page_shows_runs_match_and_terms(folder: Path) -> None:
     }
     for table in ("texel-runs", "texel-errors", "texel-match", "texel-terms"):
         assert f'<table id="{table}"' in found.html
-    assert 'href="#texel"' in found.html
+    assert 'href="#/texel"' in found.html
     assert 'id="blob-texel"' in found.html
 
 
