@@ -119,7 +119,7 @@ def test_a_broken_policy_costs_the_moves_alone(folder: Path, tmp_path: Path) -> 
     for file in copy.glob("policy/nets/*/1/net.policy"):
         file.write_bytes(b"NNUEPOL\0")
     html = built(copy).html
-    assert "net.policy" in html[html.index('id="policies"') : html.index('id="data-section"')]
+    assert "net.policy" in html[html.index('id="/policies"') : html.index('id="/methods"')]
     assert blob(html, "explorer")["moves"] == {}
     for file in copy.glob("policy/nets/*/1/net.policy"):
         file.unlink()

@@ -91,7 +91,7 @@ def test_a_damaged_file_costs_its_own_part(
     shutil.copytree(folder, copy / "texel")
     (copy / "texel" / damaged).write_text("{}\n")
     html = built(copy).html
-    assert f"{said} " in html[html.index('id="texel"') :]
+    assert f"{said} " in html[html.index('id="/texel"') :]
     for table in left:
         assert f'<table id="{table}"' in html
 
