@@ -21,6 +21,8 @@ def check_accessibility(page):
         found = axe.run(page).response["violations"]
         serious = [v for v in found if v["impact"] in ("serious", "critical")]
         assert [(v["id"], [n["html"][:200] for n in v["nodes"][:3]]) for v in serious] == []
+        if not page.locator("#theme").is_visible():
+            page.locator("#menu").click()
         page.locator("#theme").click()
         page.wait_for_timeout(500)
 

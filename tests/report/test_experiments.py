@@ -160,7 +160,7 @@ def test_inspect_and_diff_know_variants(methods):
 
 def drawn_points(rows, speeds):
     drawn = plots.pareto(rows, speeds, "speed")
-    return {value["set"]: value["beaten"] for value in drawn.spec["layer"][-1]["data"]["values"]}
+    return {value["set"]: value["beaten"] for value in drawn_values(drawn.spec)}
 
 
 def test_only_what_is_surely_beaten_is_pale(grid):

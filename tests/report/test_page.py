@@ -477,9 +477,34 @@ def test_the_served_page_asks_the_engine(browser, folder, report):
         shown = page.locator("#explore-evaluations td").all_inner_texts()
         assert shown == [str(Inference(net.net).evaluate_fens([fen])[0]) for net in nets]
         assert "nodes, depth" in said.inner_text()
+        _ask_twice(page, "4k3/8/8/8/8/8/3P4/4K3 w - - 0 1", "4k3/8/8/8/8/8/2P5/4K3 w - - 0 1")
         page.close()
         server.shutdown()
         thread.join()
+
+
+def _ask_twice(page, first, second):
+    """The answer to the first question comes after that to the second, and is left out."""
+    page.evaluate("""() => {
+      const real = window.fetch;
+      window.held = [];
+      window.fetch = async (...asked) => {
+        const response = await real(...asked);
+        await new Promise((go) => held.push(go));
+        return response;
+      };
+    }""")
+    for number, fen in enumerate((first, second), 1):
+        page.locator("#explore-text").fill(fen)
+        page.get_by_role("button", name="look").click()
+        page.wait_for_function("number => held.length === number", arg=number)
+    page.evaluate("held[1]()")
+    page.locator("#explore-fen").get_by_text(second).wait_for()
+    shown = page.locator("#explore-position option").count()
+    page.evaluate("held[0]()")
+    page.wait_for_timeout(300)
+    assert page.locator("#explore-fen").inner_text() == second
+    assert page.locator("#explore-position option").count() == shown
 
 
 # Without a browser
