@@ -81,9 +81,12 @@ def test_an_address_opens_its_view(browser, report):
         ("#%E0%A4%A", "/"),
         ("", "/"),
     ):
-        page = browser.new_page()
+        page = browser.new_page(viewport={"width": 390, "height": 600})
         page.goto(report.as_uri() + address)
         assert shown(page) == [view]
+        if address.startswith("#/"):
+            page.wait_for_timeout(200)  # the browser scrolls to an address, too
+            assert page.evaluate("scrollY") == 0, address
         page.close()
 
 
