@@ -56,7 +56,7 @@ def completed(line: str, folder: Path, **variables: str) -> list[str]:
         ("nnuelab tr", ["train"]),
         ("nnuelab features st", ["stats"]),
         ("nnuelab tournament --adj", []),
-        ("nnuelab train --score-s", ["--score-share"]),
+        ("nnuelab train --score-s", ["--score-share", "--score-share-end"]),
         ("nnuelab train --features ALL+YAC", ["ALL+YACGE"]),
         ("nnuelab features check king*m", ["king*mb", "king*mc", "king*men", "king*mobility"]),
         ("nnuelab features check PHASE(4,AL", ["PHASE(4,ALL"]),
