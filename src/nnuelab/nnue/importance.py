@@ -134,7 +134,8 @@ class Measurement:
         settings = self.checkpoint.settings
         if settings["method"] != Scores.method:
             raise UserError(f"{path} learnt from moves; give a net that learnt from scores")
-        self.objective = Scores(**{field.name: settings[field.name] for field in fields(Scores)})
+        known = {f.name: settings[f.name] for f in fields(Scores) if f.name in settings}
+        self.objective = Scores(**known).at(1.0)  # as validation
         self.network = self.checkpoint.network().requires_grad_(False)
         if self.network.layers.psqt:
             raise UserError(f"{path} has a psqt, whose values aren't masked; give a net without")
