@@ -156,7 +156,7 @@ def _p(value: float | None) -> str:
 def column_of(yardstick: Yardstick) -> str:
     """Name of the column with its verdicts, which stands on the page alone.
 
-    >>> column_of(yardsticks.NODES), column_of(yardsticks.COST)
+    >>> column_of(NODES), column_of(COST)
     ('verdict', 'verdict_cost')
     """
     return yardstick.column.replace("elo", "verdict")
