@@ -29,7 +29,7 @@ def learning_rate(
 ) -> None:
     """Choose the learning rate with the lowest validation loss.
 
-    One rate isn't fair to all feature sets: the more features are active, the lower the best one.
+    One rate isn't fair to all feature sets: they differ in the one that suits them.
     nnuelab train --found trains with the rate that was chosen.
 
     Example: nnuelab learning-rate slow.pt fast.pt --output rate.json --losses rates.csv
