@@ -12,7 +12,6 @@ from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import Overlays
-from nnuelab.errors import UserError, nearest
 
 
 @app.command()
@@ -65,13 +64,11 @@ def plan(
     from nnuelab.params import default_experiment, plans, read, results_folder
     from nnuelab.params import measured as speeds
     from nnuelab.params.bill import Machines, compared, cores_of_a_job, foretold
-    from nnuelab.params.jobs import jobs_of, wall_seconds
+    from nnuelab.params.jobs import check_planned, jobs_of, wall_seconds
 
     found = read(overlays=overlay)
     planned = plans(found)
-    for name in experiments or []:
-        if name not in planned:
-            raise UserError(f"there is no experiment {name}{nearest(name, planned)}")
+    check_planned(experiments or [], planned)
     chosen = experiments or [default_experiment(found)]
     benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
     job_cores = None if profile is None else cores_of_a_job(profile)

@@ -12,7 +12,6 @@ from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import Overlays
-from nnuelab.errors import UserError, nearest
 from nnuelab.settings.games import DRAWS
 
 
@@ -74,6 +73,7 @@ def power(
 
     from nnuelab.data.parallel import cores
     from nnuelab.params import Plan, measured, plans, read, results_folder
+    from nnuelab.params.jobs import check_planned
     from nnuelab.params.models import GAMES
     from nnuelab.params.planning import Planner, of_sets, with_games
     from nnuelab.tournament import spread as spreads
@@ -87,9 +87,7 @@ def power(
         raise typer.BadParameter(f"--detect {detect:g}: it must be greater than 0")
     found = read(overlays=overlay)
     planned = plans(found)
-    for name in experiments or []:
-        if name not in planned:
-            raise UserError(f"there is no experiment {name}{nearest(name, planned)}")
+    check_planned(experiments or [], planned)
     benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
     file = spread or (Path(found.spread) if found.spread else None)
     planner = Planner(

@@ -5,11 +5,12 @@ All that foretells time goes through here: minutes and hours, the remaining time
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import mean
 
+from nnuelab.errors import UserError, nearest
 from nnuelab.names import NetName
 from nnuelab.params.experiments import FINDING_SEED, KEPT, Entry, Plan
 from nnuelab.tournament.yardsticks import Yardstick
@@ -76,6 +77,19 @@ class Job:
         if self.rule.endswith("train"):
             return TRAINING + self.disk
         return MEMORY + (WORKER * cores if self.cores is None else 0)
+
+
+def check_planned(names: Iterable[str], plans: Mapping[str, Plan]) -> None:
+    """Checks that there are experiments of these names.
+
+    Raises
+    ------
+    UserError
+        With the closest name that there is.
+    """
+    for name in names:
+        if name not in plans:
+            raise UserError(f"there is no experiment {name}{nearest(name, plans)}")
 
 
 def jobs_of(name: str, plan: Plan) -> list[Job]:
