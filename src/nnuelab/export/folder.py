@@ -28,11 +28,6 @@ def write(folder: Path, net: Net, language: str, games: int) -> list[flat.Term]:
     UserError
         When the net can't be exported, or the folder has something in it.
     """
-    if net.pairwise or net.psqt is not None or net.activation == "dual":
-        raise UserError(
-            f"{net.feature_set}, {net.layers}, can't be exported yet: the code has no "
-            "pairwise products, dual activations and psqt; train without them"
-        )
     terms = flat.terms_of(net.features)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is there already; name a new folder, or remove it")

@@ -40,7 +40,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     sizes = _sizes(net, terms, weights)
     factors = factors_of(terms)
     kinds = {factor.kind for factor in factors}
-    known = {**sizes, **{f"HAS_{kind}": kind in kinds for kind in KINDS}}
+    known = {**sizes, **_activations(net), **{f"HAS_{kind}": kind in kinds for kind in KINDS}}
     known["MORE_KINDS"] = not kinds.isdisjoint(KINDS)
     known["COMPARES_ROWS"] = known["HAS_OF_NUMBERS"] or known["HAS_OF_TARGETS"]
     listed = sizes["LISTED"] and known["HAS_OF_SQUARES"]
@@ -92,6 +92,20 @@ def _keys(terms: list[Term]) -> np.ndarray:
     return np.unique(np.array([np.zeros(64), *classes]), axis=1, return_inverse=True)[1]
 
 
+def _activations(net: Net) -> dict[str, bool]:
+    """What the layers of a net do, of all that its code could."""
+    first, squared = net.layers.first, net.activation != "clipped"
+    return {
+        "PAIRWISE": net.pairwise,
+        "PSQT": net.psqt is not None,
+        "SQUARED": squared,
+        "DUAL": net.activation == "dual",
+        "CLIPS": first == "clipped" or net.activation != "squared",
+        "MULTIPLIES": first != "clipped" or squared,
+        "MULTIPLIES_FIRST": first != "clipped",
+    }
+
+
 def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
     direct = sum(term.is_direct for term in terms)
     compared = direct + sum(term.is_compared for term in terms)
@@ -102,10 +116,10 @@ def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
         "L2": net.l2,
         "L3": net.l3,
         "BUCKETS": net.buckets,
-        "SQUARED": int(net.activation == "squared"),
+        "OUTPUTS": net.layers.outputs,
         "SHIFT1": net.l1_shift,
         "SHIFT2": net.l2_shift,
-        "SHIFT3": net.l3_shift,
+        **({"SHIFT3": net.l3_shift} if net.l3 else {}),
         "SHIFT_OUT": net.out_shift,
         "WEIGHT_BYTES": len(weights),
         "CHECKSUM": zlib.adler32(weights),

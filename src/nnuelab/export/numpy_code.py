@@ -42,7 +42,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
             for factor in factors
         ],
         "buckets": net.buckets,
-        "squared": net.activation == "squared",
+        "activations": [net.layers.first, net.activation],
         "shifts": [net.l1_shift, net.l2_shift, net.l3_shift, net.out_shift],
     }
     arrays |= {"about": np.array(json.dumps(told)), **net.arrays()}

@@ -65,9 +65,13 @@ enum { LANES = 32, LARGEST_TILE = 256 };
 #else
 enum { LANES = 16, LARGEST_TILE = 128 };
 #endif
-enum { WIDTH = (L1 + 63) / 64 * 64, SPAN = WIDTH % LARGEST_TILE ? 128 : LARGEST_TILE };
-enum { TILE = WIDTH % 128 ? 64 : SPAN, LAST = L3 ? L3 : L2, SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32 };
-enum { BLOCKS = 2 * WIDTH / 4, WORDS = (BLOCKS + 63) / 64 }; /* of four inputs, of 64 bits */
+#if PAIRWISE /* neurons i and APART + i make one input; those behind the last have weights of 0 */
+enum { SIDE = L1 / 2, APART = SIDE, INPUTS = (SIDE + 31) / 32 * 32, WIDTH = (APART + INPUTS + 63) / 64 * 64 };
+#else
+enum { SIDE = L1, APART = 0, INPUTS = (L1 + 63) / 64 * 64, WIDTH = INPUTS };
+#endif
+enum { SPAN = WIDTH % LARGEST_TILE ? 128 : LARGEST_TILE, TILE = WIDTH % 128 ? 64 : SPAN, LAST = L3 ? L3 : L2 };
+enum { SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32, BLOCKS = 2 * INPUTS / 4, WORDS = (BLOCKS + 63) / 64 };
 
 typedef int16_t lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
@@ -77,6 +81,9 @@ typedef struct {
     int n_listed;
 #endif
     int16_t accumulator[WIDTH];
+#if PSQT
+    int64_t psqt; /* the sum of its features' own values */
+#endif
     uint8_t counts[COUNTED]; /* pieces that make each shared row active */
 #if LISTED
     int32_t listed[LISTED]; /* active features of the terms that are not direct */
@@ -122,11 +129,14 @@ static struct {
     _Alignas(64) int8_t w2[BUCKETS][BLOCKS][SUMS][4]; /* by blocks of four inputs */
     _Alignas(64) int32_t b2[BUCKETS][SUMS];
 #if L3
-    int8_t wh[BUCKETS][L3][L2];
+    int8_t wh[BUCKETS][L3][OUTPUTS * L2];
     int32_t bh[BUCKETS][L3];
 #endif
-    int16_t w3[BUCKETS][LAST];
+    int16_t w3[BUCKETS][OUTPUTS * LAST];
     int32_t b3[BUCKETS];
+#if PSQT
+    int32_t psqt[FEATURES];
+#endif
 } net;
 static ply empty; /* a board without pieces: the accumulators are the biases */
 
@@ -146,8 +156,8 @@ const char *nnue_load_memory(const void *data, size_t size) {
     for (int view = 0; view < 2; view++) memcpy(empty.sides[view].accumulator, bytes, 2 * L1);
     bytes += 2 * L1;
     for (int i = 0; i < BUCKETS * L2; i++)
-        for (int j = 0; j < 2 * L1; j++) {
-            int input = j < L1 ? j : j - L1 + WIDTH;
+        for (int j = 0; j < 2 * SIDE; j++) {
+            int input = j < SIDE ? j : j - SIDE + INPUTS;
             net.w2[i / L2][input / 4][i % L2][input % 4] = (int8_t)*bytes++;
         }
     for (int i = 0; i < BUCKETS; i++, bytes += 4 * L2) memcpy(net.b2[i], bytes, 4 * L2);
@@ -155,6 +165,9 @@ const char *nnue_load_memory(const void *data, size_t size) {
     READ(net.wh), READ(net.bh);
 #endif
     READ(net.w3), READ(net.b3);
+#if PSQT
+    READ(net.psqt);
+#endif
     return NULL;
 }
 
@@ -445,6 +458,11 @@ static void update(nnue *n, const ply *from, ply *to, int view, changes *c) {
         return;
     }
     add_rows(now->accumulator, before->accumulator, added, removed);
+#if PSQT
+    now->psqt = before->psqt;
+    for (int k = 0; k < added->n; k++) now->psqt += net.psqt[added->rows[k]];
+    for (int k = 0; k < removed->n; k++) now->psqt -= net.psqt[removed->rows[k]];
+#endif
     to->computed[view] = true;
 }
 

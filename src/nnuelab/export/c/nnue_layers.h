@@ -1,27 +1,29 @@
 /* From accumulators to centipawns: inference in integers. Included by nnue.c. */
-static inline uint8_t activated(int32_t sum, int shift) {
-#if SQUARED
-    int32_t most = 127 << shift, v = sum < 0 ? 0 : sum;
-    v = v > most ? most : v;
-    return (uint8_t)((v * v + (1 << (6 + 2 * shift))) >> (7 + 2 * shift));
-#else
-    sum >>= shift;
-    sum = sum < 0 ? 0 : sum;
-    return (uint8_t)(sum > 127 ? 127 : sum);
+static inline int32_t limited(int32_t sum, int32_t most) { return sum < 0 ? 0 : sum > most ? most : sum; }
+#if CLIPS
+static inline uint8_t clipped(int32_t sum, int shift) { return (uint8_t)limited(sum >> shift, 127); }
 #endif
+#if MULTIPLIES
+static inline uint8_t product(int32_t v, int32_t w, int shift) { /* rounded to nearest */
+    int32_t most = 127 << shift, half = 1 << (6 + 2 * shift);
+    return (uint8_t)((limited(v, most) * limited(w, most) + half) >> (7 + 2 * shift));
 }
+#endif
 
 /* Activates an accumulator to the inputs from `first`; sets the bits of blocks that are not 0. */
 static void activate(uint8_t *x, uint64_t *bits, const int16_t *accumulator, int first) {
 #if defined __AVX2__
     const __m256i zero = _mm256_setzero_si256();
-    for (int i = 0; i < WIDTH; i += 32) {
+    for (int i = 0; i < INPUTS; i += 32) {
         __m256i half[2], packed;
         for (int k = 0; k < 2; k++) {
             __m256i v = _mm256_loadu_si256((const void *)&accumulator[i + 16 * k]);
-#if SQUARED /* a high half, rounded: v * v << 8 - 2 * SHIFT1 >> 15 */
-            v = _mm256_min_epi16(_mm256_max_epi16(v, zero), _mm256_set1_epi16(127 << SHIFT1));
-            half[k] = _mm256_mulhrs_epi16(v, _mm256_slli_epi16(v, 8 - 2 * SHIFT1));
+#if MULTIPLIES_FIRST /* a high half, rounded: v * w << 8 - 2 * SHIFT1 >> 15 */
+            const __m256i most = _mm256_set1_epi16(127 << SHIFT1);
+            __m256i w = _mm256_loadu_si256((const void *)&accumulator[APART + i + 16 * k]);
+            v = _mm256_min_epi16(_mm256_max_epi16(v, zero), most);
+            w = _mm256_min_epi16(_mm256_max_epi16(w, zero), most);
+            half[k] = _mm256_mulhrs_epi16(v, _mm256_slli_epi16(w, 8 - 2 * SHIFT1));
 #else
             half[k] = _mm256_srai_epi16(v, SHIFT1);
 #endif
@@ -34,12 +36,29 @@ static void activate(uint8_t *x, uint64_t *bits, const int16_t *accumulator, int
         bits[block / 64] |= (uint64_t)_mm256_movemask_ps(used) << block % 64;
     }
 #else
-    for (int i = 0; i < WIDTH; i++) x[first + i] = activated(accumulator[i], SHIFT1);
-    for (int block = first / 4; block < (first + WIDTH) / 4; block++) {
+#if MULTIPLIES_FIRST
+    for (int i = 0; i < INPUTS; i++)
+        x[first + i] = product(accumulator[i], accumulator[APART + i], SHIFT1);
+#else
+    for (int i = 0; i < INPUTS; i++) x[first + i] = clipped(accumulator[i], SHIFT1);
+#endif
+    for (int block = first / 4; block < (first + INPUTS) / 4; block++) {
         uint32_t inputs;
         memcpy(&inputs, &x[4 * block], 4);
         bits[block / 64] |= (uint64_t)(inputs != 0) << block % 64;
     }
+#endif
+}
+
+/* Activates the sums of a hidden layer; to twice as many inputs where the activation is dual. */
+static void activate_hidden(uint8_t *y, const int32_t *sums, int n, int shift) {
+#if SQUARED
+    for (int i = 0; i < n; i++) y[i] = product(sums[i], sums[i], shift);
+#else
+    for (int i = 0; i < n; i++) y[i] = clipped(sums[i], shift);
+#endif
+#if DUAL
+    for (int i = 0; i < n; i++) y[n + i] = clipped(sums[i] + ((1 << shift) >> 1), shift);
 #endif
 }
 
@@ -120,30 +139,31 @@ static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const ui
 }
 
 static int forward(const ply *p, int turn) {
-    uint8_t x[2 * WIDTH], y[L2];
+    uint8_t x[2 * INPUTS], y[OUTPUTS * (L2 > LAST ? L2 : LAST)];
     uint64_t bits[WORDS] = {0};
     int32_t sums[SUMS];
     int pieces = 0;
     for (int piece = 0; piece < 12; piece++) pieces += count(p->pieces[piece]);
     int bucket = (pieces - 1) * BUCKETS / 32;
     activate(x, bits, p->sides[turn].accumulator, 0);
-    activate(x, bits, p->sides[turn ^ 1].accumulator, WIDTH);
+    activate(x, bits, p->sides[turn ^ 1].accumulator, INPUTS);
     add_blocks(sums, bucket, x, bits);
-    for (int i = 0; i < L2; i++) y[i] = activated(sums[i], SHIFT2);
-    const uint8_t *last = y;
+    activate_hidden(y, sums, L2, SHIFT2);
 #if L3
-    uint8_t z[L3];
+    int32_t hidden[L3];
     for (int i = 0; i < L3; i++) {
-        int32_t sum = net.bh[bucket][i];
-        for (int j = 0; j < L2; j++) sum += net.wh[bucket][i][j] * y[j];
-        z[i] = activated(sum, SHIFT3);
+        hidden[i] = net.bh[bucket][i];
+        for (int j = 0; j < OUTPUTS * L2; j++) hidden[i] += net.wh[bucket][i][j] * y[j];
     }
-    last = z;
+    activate_hidden(y, hidden, L3, SHIFT3);
 #endif
     int64_t value = net.b3[bucket];
-    for (int start = 0; start < LAST; start += 512) { /* so many products fit int32 */
+#if PSQT
+    value += p->sides[turn].psqt - p->sides[turn ^ 1].psqt;
+#endif
+    for (int start = 0; start < OUTPUTS * LAST; start += 512) { /* so many products fit int32 */
         int32_t sum = 0;
-        for (int i = start; i < LAST && i < start + 512; i++) sum += net.w3[bucket][i] * last[i];
+        for (int i = start; i < OUTPUTS * LAST && i < start + 512; i++) sum += net.w3[bucket][i] * y[i];
         value += sum;
     }
     return (int)(value >> SHIFT_OUT);

@@ -100,12 +100,16 @@ def features_of(places, view):
     return found
 
 
-def activated(sums, shift):
+def activated(sums, shift, activation):
     """Sums as the inputs of the next layer."""
-    if ABOUT["squared"]:
-        v = np.clip(sums, 0, 127 << shift)
-        return (v * v + (64 << 2 * shift)) >> (7 + 2 * shift)
-    return np.clip(sums >> shift, 0, 127)
+    if activation == "clipped":
+        return np.clip(sums >> shift, 0, 127)
+    limited = np.clip(sums, 0, 127 << shift)
+    one, other = np.split(limited, 2) if activation == "pairwise" else (limited, limited)
+    products = (one * other + (64 << 2 * shift)) >> (7 + 2 * shift)
+    if activation != "dual":
+        return products
+    return np.concatenate([products, activated(sums + ((1 << shift) >> 1), shift, "clipped")])
 
 
 def evaluate(fen):
@@ -122,13 +126,19 @@ def evaluate(fen):
     }
     w = {k: v.reshape(ABOUT["buckets"], -1, *v.shape[1:])[bucket] for k, v in w.items()}
     shift1, shift2, shift3, shift_out = ABOUT["shifts"]
-    x = activated(
-        np.concatenate([accumulators[turn], accumulators[1 - turn]]).astype(np.int64), shift1
-    )
-    x = activated(w["b2"] + w["w2"] @ x, shift2)
+    first, hidden = ABOUT["activations"]
+    both = accumulators[turn], accumulators[1 - turn]
+    x = np.concatenate([activated(each.astype(np.int64), shift1, first) for each in both])
+    x = activated(w["b2"] + w["w2"] @ x, shift2, hidden)
     if "wh" in w:
-        x = activated(w["bh"] + w["wh"] @ x, shift3)
-    return int(w["b3"][0] + w["w3"] @ x) >> shift_out, features, accumulators
+        x = activated(w["bh"] + w["wh"] @ x, shift3, hidden)
+    value = int(w["b3"][0] + w["w3"] @ x)
+    if "psqt" in NET:
+        value += sum(
+            int(NET["psqt"][features[view]].sum()) * (1 if view == turn else -1)
+            for view in range(2)
+        )
+    return value >> shift_out, features, accumulators
 
 
 def hash_of(accumulator):
