@@ -24,11 +24,12 @@ net_app = typer.Typer(
 app.add_typer(net_app, name="net")
 
 FORMATS = {".nnue": "this project's", ".nn": "the study's", ".bin": "bullet's"}
+FLOAT = ".pt", ".onnx"  # endings of a checkpoint, and of what its float net is converted to
 
 
 @net_app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Net, .nnue, .nn or .bin.")],
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Net, .nnue, .nn, .bin or .pt.")],
     output: Annotated[Path, typer.Argument(metavar="OUT", help="Net to write, likewise.")],
     l2: Annotated[
         int | None,
@@ -45,16 +46,21 @@ def convert(
 ) -> None:
     """Convert a net between this project's file, the study's .nn and bullet's raw layout.
 
-    No weight changes; a net that a format can't hold is refused.
+    No weight changes; a net that a format can't hold is refused. The float net of a checkpoint,
+    .pt, becomes .onnx, a model of features; this needs nnuelab[onnx].
 
     Example: nnuelab net convert net.nnue net.nn
     """
     from nnuelab.nnue import bullet, netfile
 
+    if (source.suffix, output.suffix) == FLOAT:
+        return _convert_float(source, output, blocks)
     for path in (source, output):
         if path.suffix not in FORMATS:
             known = ", ".join(f"{suffix} ({whose})" for suffix, whose in FORMATS.items())
-            raise UserError(f"{path}: the name of a net ends in {known}")
+            raise UserError(
+                f"{path}: the name of a net ends in {known}; a checkpoint, .pt, becomes .onnx"
+            )
     artifacts.check_apart([source, *(blocks or [])], [output])
     if source.suffix == ".bin":
         net = bullet.read(source, l2, _shifts("0,6,4" if shifts is None else shifts))
@@ -79,6 +85,21 @@ def convert(
         + (f"; read it with --l2 {net.l2} --shifts {told}" if output.suffix == ".bin" else ""),
         err=True,
     )
+
+
+def _convert_float(source: Path, output: Path, blocks: list[Path] | None) -> None:
+    need_torch()
+    from nnuelab.nnue import onnx_file
+    from nnuelab.nnue.checkpoint import Checkpoint
+
+    artifacts.check_apart([source, *(blocks or [])], [output])
+    checkpoint = Checkpoint.read(source)
+    told = {"feature_set": str(checkpoint.features)}
+    onnx_file.write(output, checkpoint.network(), told["feature_set"])
+    artifacts.provenance(
+        output, inputs={"checkpoint": source}, parameters=told, module="nnue.onnx_file"
+    )
+    typer.echo(f"{output}: the float net of {told['feature_set']}, {checkpoint.layers}", err=True)
 
 
 @net_app.command()
