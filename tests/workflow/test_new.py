@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -53,6 +54,23 @@ def test_a_project_takes_nothing_from_the_clone(made):
     folder, environment = made
     found = folder.run("snakemake", "-n", "-p", *TINY, **environment)
     assert str(ROOT) not in found
+
+
+def test_the_clone_is_a_module_of_other_workflows(tmp_path):
+    """As Snakemake's workflow catalog and snakedeploy expect it."""
+    folder = Folder(tmp_path)
+    (tmp_path / "config").mkdir()
+    for name in ("params.yaml", "config/tiny.yaml"):
+        shutil.copy(ROOT / name, tmp_path / "config")
+    shutil.copytree(ROOT / "resources", tmp_path / "resources")
+    (tmp_path / "Snakefile").write_text(
+        'configfile: "config/params.yaml"\n\n'
+        f"module nnuelab:\n    snakefile: {str(ROOT / 'workflow/Snakefile')!r}\n"
+        "    config: config\n\nuse rule * from nnuelab\n"
+    )
+    jobs = folder.would_run(*TINY)
+    assert jobs.pop("default") == 1
+    assert jobs == Folder(ROOT).would_run("--forceall", *TINY)
 
 
 def test_a_folder_with_something_in_it_is_left_alone(made):
