@@ -74,6 +74,21 @@ def _row(known: Block | Family) -> dict[str, Any]:
 
 
 @features_app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Of the block, such as RING.")],
+    folder: Annotated[Path, typer.Option(help="Where its files go.")] = Path(),
+) -> None:
+    """Write the file of a new feature block and its test, to begin with.
+
+    Example: nnuelab features new OUTER_RING --folder my_blocks
+    """
+    from nnuelab.features import new_block
+
+    block, test = new_block.create(name, folder)
+    typer.echo(f"{block} and {test}: edit them, and test the block with pytest {test}", err=True)
+
+
+@features_app.command()
 def topk(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Dataset, .npy.")],
     output: Annotated[Path, typer.Option(help="CSV with the pairs.")],

@@ -1,0 +1,36 @@
+"""A file of a new block and its test, to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nnuelab.errors import UserError
+from nnuelab.features import registry
+from nnuelab.features.algebra import NAME
+
+TEMPLATE = Path(__file__).parent / "template"
+
+
+def create(name: str, folder: Path) -> tuple[Path, Path]:
+    """Writes ``name.py`` and ``test_name.py`` in lower case; returns their paths.
+
+    Raises
+    ------
+    UserError
+        When it is no name of a block, is taken, or one of the files is there.
+    """
+    name = name.upper()
+    if not NAME.fullmatch(name):
+        raise UserError(f"{name} is no name of a block; take letters, digits and _, a letter first")
+    if name in registry.load():
+        raise UserError(f"the name {name} is taken by a block; choose another")
+    block, test = folder / f"{name.lower()}.py", folder / f"test_{name.lower()}.py"
+    for path in (block, test):
+        if path.exists():
+            raise UserError(f"{path} is there already; choose another name, or remove it")
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, template in ((block, "block.py"), (test, "test_block.py")):
+        text = (TEMPLATE / template).read_text()
+        text = text.replace('"FILE"', f'"{block.name}"')
+        path.write_text(text.replace('"NAME"', f'"{name}"').replace(" NAME:", f" {name}:"))
+    return block, test
