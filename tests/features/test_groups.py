@@ -11,10 +11,19 @@ from nnuelab.features.concepts import ROLE_NAMES
 from nnuelab.features.groups import axes, chosen, groups
 from tests import feature_sets
 
-SETS = ["ALL+H+V", "KING*H", "ALL+MB+MC", "PHASE(2,ALL+PP)", "KB(4)", "PH*MC", "YACGE+TH"]
+SETS = [
+    "ALL+H+V",
+    "KING*H",
+    "ALL+MB+MC",
+    "PHASE(2,ALL+PP)",
+    "KB(4)",
+    "PH*MC",
+    "YACGE+TH",
+    "PP_3WIDE",
+]
 
 
-@pytest.mark.parametrize("name", [n for n in SETS if n != "YACGE+TH"])
+@pytest.mark.parametrize("name", [n for n in SETS if n not in ("YACGE+TH", "PP_3WIDE")])
 def test_a_feature_is_in_the_groups_of_the_roles_that_its_name_has(name: str) -> None:
     features = parse(name)
     found = groups(features, "role")
@@ -48,6 +57,17 @@ def test_files_of_squares_are_those_of_files() -> None:
         for index in range(features.size):
             where = features.feature_name(index).split()[-1]
             assert members[index] == (where[0] == file[-1])
+
+
+def test_pairs_are_grouped_by_the_distance_of_their_files() -> None:
+    features = parse("ALL+PP+FULL_THREATS(16)")
+    found = groups(features, "term*files apart")
+    assert not any(name.startswith("ALL") for name in found)
+    for name, members in found.items():
+        for index in np.random.default_rng(1).choice(np.flatnonzero(members), 20):
+            words = features.feature_name(int(index)).split(" (")[0].split()
+            a, b = (ord(word[0]) for word in words if len(word) == 2 and word[1].isdigit())
+            assert name.endswith(f" {abs(a - b)} files apart"), words
 
 
 def test_unknown_groups_are_errors() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator
 import numpy as np
 
 from nnuelab.features import Block, FeatureSet
+from nnuelab.features.kinds.selection import Selection
 
 
 def parts(features: FeatureSet) -> dict[Hashable, set[int]]:
@@ -25,7 +26,11 @@ def parts(features: FeatureSet) -> dict[Hashable, set[int]]:
 
 
 def _of_block(block: Block) -> Iterator[tuple[int, Hashable]]:
-    if block.parts is not None:
+    if isinstance(block, Selection):
+        numbers = {int(inner): index for index, inner in enumerate(np.flatnonzero(block.kept))}
+        for part, those in parts(block.inner).items():
+            yield from ((numbers[inner], part) for inner in those if inner in numbers)
+    elif block.parts is not None:
         for phase in range(block.size // block.parts.size):
             start = phase * block.parts.size
             for part, those in parts(block.parts).items():

@@ -15,8 +15,8 @@ from nnuelab.cli.nnue import need_torch
 By = Annotated[
     str,
     typer.Option(
-        help="What makes groups: term, role, color, file, rank, the name of a concept, or several "
-        "with * between them."
+        help="What makes groups: term, role, color, file, rank, 'files apart' (of pairs), the name "
+        "of a concept, or several with * between them."
     ),
 ]
 

@@ -48,6 +48,7 @@ from nnuelab.features.kinds.lines import neighbours
 from nnuelab.features.kinds.pairs import pairs_of, piece_pairs
 from nnuelab.features.kinds.piece_square import piece_square
 from nnuelab.features.kinds.piece_target import piece_target
+from nnuelab.features.kinds.selection import selected, selection
 from nnuelab.features.kinds.sources import (
     attacked_by_lesser,
     attackers,
@@ -130,6 +131,8 @@ __all__ = [
     "pinned",
     "rank_of",
     "safe_moves",
+    "selected",
+    "selection",
     "square_count",
     "square_set",
     "standing",

@@ -196,6 +196,13 @@ class Block(ABC):
         """
         return None
 
+    def mirror_images(self) -> np.ndarray | None:
+        """int64[size]: each feature as it is on a board with its files reversed.
+
+        None where that isn't known, or where features have no such image.
+        """
+        return None
+
     def lines(self) -> tuple[list[list[int]], np.ndarray] | None:
         """The squares of each line in order, and int32[lines, 12, 12]: features of neighbours.
 
@@ -208,9 +215,13 @@ class Block(ABC):
         """The feature set that the block has the features of, if it is made of one."""
         return None
 
-    def copies(self) -> list[str]:
-        """What tells the copies of ``parts`` apart that the block consists of, in order."""
-        return [""]
+    def copies(self) -> list[tuple[str, np.ndarray]]:
+        """The copies of ``parts`` that the block consists of, in order.
+
+        What tells each apart, and int64[parts.size]: which feature of the block each feature of the
+        parts is, -1 for none.
+        """
+        return []
 
     @property
     def is_sum(self) -> bool:

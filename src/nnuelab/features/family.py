@@ -208,7 +208,7 @@ class Family:
 
 
 def family(
-    name: str, *parameters: Parameter, examples: tuple[str, ...]
+    name: str, *parameters: Parameter, examples: tuple[str, ...], aliases: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., Block]], Family]:
     """Makes a family of a function that takes the parameters' values and returns a block.
 
@@ -228,9 +228,9 @@ def family(
 
     def make(function: Callable[..., Block]) -> Family:
         file = Path(inspect.getfile(function))
-        check_definition(file, name)
+        check_definition(file, name, *aliases)
         if not parameters:
             raise UserError(f"{file}: family {name}: name at least one parameter")
-        return Family(name, parameters, definition_of(function), file, examples, function)
+        return Family(name, parameters, definition_of(function), file, examples, function, aliases)
 
     return make

@@ -6,12 +6,13 @@ products and blocks of one's own have groups, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from nnuelab.errors import UserError, nearest
 from nnuelab.features.algebra import Block, FeatureSet, Product
+from nnuelab.features.answers import Tuples
 from nnuelab.features.concepts import (
     COLOR_NAMES,
     FILES,
@@ -28,6 +29,7 @@ _LINES: dict[str, tuple[Concept, Callable[[int], int]]] = {
     "rank": (RANKS, rank_of),
 }
 _NAMES = {"role": ROLE_NAMES, "color": COLOR_NAMES}
+_APART = "files apart"
 
 Groups = dict[str, np.ndarray]
 
@@ -41,7 +43,8 @@ def groups(feature_set: FeatureSet, by: str) -> Groups:
     by : str
         ``term``, ``role``, ``color``, ``file``, ``rank``, the name of a concept, or several with
         ``*`` between them: ``term*role`` has a group for each role of each term. A feature about
-        two pieces is in the groups of both.
+        two pieces is in the groups of both. ``files apart``: how far their files are from each
+        other.
 
     Returns
     -------
@@ -85,10 +88,11 @@ def chosen(feature_set: FeatureSet, by: str, names: list[str]) -> np.ndarray:
 
 def axes(feature_set: FeatureSet) -> list[str]:
     """What features can be grouped by, besides several of them."""
-    concepts = [concept for block in feature_set.blocks for concept in _concepts(block)]
+    concepts = [concept for tuples in _tuples(feature_set) for concept in tuples.concepts]
     lines = [axis for axis in _LINES if any(_labels(concept, axis) for concept in concepts)]
     names = [axis for axis in _NAMES if any(_labels(concept, axis) for concept in concepts)]
-    return ["term", *names, *lines, *dict.fromkeys(concept.name for concept in concepts)]
+    apart = [_APART] if any(len(_squares(t.concepts)) == 2 for t in _tuples(feature_set)) else []
+    return ["term", *names, *lines, *apart, *dict.fromkeys(concept.name for concept in concepts)]
 
 
 def _along(feature_set: FeatureSet, axis: str) -> Groups:
@@ -122,11 +126,18 @@ def _of_product(term: Product, axis: str) -> Groups:
 
 
 def _of_block(block: Block, axis: str) -> Groups:
-    if block.parts is not None:
-        inner = _of_set(block.parts, axis)
-        return {name: np.tile(members, len(block.copies())) for name, members in inner.items()}
     found: Groups = {}
+    if block.parts is not None:
+        for name, members in _of_set(block.parts, axis).items():
+            whole = found.setdefault(name, np.zeros(block.size, dtype=bool))
+            for _, features in block.copies():
+                whole[features[members & (features >= 0)]] = True
+        return found
     for tuples in block.tuples():
+        if axis == _APART:
+            for label, features in _apart(tuples):
+                found.setdefault(label, np.zeros(block.size, dtype=bool))[features] = True
+            continue
         for i, concept in enumerate(tuples.concepts):
             for value, label in enumerate(_labels(concept, axis)):
                 features = tuples.features[tuples.values[:, i] == value]
@@ -134,10 +145,24 @@ def _of_block(block: Block, axis: str) -> Groups:
     return found
 
 
-def _concepts(block: Block) -> list[Concept]:
-    if block.parts is not None:
-        return [concept for inner in block.parts.blocks for concept in _concepts(inner)]
-    return [concept for tuples in block.tuples() for concept in tuples.concepts]
+def _tuples(feature_set: FeatureSet) -> Iterator[Tuples]:
+    """Those of all blocks, of what blocks are made of in their place."""
+    for block in feature_set.blocks:
+        yield from block.tuples() if block.parts is None else _tuples(block.parts)
+
+
+def _squares(concepts: Sequence[Concept]) -> list[int]:
+    """The concepts that are squares, by number."""
+    return [i for i, concept in enumerate(concepts) if concept.values == SQUARES.values]
+
+
+def _apart(tuples: Tuples) -> Iterator[tuple[str, np.ndarray]]:
+    """The features of two squares, by the distance of their files."""
+    if len(squares := _squares(tuples.concepts)) != 2:
+        return
+    one, other = (tuples.values[:, i] % 8 for i in squares)
+    for files in range(FILES.size):
+        yield f"{files} files apart", tuples.features[abs(one - other) == files]
 
 
 def _labels(concept: Concept, axis: str) -> tuple[str, ...]:

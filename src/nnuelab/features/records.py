@@ -170,6 +170,15 @@ PHASE = np.dtype(
     align=True,
 )
 
+SELECTION = np.dtype(
+    [
+        ("features", FEATURES),
+        ("rows", "u8"),  # -> int32[2, features.size]: by side of the own king, -1 none
+        ("sides", "u8"),  # -> int64[2, 64]: by perspective and square of its king
+    ],
+    align=True,
+)
+
 KING_PIECE = np.dtype(
     [
         ("n", "i8"),  # classes

@@ -91,9 +91,13 @@ def _of_product(term: Product) -> list[Picture]:
 def _of_block(block: Block) -> list[Picture]:
     if block.parts is not None:
         return [
-            replace(picture, group=_joined(label, picture.group))
-            for copy, label in enumerate(block.copies())
-            for picture in _moved(_of_set(block.parts), copy * block.parts.size)
+            replace(
+                picture,
+                group=_joined(label, picture.group),
+                cells=np.where(picture.cells < 0, -1, features[picture.cells]),
+            )
+            for label, features in block.copies()
+            for picture in _of_set(block.parts)
         ]
     return [
         replace(picture, group=_joined(tuples.label, picture.group))

@@ -1,19 +1,30 @@
 """Blocks about what pieces attack and where they can move.
 
+FULL_THREATS(n) are the threats of Stockfish's net SFNNv<n>, by official-stockfish/Stockfish pull
+requests 6593 (11: nothing that attacks a king), 6609 (12: nothing that a king attacks) and 6982
+(16: no pawns that attack pawns; PP_3WIDE has them).
+
 Moves are those of the study: a pawn takes enemy pieces and steps forward by one square.
 """
 
+import numpy as np
+
 from nnuelab.features import (
+    BISHOP,
     KING,
     KNIGHT,
+    PAWN,
     QUEEN,
     ROOK,
+    Number,
     Section,
     attackers,
     attacks,
+    family,
     moves,
     piece_target,
     safe_moves,
+    selected,
     square_count,
     square_set,
 )
@@ -72,3 +83,39 @@ def threats(square, pieces):
     """A piece of role r and colour c on a square attacks or defends another piece on another; the
     defence of the own king, and what a king does to the other, are left out."""
     return attacks(square, pieces) & pieces.keys()
+
+
+# What a piece of each role attacks that counts. A pawn that attacks a bishop is attacked by it, and
+# so is a bishop or rook that attacks a queen: of the two threats only one is there.
+FOUR = (PAWN, KNIGHT, BISHOP, ROOK)
+THREATENED = {
+    PAWN: (PAWN, KNIGHT, ROOK),
+    KNIGHT: (*FOUR, QUEEN),
+    BISHOP: FOUR,
+    ROOK: FOUR,
+    QUEEN: (*FOUR, QUEEN),
+    KING: (),
+}
+OF_VERSION: dict[int, dict[int, tuple[int, ...]]] = {
+    11: {KING: FOUR},
+    12: {KING: ()},
+    16: {PAWN: (KNIGHT, ROOK)},
+}
+
+
+@family(
+    "FULL_THREATS",
+    Number("n", tuple(OF_VERSION)),
+    examples=("FULL_THREATS(11)", "FULL_THREATS(12)", "FULL_THREATS(16)"),
+)
+def full_threats(n):
+    """A piece on a square attacks or defends another, as in Stockfish's SFNNv<n>: the board is
+    mirrored when the own king stands on files e to h, threats that imply each other are there once,
+    kings are never attacked, and attack from 11 on to 12, pawns attack pawns before 16."""
+    threatened = THREATENED | OF_VERSION[n]
+    (found,) = threats.tuples()
+    role, color, square, victim, side, target = found.values.T
+    kept = np.array([victim in threatened[role] for role, victim in zip(role, victim, strict=True)])
+    # Pieces of one role attack each other: the threat from the higher square is the one.
+    both = (role == victim) & ((role != PAWN) | (color != side))
+    return selected(threats, kept & (~both | (square > target)), mirrored=True)

@@ -1,8 +1,12 @@
 """Blocks about one piece, its square and the square of the own king.
 
-KA is the study's KING-ALL, KP the first feature set of NNUE. KB(n) has buckets of king squares in
-the spirit of HalfKAv2_hm: with the own king on files e to h the board is mirrored, so that it
-always stands on a to d. HRK(axis) says where a piece stands as seen from the own king.
+KA is the study's KING-ALL and Stockfish's HalfKA, KP the first feature set of NNUE. KB(n) has
+buckets of king squares as bullet's ChessBucketsMirrored: with the own king on files e to h the
+board is mirrored, so that it always stands on a to d. HRK(axis) says where a piece stands as seen
+from the own king; HRK(HV) is nnue-pytorch's HalfRelativeKA.
+
+HALFKAV2 and HALFKAV2_HM are those of Stockfish (src/nnue/features/half_ka_v2.h, half_ka_v2_hm.h),
+HALFRELATIVEKP is that of its trainer (half_relative_kp.h).
 """
 
 from nnuelab.features import (
@@ -13,6 +17,7 @@ from nnuelab.features import (
     RANKS,
     ROLES,
     ROLES_BUT_KING,
+    SQUARES,
     Concept,
     Number,
     Word,
@@ -23,7 +28,7 @@ from nnuelab.features import (
 )
 
 
-@king_piece("KA", KING_SQUARES, FILES, RANKS, ROLES, COLORS, aliases=("KINGALL",))
+@king_piece("KA", KING_SQUARES, FILES, RANKS, ROLES, COLORS, aliases=("KINGALL", "HALFKA"))
 def king_all(king, square, role, color):
     """The own king stands on k, and a piece of role r and colour c on the square."""
     return king, file_of(square), rank_of(square), role, color
@@ -50,7 +55,12 @@ LAYOUTS = {
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEF"
 
 
-@family("KB", Number("n", tuple(LAYOUTS)), examples=("KB(1)", "KB(4)", "KB(16)"))
+@family(
+    "KB",
+    Number("n", tuple(LAYOUTS)),
+    examples=("KB(1)", "KB(4)", "KB(16)"),
+    aliases=("CHESSBUCKETSMIRRORED",),
+)
 def king_buckets(n):
     """The own king stands in bucket b of n, and a piece of role r and colour c on the square; the
     board is mirrored when the own king stands on files e to h. Buckets of king squares: 32 have one
@@ -73,6 +83,30 @@ def king_buckets(n):
         return bucket, file_of(square) ^ mirror, rank_of(square), role, color
 
     return king_bucket
+
+
+PLANES = Concept(
+    "PLANES", (*(f"{c} {r}" for r in ROLES.values[:KING] for c in COLORS.values), "king"), ""
+)
+HALVED = Concept(
+    "KING SQUARES", tuple(s for s in SQUARES.values if s[0] < "e"), "(mirrored: own king on {})"
+)
+
+
+@king_piece("HALFKAV2", KING_SQUARES, PLANES, SQUARES)
+def half_ka_v2(king, square, role, color):
+    """The own king stands on k, and a piece of role r and colour c on the square; the two kings
+    share a plane."""
+    return king, min(2 * role + color, 2 * KING), square
+
+
+@king_piece("HALFKAV2_HM", HALVED, PLANES, SQUARES, shared_by=HALVED)
+def half_ka_v2_hm(king, square, role, color):
+    """The own king stands on k, and a piece of role r and colour c on the square; the two kings
+    share a plane, and the board is mirrored when the own king stands on files e to h."""
+    mirror = 7 if file_of(king) > 3 else 0
+    bucket = 4 * rank_of(king) + (file_of(king) ^ mirror)
+    return bucket, min(2 * role + color, 2 * KING), square ^ mirror
 
 
 def _distances(unit: str, more: str, less: str) -> tuple[str, ...]:
@@ -106,3 +140,11 @@ def half_relative_king(axis):
         return file, rank, role, color
 
     return relative
+
+
+@king_piece("HALFRELATIVEKP", FILE_DISTANCES, RANK_DISTANCES, ROLES_BUT_KING, COLORS)
+def half_relative_kp(king, square, role, color):
+    """A piece of role r (no king) and colour c stands so many files and ranks from the own king."""
+    if role == KING:
+        return None
+    return file_of(square) + 7 - file_of(king), rank_of(square) + 7 - rank_of(king), role, color

@@ -21,7 +21,7 @@ from nnuelab.features import (
 )
 
 
-@piece_square("ALL", FILES, RANKS, ROLES, COLORS, aliases=("HV", "PIECE"))
+@piece_square("ALL", FILES, RANKS, ROLES, COLORS, aliases=("HV", "PIECE", "CHESS768"))
 def all_squares(square, role, color):
     """A piece of role r and colour c stands on the square."""
     return file_of(square), rank_of(square), role, color

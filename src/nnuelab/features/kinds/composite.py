@@ -45,6 +45,14 @@ class Composite(Block):
     def parts(self) -> FeatureSet:
         return self.inner
 
+    def _labels(self) -> list[str]:
+        """What tells the copies apart."""
+        return [""]
+
+    def copies(self) -> list[tuple[str, np.ndarray]]:
+        features = np.arange(self.size).reshape(self.n, -1)
+        return list(zip(self._labels(), features, strict=True))
+
     @property
     def size(self) -> int:
         return self.n * self.inner.size
@@ -125,7 +133,7 @@ class Phase(Composite):
     def formula(self) -> str:
         return f"PHASES({self.n}) x ({self.inner.name})"
 
-    def copies(self) -> list[str]:
+    def _labels(self) -> list[str]:
         """``with 2-9 pieces``, for each phase."""
         found = []
         for phase in range(self.n):
@@ -137,7 +145,7 @@ class Phase(Composite):
 
     def feature_name(self, index: int) -> str:
         phase, feature = divmod(index, self.inner.size)
-        return f"{self.inner.feature_name(feature)}, {self.copies()[phase]}"
+        return f"{self.inner.feature_name(feature)}, {self._labels()[phase]}"
 
     def meaning(self) -> tuple[Any, ...]:
         return self.phases, self.inner.name

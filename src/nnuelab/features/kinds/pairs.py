@@ -131,9 +131,14 @@ class Pairs(Block):
 
     def _turned(self) -> np.ndarray | None:
         """Black's features by those of White; None when a pair's mirror image isn't in the list."""
-        pairs = turned_places(self.pairs).tolist()
-        images = [self._numbers.get(frozenset(pair)) for pair in pairs]
-        return None if None in images else np.array(images, np.int32)
+        return self._images(turned_places(self.pairs), np.int32)
+
+    def mirror_images(self) -> np.ndarray | None:
+        return self._images(self.pairs ^ 7, np.int64)
+
+    def _images(self, pairs: np.ndarray, dtype: Any) -> np.ndarray | None:
+        images = [self._numbers.get(frozenset(pair)) for pair in pairs.tolist()]
+        return None if None in images else np.array(images, dtype)
 
     @cached_property
     def _numbers(self) -> dict[frozenset[int], int]:

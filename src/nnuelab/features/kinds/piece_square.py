@@ -72,6 +72,15 @@ class PieceSquare(Block):
     def max_active(self) -> int:
         return most_active(self.rows)
 
+    def mirror_images(self) -> np.ndarray | None:
+        there = self.rows >= 0
+        images = self.rows[:, np.arange(SQUARES_ON_BOARD) ^ 7]
+        found = np.full(self.size, -1, np.int64)
+        found[self.rows[there]] = images[there]
+        # A diagonal becomes one of the other direction, in parts.
+        known = (found[self.rows[there]] == images[there]).all() and (images[there] >= 0).all()
+        return np.where(found < 0, np.arange(self.size), found) if known else None
+
     def factor_classes(self) -> Classes:
         """A factor about one king alone: every tuple of the product has to do with its square."""
         if self.pieces == {OWN_KING}:

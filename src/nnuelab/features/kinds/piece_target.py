@@ -201,6 +201,13 @@ class PieceTarget(Block):
             owned=(made.owned, self._reach, first),
         )
 
+    def mirror_images(self) -> np.ndarray | None:
+        if any(name == "castling" for squares in self.traced for _, name, _ in squares.code):
+            return None
+        mirrored = self._values.copy()
+        mirrored[:, [2, -1]] ^= 7
+        return np.array([self._index[tuple(values)] for values in mirrored.tolist()], np.int64)
+
     def _turned(self) -> np.ndarray:
         turned = self._values.copy()
         turned[:, [2, -1]] ^= 56
