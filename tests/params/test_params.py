@@ -11,6 +11,7 @@ import pytest
 from nnuelab import params
 from nnuelab.errors import UserError
 from nnuelab.params import ParamsError
+from nnuelab.settings.presets import PRESETS
 from tests.params.test_options import commands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,6 +167,16 @@ def test_experiments_that_make_no_sense(settings, change, told):
             "quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs buckets: 1, "
             "fake_quantize_epochs: 0",
         ),
+        (
+            "pqr",
+            {"variants": {"known": {"preset": "sfnnv6"}}},
+            "experiments.pqr.variants.known.preset: input should be 'sfnnv5', 'bullet_simple' or",
+        ),
+        (
+            "pqr",
+            {"variants": {"known": {"preset": "study", "buckets": 8}}},
+            "quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs buckets: 1",
+        ),
         ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: give variants or grid, not both"),
         ("baseline", {"grid": {"l9": [3]}}, "experiments.baseline.grid.l9: unknown; known are l1,"),
         ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 is listed twice"),
@@ -212,6 +223,24 @@ def test_variants_change_what_they_name_and_share_the_rest(settings):
     assert grid.tournament.cost_games_per_pairing == 100
     assert grid.tournament.nodes == checked.tournament.nodes
     assert plans["axis"].tournament == checked.tournament
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_is_what_a_variant_of_its_settings_would_be(settings, preset):
+    """And what else the variant says comes on top."""
+    experiment = settings["experiments"]["pqr"]
+    experiment |= {"anchor": "ALL,known", "spreads": {}}
+    entries, hashes = [], []
+    for known in ({"preset": preset, "epochs": 2}, {**PRESETS[preset], "epochs": 2}):
+        experiment["variants"] = {"known": known, "more": {**known, "epochs": 3}}
+        checked = params.validate(copy.deepcopy(settings))
+        entries.append(params.plans(checked)["pqr"].entries)
+        hashes.append(params.fixed(checked, "pqr")["sha256"])
+    assert entries[0] == entries[1]
+    assert hashes[0] == hashes[1]
+    changed = {**checked.train.model_dump(), **checked.quantize.model_dump()} | PRESETS[preset]
+    told = {**entries[0][0].train.model_dump(), **entries[0][0].quantize.model_dump()}
+    assert told == changed | {"epochs": 2}
 
 
 def test_every_setting_of_training_and_quantization_can_vary(settings):

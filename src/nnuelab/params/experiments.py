@@ -30,6 +30,7 @@ from nnuelab.params.models import (
 from nnuelab.params.sections import AUTO
 from nnuelab.settings import found as found_settings
 from nnuelab.settings.label import Labelling
+from nnuelab.settings.presets import expanded
 from nnuelab.settings.quantize import Quantization
 from nnuelab.settings.sample import Sampling
 from nnuelab.settings.train import Training
@@ -187,6 +188,8 @@ def fixed(params: Params, name: str) -> dict[str, Any]:
     experiment = params.experiments[name]
     sections = ("data", "sample", "label", "train", "quantize", "tournament")
     asked_for = experiment.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    for variant, changes in asked_for.get("variants", {}).items():
+        asked_for["variants"][variant] = expanded(changes)
     games = asked_for.pop("tournament", {})
     if games := {key: value for key, value in games.items() if key not in HARDWARE}:
         asked_for["tournament"] = games

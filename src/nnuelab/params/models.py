@@ -31,6 +31,7 @@ from nnuelab.params.sections import (
 )
 from nnuelab.settings import found, games
 from nnuelab.settings.label import Labelling
+from nnuelab.settings.presets import PRESETS, expanded
 from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.sample import Sampling
 from nnuelab.settings.search import Searching
@@ -296,6 +297,8 @@ class Variant(overrides("Overrides", Train, Quantize, auto=found.COMMANDS)):  # 
     learning_rate: auto, each has the rate that gave it the lowest validation loss.
     """
 
+    preset: Literal[tuple(PRESETS)] | None = None  # type: ignore[valid-type]
+    """A net and training known by a name, which the other changes come on top of."""
     rates: Annotated[list[Positive], Field(min_length=2), AfterValidator(each_once)] | None = None
     """Of learning_rate: auto, those to choose from; a quarter, half, one and two of train's."""
 
@@ -412,7 +415,7 @@ class Experiment(Section):
     def overrides(self) -> dict[str, dict[str, Any]]:
         """What each variant changes, by its name; one without a name where there are none."""
         if self.variants:
-            return {name: given(variant) for name, variant in self.variants.items()}
+            return {name: expanded(given(variant)) for name, variant in self.variants.items()}
         lists = given(self.grid)
         combinations = (
             dict(zip(lists, values, strict=True)) for values in product(*lists.values())
