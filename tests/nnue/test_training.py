@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from nnuelab.data import sampler
 from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.errors import UserError
 from nnuelab.learning import memory
+from nnuelab.learning.filters import Filters
 from nnuelab.learning.first_layer import SMALL, FirstLayers, sums
 from nnuelab.learning.loader import Labelled, Loader, Objective
 from nnuelab.learning.parallel import Threads
@@ -294,6 +297,51 @@ def test_a_share_of_the_games_is_a_dataset_of_them(
     np.save(tmp_path / "few.npy", few)
     of_file = run(SETTINGS, (tmp_path / "few.npy", datasets[1]), tmp_path / "a")
     assert run(replace(SETTINGS, games_share=0.4), datasets, tmp_path / "b") == of_file
+
+
+@pytest.mark.parametrize(
+    ("filters", "passes"),
+    [
+        ({"min_ply": 40}, lambda r, pieces: r["ply"] >= 40),
+        ({"min_pieces": 14, "max_pieces": 27}, lambda r, pieces: 14 <= pieces <= 27),
+        (
+            {"max_disagreement": 0.4},
+            lambda r, pieces: (
+                r["result"] == 2
+                or abs(1 / (1 + math.exp(-int(r["score"]) / 410)) - (r["result"] + 1) / 2) <= 0.4
+            ),
+        ),
+    ],
+    ids=str,
+)
+def test_what_a_filter_lets_pass_is_a_dataset_of_it(
+    datasets: tuple[Path, Path], tmp_path: Path, filters: dict, passes: Callable
+) -> None:
+    records = np.load(datasets[0])
+    kept = [passes(record, int(record["occupied"]).bit_count()) for record in records]
+    assert 0.05 * len(records) < sum(kept) < 0.95 * len(records)
+    np.save(tmp_path / "few.npy", records[kept])
+    settings = replace(SETTINGS, batch_size=64)
+    of_file = run(settings, (tmp_path / "few.npy", datasets[1]), tmp_path / "a")
+    assert run(replace(settings, **filters), datasets, tmp_path / "b") == of_file
+
+
+def test_each_epoch_draws_its_share_of_the_positions(datasets: tuple[Path, Path]) -> None:
+    whole = np.load(datasets[0])
+    loader = Loader(
+        datasets[0], features.parse("H"), Scores(), 50, filters=Filters(epoch_share=0.3)
+    )
+    epochs = [[batch.records.copy() for batch in loader.shuffled(1, epoch)] for epoch in (0, 1)]
+    assert len(loader) == sum(map(len, epochs[0])) == round(0.3 * len(whole) / 50) * 50
+    assert [len(batch) for batch in epochs[1]] == [50] * loader.batches
+    first, second = ({record.tobytes() for record in np.concatenate(epoch)} for epoch in epochs)
+    assert first != second
+    assert first <= {record.tobytes() for record in whole}
+
+
+def test_filters_that_nothing_passes_are_told(datasets: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no sample that passes the filters"):
+        run(replace(SETTINGS, min_ply=5000), datasets, tmp_path)
 
 
 def test_the_network_learns(datasets: tuple[Path, Path], tmp_path: Path) -> None:

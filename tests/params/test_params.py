@@ -88,6 +88,8 @@ def test_an_unknown_block_names_the_nearest_one(settings):
         ("label", {"depth": None, "movetime": 5000, "patience": 5}, "longer than patience"),
         ("label", {"options": {"Hash": "1\nquit"}}, "label.options.Hash"),
         ("train", {"patience": 2, "fake_quantize_epochs": 1}, "set one of them to 0"),
+        ("train", {"min_pieces": 20, "max_pieces": 9}, "min_pieces 20 is larger than max_pieces 9"),
+        ("train", {"max_disagreement": 0.5, "method": "pqr"}, "method must be scores"),
         ("label", {"validation_share": 1.5}, "label.validation_share"),
         ("texel", {"players": {"adam": "a.nnue"}}, "two players of the match are called adam"),
         ("texel", {"players": {"untuned": "a.nnue"}}, "players of the match are called untuned"),

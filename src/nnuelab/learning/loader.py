@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,8 +18,10 @@ from nnuelab import data, features
 from nnuelab.data import sampler, triplets, validation
 from nnuelab.errors import UserError
 from nnuelab.features.tables import compiled
+from nnuelab.learning.filters import Filters
 from nnuelab.learning.sparse import Batch
 
+ALL = Filters()  # positions pass
 HELD_OUT = 0  # seed of the triplets that validate: the same in every epoch of every run
 
 
@@ -120,6 +122,8 @@ class Loader:
         Of the games, so many: see ``sampler.of_games``.
     part, parts : int
         Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on.
+    filters : Filters
+        Which positions are samples, of those; and how many an epoch has.
     workers : int
         Threads; so many batches are made at once, ahead of the training. Changes none of them.
     epochs : int
@@ -143,6 +147,7 @@ class Loader:
         games_share: float = 1.0,
         workers: int = 1,
         epochs: int = 1,
+        filters: Filters = ALL,
     ) -> None:
         self._path, self._dataset = path, data.open(path)
         self._tables = compiled(feature_set)
@@ -159,7 +164,11 @@ class Loader:
             samples = self._keep
             self._keep = lambda records: samples(records) & sampler.of_games(records, games_share)
             missing = f"no sample in {games_share:g} of its games; give a larger --games-share"
-        self._samples = sampler.count(self._dataset, self._keep)
+        if replace(filters, epoch_share=1.0, target_scale=ALL.target_scale) != ALL:
+            those = self._keep
+            self._keep = lambda records: those(records) & filters(records)
+            missing = "no sample that passes the filters of the training; let more pass"
+        self._samples = filters.of_epoch(sampler.count(self._dataset, self._keep), batch_size)
         if not self._samples:
             raise UserError(f"{path} has {missing}")
 

@@ -24,7 +24,7 @@ from nnuelab.data import dataset
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.learning.checkpoint import Running, RunState, set_aside
-from nnuelab.learning.loader import Labelled, Loader, Objective
+from nnuelab.learning.loader import ALL, Labelled, Loader, Objective
 from nnuelab.learning.parallel import Group
 from nnuelab.progress import Progress
 
@@ -325,13 +325,14 @@ def _loaders(
         settings.games_share,
         workers,
         settings.epochs,
+        getattr(settings, "filters", ALL),
     )
     if len(loader) < settings.batch_size:
         raise UserError(
             f"{data[0]} has {len(loader):,} {settings.objective.samples}, less than one batch of "
             f"{settings.batch_size:,}; give more games, or set a smaller --batch-size"
         )
-    # What validates is the same for every quantile.
+    # What validates is the same for every quantile and all filters.
     return loader, Loader(data[1], feature_set, settings.objective, settings.batch_size)
 
 

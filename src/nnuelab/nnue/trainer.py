@@ -13,6 +13,7 @@ from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.learning import schedules
 from nnuelab.learning.averaging import Average
+from nnuelab.learning.filters import Filters
 from nnuelab.learning.first_layer import FirstLayers
 from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
@@ -33,6 +34,11 @@ LATER: dict[str, Any] = {
     **USUAL,
     "fake_quantize_epochs": 0,
     "games_share": 1.0,
+    "epoch_share": 1.0,
+    "min_ply": 0,
+    "min_pieces": 2,
+    "max_pieces": 32,
+    "max_disagreement": 1.0,
     "weight_decay": 0.0,
     "average": 0.0,
     "factorize": "kings",
@@ -63,6 +69,8 @@ class Settings:
     epochs, batch_size : int
     games_share : float
         Of the games to learn from, so many.
+    min_ply, min_pieces, max_pieces, max_disagreement, epoch_share
+        See ``filters.Filters``.
     factorize : {"none", "kings", "all"}
         What features share in training: see ``FeatureSet.shared_rows``.
     optimizer : str
@@ -111,6 +119,11 @@ class Settings:
     weight_decay: float = Training.weight_decay
     average: float = Training.average
     factorize: str = Training.factorize
+    min_ply: int = Training.min_ply
+    min_pieces: int = Training.min_pieces
+    max_pieces: int = Training.max_pieces
+    max_disagreement: float = Training.max_disagreement
+    epoch_share: float = Training.epoch_share
 
     @classmethod
     def of(cls, feature_set: str, chosen: Training, seed: int) -> Self:
@@ -118,6 +131,13 @@ class Settings:
         own = cls.__dataclass_fields__.keys()
         shared = {name: value for name, value in vars(chosen).items() if name in own}
         return cls(feature_set, seed=seed, objective=objective_of(chosen), **shared)
+
+    @property
+    def filters(self) -> Filters:
+        """Which positions it learns from."""
+        named = Filters.__dataclass_fields__.keys() & vars(self).keys()
+        scale = getattr(self.objective, "target_scale", Training.target_scale)
+        return Filters(**{name: getattr(self, name) for name in named}, target_scale=scale)
 
     def layers(self, feature_set: FeatureSet) -> Layers:
         """Those of its net."""

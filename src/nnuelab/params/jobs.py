@@ -141,7 +141,8 @@ def _sampled(plan: Plan, games: float, positions: float) -> Iterator[tuple[str, 
 
 def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "nets") -> Job:
     chosen = entry.train
-    seconds = START + positions * chosen.games_share * chosen.epochs * chosen.l1 * A_STEP
+    seen = positions * chosen.games_share * chosen.epoch_share * chosen.epochs
+    seconds = START + seen * chosen.l1 * A_STEP
     gpu = chosen.device == "cuda"
     return Job(
         stage, rule, name, seconds, chosen.threads, on_gpu=gpu, disk=768 * chosen.l1 * WEIGHT

@@ -29,8 +29,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "weight_decay": 0.01,
         "schedule": "step",
     },
-    # M. E. Lombardo, "Feature set analysis for chess NNUE networks", 2024, for epochs of 100 million
-    # positions; with the integers of its .nn files.
+    # M. E. Lombardo, "Feature set analysis for chess NNUE networks", 2024: epochs of 100 million
+    # positions, and the integers of its .nn files.
     "study": {
         "l1": 512,
         "l2": 32,

@@ -44,6 +44,21 @@ class Training:
         0, "The last ones, with the rounding of the integer net.", ge=0
     )
     games_share: float = setting(1.0, "Share of the games to train on.", gt=0, le=1)
+    epoch_share: float = setting(
+        1.0, "Share of the positions that an epoch has, drawn anew for each.", gt=0, le=1
+    )
+    min_ply: int = setting(
+        0, "Learn from positions with so many half-moves before, at least.", ge=0
+    )
+    min_pieces: int = setting(2, "Learn from positions with so many pieces, at least.", ge=2, le=32)
+    max_pieces: int = setting(32, "Learn from positions with so many pieces, at most.", ge=2, le=32)
+    max_disagreement: float = setting(
+        1.0,
+        "For scores: leave out positions whose result is further than this from the expected "
+        "score; 1: none.",
+        gt=0,
+        le=1,
+    )
     batch_size: int = setting(1024, "Positions per step.", ge=1)
     optimizer: Literal["adam", "rowwise-adam"] = setting(
         "adam", "Adam; or a variant for tables of tens of thousands of rows."
@@ -112,6 +127,12 @@ class Training:
     def __post_init__(self) -> None:
         if self.pairwise and self.l1 % 2:
             raise ValueError(f"pairwise needs an even number of neurons: l1 is {self.l1}")
+        if self.min_pieces > self.max_pieces:
+            raise ValueError(
+                f"min_pieces {self.min_pieces} is larger than max_pieces {self.max_pieces}"
+            )
+        if self.max_disagreement < 1 and self.method != "scores":
+            raise ValueError("max_disagreement compares results with scores: method must be scores")
         if self.patience and self.fake_quantize_epochs:
             raise ValueError(
                 "patience might end a run before its fake_quantize_epochs: set one of them to 0"

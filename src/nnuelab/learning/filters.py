@@ -1,0 +1,47 @@
+"""Which positions of a dataset a training learns from. What validates is not filtered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
+from nnuelab.settings.train import Training
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Settings of `Training` with these names; by default all positions pass.
+
+    Attributes
+    ----------
+    target_scale : float
+        Centipawns of the scores that mean an expected score of 73 %.
+    """
+
+    min_ply: int = Training.min_ply
+    min_pieces: int = Training.min_pieces
+    max_pieces: int = Training.max_pieces
+    max_disagreement: float = Training.max_disagreement
+    epoch_share: float = Training.epoch_share
+    target_scale: float = Training.target_scale
+
+    def __call__(self, records: np.ndarray) -> np.ndarray:
+        """Which positions of RECORD [n] pass, bool [n]; of an epoch's share, all do."""
+        pieces = np.bitwise_count(records["occupied"])
+        passed: np.ndarray = records["ply"] >= self.min_ply
+        passed &= (self.min_pieces <= pieces) & (pieces <= self.max_pieces)
+        if self.max_disagreement < 1:
+            score, result = (records[name].astype(np.float64) for name in ("score", "result"))
+            expected = 1 / (1 + np.exp(-score / self.target_scale))
+            known = (score != NO_SCORE) & (result != UNKNOWN_RESULT)
+            passed &= ~known | (abs(expected - (result + 1) / 2) <= self.max_disagreement)
+        return passed
+
+    def of_epoch(self, samples: int, batch_size: int) -> int:
+        """So many of the samples make an epoch: whole batches where it is a share."""
+        if self.epoch_share == 1:
+            return samples
+        batches = round(samples * self.epoch_share / batch_size)
+        return min(max(batches, 1) * batch_size, samples)
