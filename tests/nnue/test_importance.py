@@ -7,9 +7,11 @@ from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
+import chess.pgn
 import numpy as np
 import pytest
 import torch
+from click.testing import Result
 from typer.testing import CliRunner
 
 import nnuelab.cli.net  # noqa: F401  (registers the commands)
@@ -153,6 +155,49 @@ def test_the_command_writes_a_table_and_a_figure(folder: Path) -> None:
     with output.open() as file:
         assert [row["group"] for row in csv.DictReader(file)] == ["ALL", "H"]
     assert plot.read_bytes().startswith(b"<svg")
+
+
+def test_games_tell_what_groups_are_worth(folder: Path, tmp_path: Path) -> None:
+    def run(net: Path, *options: str) -> Result:
+        command = [
+            "importance",
+            *("--positions", folder / "validation.npy", "--output", tmp_path / "with.csv"),
+            *("--net", net, "--by", "role", "--games", "20", "--nodes", "60", "--no-refit"),
+        ]
+        return CliRunner().invoke(
+            app, [*map(str, command), str(folder / "checkpoint.pt"), *options]
+        )
+
+    done = run(folder / "net.nnue", "--workers", "1")
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "with.csv").open() as file:
+        rows = {row["group"]: row for row in csv.DictReader(file)}
+    assert float(rows["queen"]["elo"]) < 0
+    # The same games, rated by themselves: 20 of each group, against the whole net alone.
+    points: dict[str, list[float]] = {}
+    with (tmp_path / "with.pgn").open() as pgn:
+        while (game := chess.pgn.read_headers(pgn)) is not None:
+            first, second = game["White"], game["Black"]
+            assert "whole" in (first, second)
+            won = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}[game["Result"]]
+            masked, won = (first, won) if second == "whole" else (second, 1 - won)
+            points.setdefault(masked.removeprefix("without "), []).append(won)
+    assert {group: len(results) for group, results in points.items()} == dict.fromkeys(rows, 20)
+    for group, results in points.items():
+        share = np.mean(results)
+        elo = (
+            400 * np.log10(share / (1 - share)) if 0 < share < 1 else np.sign(share - 0.5) * np.inf
+        )
+        assert float(rows[group]["elo"]) == pytest.approx(elo, abs=0.01)
+
+    other = replace(netfile.read_net(folder / "net.nnue"), feature_set="ALL+V")
+    netfile.write_net(tmp_path / "other.nnue", other)
+    for wrong, options, told in (
+        (tmp_path / "other.nnue", [], "is a net of ALL+V"),
+        (folder / "net.nnue", ["--games", "7"], "7 games don't form pairs"),
+        (folder / "net.nnue", ["--pgn", "games.txt"], "a PGN file"),
+    ):
+        assert told in run(wrong, *options).output
 
 
 def test_what_it_cannot_measure_is_an_error(folder: Path, tmp_path: Path) -> None:

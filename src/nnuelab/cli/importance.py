@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nnuelab import artifacts
-from nnuelab.cli.app import Blocks, app
+from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
 from nnuelab.cli.nnue import need_torch
+from nnuelab.errors import UserError
 
 By = Annotated[
     str,
@@ -35,12 +37,25 @@ def importance(
         typer.Option(help="Also fit the layers behind anew, on every second game."),
     ] = True,
     plot: Annotated[Path | None, typer.Option(help="Figure: .svg, .png or .html.")] = None,
+    net: Annotated[
+        Path | None,
+        typer.Option(help="Its integer net, .nnue: also plays without each group, against itself."),
+    ] = None,
+    pgn: Annotated[
+        Path | None,
+        typer.Option(help="Where these games go.", show_default="the output's name, .pgn"),
+    ] = None,
+    games: Annotated[int, typer.Option(min=2, help="For each group; even.")] = 400,
+    nodes: Annotated[int, typer.Option(min=1, help="Per move.")] = 400,
+    book: OwnBook = OWN_BOOK,
+    workers: Workers = 0,
     blocks: Blocks = None,
 ) -> None:
     """Measure what groups of features are worth to a trained net.
 
     Columns: by, group, features, active, share, norm; rise of the loss when the rows of the group
-    are masked, as the net is and after the layers behind them are fitted anew, each with its error.
+    are masked, as the net is and after the layers behind them are fitted anew, each with its error;
+    with --net the Elo of the net without the group. Games go on when the command is given again.
 
     Example: nnuelab importance results/nets/ALL/1/checkpoint.pt --by 'term*role'
     --positions results/data/validation.npy --output importance.csv
@@ -49,20 +64,39 @@ def importance(
     from nnuelab import charts
     from nnuelab.features.groups import groups
     from nnuelab.nnue import importance as measuring
+    from nnuelab.nnue import netfile
     from nnuelab.progress import Progress
     from nnuelab.report import importance as figures
+    from nnuelab.settings.games import Games
+    from nnuelab.tournament import masked
 
+    pgn = pgn or output.with_suffix(".pgn")
     outputs = [path for path in (output, plot) if path is not None]
-    artifacts.check_apart([checkpoint, positions, *(blocks or [])], outputs)
+    read = [checkpoint, positions, *(blocks or []), *([] if net is None else [net, book])]
+    artifacts.check_apart(read, [*outputs, *([] if net is None else [pgn])])
+    if games % 2:
+        raise typer.BadParameter(f"{games} games don't form pairs; give an even number")
     if plot is not None:
         artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     found = measuring.Measurement(checkpoint, positions, count, refit)
     rows = []
     total = len(groups(found.checkpoint.features, by))
+    if net is not None:
+        artifacts.check_ending(pgn, "a PGN file", ".pgn")
+        if (other := netfile.read_net(net).feature_set) != found.checkpoint.feature_set:
+            raise UserError(f"{net} is a net of {other}, {checkpoint} of another set; give its own")
     with Progress(total, "groups", "importance") as progress:
         for row in found.of_groups(by):
             rows.append(row)
             progress.advance()
+    if net is not None:
+        playing = Games(games_per_pairing=games, nodes=nodes)
+        elo = masked.play(net, by, [row.group for row in rows], book, pgn, playing, workers)
+        rows = [
+            replace(row, elo=value, elo_error=error)
+            for row in rows
+            for value, error in [elo[row.group]]
+        ]
     table = measuring.to_csv(rows)
     with artifacts.atomic(output) as temporary:
         temporary.write_text(table)
@@ -71,7 +105,11 @@ def importance(
     for path in outputs:
         artifacts.provenance(
             path,
-            inputs={"checkpoint": checkpoint, "positions": positions},
+            inputs={
+                "checkpoint": checkpoint,
+                "positions": positions,
+                **({} if net is None else {"net": net, "games": pgn}),
+            },
             parameters={"by": by, "count": count, "refit": refit, "loss": found.loss},
             module="report.importance",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -122,19 +122,11 @@ def mask(
     artifacts.check_ending(output, "a net", ".nnue")
     artifacts.check_apart([source, *(blocks or [])], [output])
     net = netfile.read_net(source)
-    masked = chosen(net.features, by, without)
+    members = chosen(net.features, by, without)
+    netfile.write_net(output, netfile.masked(net, members, by, without))
     found = {"by": by, "without": without}
-    netfile.write_net(
-        output,
-        replace(
-            net,
-            w1=net.w1 * ~masked[:, None],
-            psqt=None if net.psqt is None else net.psqt * ~masked,
-            provenance={**net.provenance, "masked": found},
-        ),
-    )
     artifacts.provenance(output, inputs={"net": source}, parameters=found, module="nnue.netfile")
-    typer.echo(f"{output}: {masked.sum():,} of {len(masked):,} rows of {source} are 0", err=True)
+    typer.echo(f"{output}: {members.sum():,} of {len(members):,} rows of {source} are 0", err=True)
 
 
 @net_app.command()

@@ -55,6 +55,8 @@ class Importance:
         Of the loss when the group is masked and nothing else changes.
     refit_rise, refit_rise_error : float or None
         The same where the layers behind are fitted anew, with the group and without it.
+    elo, elo_error : float or None
+        Of the integer net without the group, against the whole one.
     """
 
     by: str
@@ -67,6 +69,8 @@ class Importance:
     rise_error: float
     refit_rise: float | None = None
     refit_rise_error: float | None = None
+    elo: float | None = None
+    elo_error: float | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import math
 import struct
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -287,6 +287,16 @@ def write_net(path: Path | str, net: Net) -> None:
     content = container.packed(MAGIC, VERSION, header, net.arrays())
     with artifacts.atomic(path) as temporary:
         temporary.write_bytes(content)
+
+
+def masked(net: Net, members: np.ndarray, by: str, names: list[str]) -> Net:
+    """The net with zeroed rows of some features, bool [N]: those of groups ``names`` by ``by``."""
+    return replace(
+        net,
+        w1=net.w1 * ~members[:, None],
+        psqt=None if net.psqt is None else net.psqt * ~members,
+        provenance={**net.provenance, "masked": {"by": by, "without": names}},
+    )
 
 
 def _unusual(net: Net) -> dict[str, int]:

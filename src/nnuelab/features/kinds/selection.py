@@ -219,7 +219,11 @@ def selection(
     file : str
         Where it is defined: ``__file__``.
 
-    >>> selection("WIDE_PAWNS", __file__, selected(pawn_pairs, apart), "Two pawns, files apart.")
+    >>> ALL = parse("ALL")
+    >>> possible = selected(ALL, ALL.alive())
+    >>> THERE = selection("THERE", __file__, possible, "A piece stands where it can.")
+    >>> THERE.size
+    736
 
     Raises
     ------
