@@ -34,7 +34,7 @@ class Selection(Block):
     inner : FeatureSet
     kept : bool[inner.size]
         The features that it has, in their order.
-    mirrored : bool
+    is_mirrored : bool
         Whether the board is mirrored when the own king stands on files e to h.
     """
 
