@@ -14,7 +14,7 @@ import pytest
 
 from nnuelab.chess import notation
 from nnuelab.export import folder
-from nnuelab.export.check_engine import Check, Reading, check, lines_of
+from nnuelab.export.check_engine import Check, Reading, check, command_of, lines_of
 from nnuelab.features.check import Game, random_games
 from nnuelab.nnue.netfile import Net, write_net
 from tests.nnue_nets import random_net
@@ -145,3 +145,12 @@ def test_lines_have_no_null_moves() -> None:
     assert all(0 not in line.moves for line in lines)
     assert all(len(line.positions) == len(line.moves) + 1 for line in lines)
     assert sum(len(line.positions) for line in lines) == sum(len(g.positions) for g in games)
+
+
+def test_an_engine_in_this_folder_needs_no_dot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(ENGINE, tmp_path / "mine")
+    (tmp_path / "mine").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    assert command_of(Path("./mine")) == [str(tmp_path / "mine")]

@@ -142,6 +142,65 @@ def test_c_agrees_for_every_set(
     assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('gcc')}")
 
 
+def rust(program: str) -> str:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is needed to compile exported Rust")
+    return compiler("gcc")
+
+
+@pytest.mark.parametrize("features", ["ALL+H+V", "KING*MB+KB(4)+AB+PM", "KB(4)+PP"])
+def test_rust_agrees(features: str, tmp_path: Path) -> None:
+    folder.write(tmp_path / "rust", random_net(features, l1=24), "rust", 5)
+    assert ": 0 wrong" in run_test(tmp_path / "rust", f"CC={rust('cargo')}")
+
+
+def test_rust_agrees_without_cargo(tmp_path: Path) -> None:
+    folder.write(tmp_path / "rust", random_net("ALL+TH", l1=24), "rust", 5)
+    make = ["make", "-s", "-C", str(tmp_path / "rust"), "build/games", f"CC={rust('rustc')}"]
+    subprocess.run(make, check=True)
+    done = subprocess.run(
+        ["build/games", "--nocapture"], cwd=tmp_path / "rust", capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ": 0 wrong" in done.stdout
+
+
+def test_rust_finds_a_mistake(tmp_path: Path) -> None:
+    folder.write(tmp_path / "rust", random_net("H", l1=8), "rust", 5)
+    source = tmp_path / "rust" / "nnue.c"
+    assert "!--*counted" in source.read_text()
+    source.write_text(source.read_text().replace("!--*counted", "0"))
+    make = ["make", "-s", "-C", str(tmp_path / "rust"), "test", f"CC={rust('cargo')}"]
+    done = subprocess.run(make, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "move by move: found" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("programs", "options", "needed"),
+    [
+        (["make", "sh", "gcc"], ["CC=gcc"], "cargo or rustc"),
+        (["make", "sh"], ["CC=none"], "a C compiler"),
+    ],
+)
+def test_rust_names_what_is_missing(
+    programs: list[str], options: list[str], needed: str, tmp_path: Path
+) -> None:
+    folder.write(tmp_path / "rust", random_net("ALL", l1=8), "rust", 1)
+    path = tmp_path / "bin"
+    path.mkdir()
+    for program in programs:
+        found = shutil.which(program)
+        if found is None:
+            pytest.skip(f"{program} is needed")
+        (path / program).symlink_to(found)
+    make = [str(path / "make"), "-s", "-C", str(tmp_path / "rust"), "test", *options]
+    done = subprocess.run(make, env={"PATH": str(path)}, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert len(done.stdout.splitlines()) == 1
+    assert f"make test needs {needed}" in done.stdout
+
+
 @pytest.mark.parametrize(
     "net",
     [random_net(features, l1=8) for features in SETS]

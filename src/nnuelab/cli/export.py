@@ -18,6 +18,7 @@ class Language(StrEnum):
 
     C = "c"
     CPP = "cpp"
+    RUST = "rust"
     PYTHON = "python"
 
 
@@ -30,7 +31,7 @@ def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write, a new one.")],
     lang: Annotated[
         Language,
-        typer.Option(help="c, also for C++ (cpp is the same); python for reading, with numpy."),
+        typer.Option(help="c, also for C++ (cpp is the same); rust; python to read, with numpy."),
     ] = Language.C,
     games: Annotated[int, typer.Option(min=1, help="Random games of its tests.")] = 100,
     blocks: Blocks = None,
@@ -43,8 +44,8 @@ def export(
     from nnuelab.nnue.netfile import read_net
 
     artifacts.check_apart([net, *(blocks or [])], [folder])
-    language = "python" if lang == Language.PYTHON else "c"
+    language = "c" if lang == Language.CPP else lang.value
     read = read_net(net)
     exported.write(folder, read, language, games)
-    test = f"python {folder / 'nnue.py'}" if language == "python" else f"make -C {folder} test"
+    test = f"python {folder / 'nnue.py'}" if lang == Language.PYTHON else f"make -C {folder} test"
     typer.echo(f"{folder}: {read.feature_set}, {read.layers}; test it with {test}", err=True)

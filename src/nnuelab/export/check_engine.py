@@ -89,7 +89,8 @@ class Mistake:
 def command_of(engine: Path) -> list[str]:
     """The command of a UCI engine, or of a host for an exported library with its weights."""
     if engine.suffix != ".so":
-        return [find_engine(engine)]
+        # A path has lost its "./", by which a shell tells a file here from a name on PATH.
+        return [find_engine(engine.absolute() if engine.is_file() else engine)]
     weights = engine.with_name("nnue.bin")
     for path in (engine, weights):
         if not path.is_file():

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from nnuelab import artifacts
 from nnuelab.errors import UserError
-from nnuelab.export import flat, library, numpy_code, proof
+from nnuelab.export import flat, library, numpy_code, proof, rust_code
 from nnuelab.nnue.netfile import Net
 
 WRITERS: dict[str, Callable[[Path, Net, list[flat.Term]], None]] = {
     "c": library.write,
+    "rust": rust_code.write,
     "python": numpy_code.write,
 }
 """What writes the code, by language."""

@@ -51,11 +51,20 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
             continue
         target = folder / ("test" if source.name == "test.c" else "") / source.name
         target.parent.mkdir(exist_ok=True)
-        text = source.read_text().replace("@FEATURES@", net.feature_set)
-        text = text.replace("@MOST_ACTIVE@", str(sizes["MOST_ACTIVE"]))
+        text = filled(source.read_text(), net, terms)
         target.write_text(text if source.suffix == ".md" else _decided(text, known))
     (folder / "nnue.bin").write_bytes(weights)
     (folder / "nnue_tables.h").write_text(_tables(net, terms, sizes))
+
+
+def filled(text: str, net: Net, terms: list[Term]) -> str:
+    """A template with what it says of the net and its terms."""
+    return text.replace("@FEATURES@", net.feature_set).replace("@MOST_ACTIVE@", str(_most(terms)))
+
+
+def _most(terms: list[Term]) -> int:
+    """A bound of the rows that are active at once, of the set and while a factor is listed."""
+    return max(sum(term.most for term in terms), *(factor.most for factor in factors_of(terms)))
 
 
 def _decided(source: str, known: dict[str, int]) -> str:
@@ -128,7 +137,7 @@ def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
         "TERMS": len(terms),
         "COUNTED": max(sum(_counts(terms)), 1),
         "LISTED": sum(most[compared:]),
-        "MOST_ACTIVE": max(sum(most), *(factor.most for factor in factors_of(terms))),
+        "MOST_ACTIVE": _most(terms),
         "SETS": square_code.first_sets(factors_of(terms))[1],
         "KEYS": int(_keys(terms).max()) + 1,
     }
