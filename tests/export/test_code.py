@@ -122,26 +122,6 @@ def test_c_agrees_in_every_shape(shape: str, tmp_path: Path) -> None:
         assert ": 0 wrong" in run_test(tmp_path / "c", *options)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("features", [*feature_sets.blocks(), *feature_sets.PRODUCTS, *SETS])
-def test_c_agrees_for_every_set(
-    features: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Or the set is refused, and nothing is written."""
-    feature_sets.pair_file(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    net = random_net(features, l1=8)
-    try:
-        flat.terms_of(net.features)
-    except UserError:
-        with pytest.raises(UserError, match="can't be exported"):
-            folder.write(tmp_path / "c", net, "c", 1)
-        assert not (tmp_path / "c").exists()
-        return
-    folder.write(tmp_path / "c", net, "c", 850)
-    assert ": 0 wrong" in run_test(tmp_path / "c", f"CC={compiler('gcc')}")
-
-
 def rust(program: str) -> str:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is needed to compile exported Rust")
@@ -330,3 +310,33 @@ def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is there already"):
         folder.write(tmp_path, random_net("ALL"), "c", 1)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.c"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "features", [*feature_sets.blocks(), *feature_sets.PRODUCTS, *SETS, *USERS]
+)
+@pytest.mark.usefixtures("own_blocks")
+def test_every_set_agrees_on_100_000_positions(
+    features: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In C, with sanitizers and without, and in Rust; or it is refused and nothing is written."""
+    feature_sets.pair_file(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    net = random_net(features, l1=8)
+    try:
+        flat.terms_of(net.features)
+    except UserError:
+        with pytest.raises(UserError, match="can't be exported"):
+            folder.write(tmp_path / "c", net, "c", 1)
+        assert not (tmp_path / "c").exists()
+        return
+    folder.write(tmp_path / "c", net, "c", 850)
+    for options in (SANITIZED, "CFLAGS=-O3 -march=native"):
+        answer = run_test(tmp_path / "c", "-B", f"CC={compiler('gcc')}", options)
+        assert ": 0 wrong" in answer
+        assert int(answer.split()[0]) >= 100_000
+    if shutil.which("cargo"):
+        folder.write(tmp_path / "rust", net, "rust", 1)
+        shutil.copy(tmp_path / "c" / "test" / "games.txt", tmp_path / "rust" / "test")
+        assert ": 0 wrong" in run_test(tmp_path / "rust", "CC=gcc")
