@@ -14,13 +14,17 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 # Stands for an interpreter and for everything in the .venv that it makes; tells what it was asked.
-PYTHON = """#!/bin/sh
+PYTHON = r"""#!/bin/sh
 echo "$(basename "$0") $*" >> "$CALLS"
 case "$*" in
 *version_info*) echo "${FAKE_VERSION:-3.12}" ;;
 *ensurepip*) exit "${FAKE_NO_VENV:-0}" ;;
 --version) echo "Python 3.12.1" ;;
 *results_folder*) echo results/pairwise_table.csv ;;
+*"venv --clear .venv/audit"*)
+    mkdir -p .venv/audit/bin
+    for name in python pip-audit; do cp "$0" ".venv/audit/bin/$name"; done ;;
+*freeze*) printf 'numpy==2.0\ntorch==2.13.0+cpu\n' ;;
 *"venv --clear"*)
     rm -rf .venv
     mkdir -p .venv/bin
@@ -49,6 +53,7 @@ def clone(tmp_path):
         "grep",
         "head",
         "rm",
+        "sed",
         "mv",
         "mkdir",
         "cp",
@@ -236,3 +241,13 @@ def test_no_file_names_a_package_index():
         env={**os.environ, "LC_ALL": "C"},
     )
     assert tracked.stdout == ""
+
+
+def test_an_audit_has_an_environment_of_its_own_and_knows_torch_by_its_version(clone):
+    status, said, calls = run(clone, "--audit")
+    assert status == 0, said
+    assert (clone / ".venv/audit.txt").read_text() == "numpy==2.0\ntorch==2.13.0\n"
+    assert calls[-1].startswith("pip-audit --strict ")
+    run(clone, "--audit")
+    assert run(clone, "--audit", FAKE_BROKEN="--strict")[0] != 0
+    assert not any("venv --clear" in call for call in run(clone, "--audit")[2])
