@@ -416,3 +416,54 @@ def test_two_processes_have_the_loss_curve_of_one(
     one, two = history(tmp_path / "one"), history(tmp_path / "two")
     for column in ("train_loss", "validation_loss"):
         np.testing.assert_allclose(one[column], two[column], rtol=1e-3)
+
+
+DYING = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from tests.nnue.test_runs import SETTINGS, run
+train, validation, folder, mark = map(Path, sys.argv[1:])
+
+def die():
+    while not (folder / "checkpoint.pt.partial").exists():
+        time.sleep(0.005)
+    mark.touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if os.environ["RANK"] == "1" and not mark.exists():
+    threading.Thread(target=die, daemon=True).start()
+run(SETTINGS, (train, validation), folder, save_seconds=0.0)
+"""
+
+
+@pytest.mark.slow
+def test_a_rank_that_dies_changes_nothing(datasets: Data, tmp_path: Path) -> None:
+    """torchrun starts all processes again, and they resume from the last checkpoint."""
+    script, mark = tmp_path / "dying.py", tmp_path / "mark"
+    script.write_text(DYING)
+    root = Path(__file__).resolve().parents[2]
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+
+    def trained(folder: Path, restarts: int) -> str:
+        folder.mkdir()
+        subprocess.run(
+            [
+                *(sys.executable, *command, "--max-restarts", str(restarts), str(script)),
+                *(*map(str, datasets), str(folder), str(mark)),
+            ],
+            check=True,
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{root / 'src'}:{root}",
+                "OMP_NUM_THREADS": "1",
+                "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+            },
+            capture_output=True,
+        )
+        return Checkpoint.read(folder / "checkpoint.pt").digest()
+
+    died = trained(tmp_path / "died", 1)
+    assert mark.exists()
+    assert trained(tmp_path / "whole", 0) == died
+    pd.testing.assert_frame_equal(history(tmp_path / "died"), history(tmp_path / "whole"))
+    assert not list((tmp_path / "died").glob("*.partial*"))

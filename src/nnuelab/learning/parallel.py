@@ -79,9 +79,12 @@ class Group:
             try:
                 dist.init_process_group(backend)
             except (ValueError, RuntimeError) as error:
+                advice = "start them with torchrun, or unset WORLD_SIZE"
+                if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
+                    # Restarted ones find the addresses of the dead in the store of torchrun.
+                    advice = "start torchrun with TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"
                 raise UserError(
-                    f"can't join the {self.size} processes of this run ({error}); start them with "
-                    "torchrun, or unset WORLD_SIZE"
+                    f"can't join the {self.size} processes of this run ({error}); {advice}"
                 ) from error
             self.rank = dist.get_rank()
 
