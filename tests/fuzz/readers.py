@@ -1,70 +1,60 @@
-"""Readers on damaged files: ``python -m tests.fuzz.readers FOLDER SEED COUNT``.
+"""Readers on damaged files: ``python -m tests.fuzz.readers CORPUS KIND SEED FIRST LAST``.
 
-Prints a line of JSON for each file of the folder: how many of COUNT damaged ones were refused in
-one line and read, the growth of memory in MB, and the findings, each with its traceback; these
-files stay. A crash leaves the last file, too: ``now.SUFFIX``.
+Runs as a child of `tests.fuzz.storm`, in a folder of its own, with a limit of memory. Prints the
+number of each damaged file before it is read, then a line of JSON. The n-th file is a function of
+the corpus, the seed and n alone.
 """
 
 from __future__ import annotations
 
+import gc
+import io
 import json
+import os
 import resource
 import sys
 import traceback
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import psutil
 
-from nnuelab import params
-from nnuelab.data import formats, validation
-from nnuelab.errors import UserError, clipped
-from nnuelab.hce import evaluation
+from nnuelab import evaluator, params
+from nnuelab.chess import notation
+from nnuelab.data import dataset, formats, sampling, uci, validation
+from nnuelab.engine.uci import Uci
+from nnuelab.errors import UserError, clipped, escaped
+from nnuelab.hce import checkpoint as tuning_checkpoint
+from nnuelab.hce import evaluation, trace
 from nnuelab.nnue import bullet
-from nnuelab.nnue.netfile import STUDY_SHIFTS, read_net
+from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.netfile import STUDY_SHIFTS
+from nnuelab.nnue.quantize import quantize
+from nnuelab.policy.mover import Mover
 from nnuelab.policy.policyfile import read_policy
+from nnuelab.policy.trainer import Checkpoint as PolicyCheckpoint
+from nnuelab.report import feature_statistics, reading
 from nnuelab.report.inspect import inspect
+from nnuelab.settings import found as found_settings
 from nnuelab.settings.games import Games
+from nnuelab.settings.sample import Sampling
+from nnuelab.tournament import cost
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.players import PATIENCE, Defaults, read_players
 from nnuelab.tournament.puzzles import read as read_puzzles
+from tests.fuzz import damage
+from tests.fuzz.damage import Damage
 
-FINDINGS = 5  # after which it ends
+MOST_MB = 1000
 LONGEST_MESSAGE = 20_000
-TOKENS = (
-    *(b"\0", b"\xff" * 8, b"\n", b"\r\n", b"\x1b[31m", b'"', b"'", b",", b"[" * 200, b"{" * 200),
-    *(b"-1", b"0", b"nan", b"inf", b"1e400", b"9" * 40, b"\xef\xbb\xbf", b"&a [*a]", b"x" * 5000),
-    *(b"8/8/8/8/8/8/8/8 w - - 0 1", b"[Event", b"1-0", b"0000", b"e7e8q", b"--", b" { ( "),
-)
-
-
-def mutated(rng: np.random.Generator, content: bytes) -> bytes:
-    """A file with one or more damages."""
-    data = bytearray(content)
-    for _ in range(rng.geometric(0.6)):
-        at = int(rng.integers(len(data) + 1))
-        length = int(2 ** rng.uniform(0, 10))
-        some = slice(at, at + length)
-        match rng.integers(7):
-            case 0:
-                for place in rng.integers(max(len(data), 1), size=rng.integers(1, 9)):
-                    if data:
-                        data[place] ^= 1 << rng.integers(8)
-            case 1:
-                data[some] = bytes(len(data[some]))
-            case 2:
-                data[some] = rng.bytes(len(data[some]))
-            case 3:
-                del data[at:]
-            case 4:
-                del data[some]
-            case 5:
-                data[at:at] = data[some] * int(rng.integers(1, 4))
-            case _:
-                data[at:at] = TOKENS[rng.integers(len(TOKENS))]
-    return bytes(data)
+ROOT = Path(__file__).parents[2]
+REPLAY = ROOT / "tests/programs/replay_engine.py"
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+FENS = (START, "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 3 9")
 
 
 def _convert(path: Path) -> None:
@@ -79,6 +69,30 @@ def _convert(path: Path) -> None:
 def _dataset(path: Path) -> None:
     for chunk in validation.chunks(path):
         assert len(chunk) > 0
+    feature_statistics.load(path, 20)
+    dataset.open(path).to_pandas(20)
+
+
+def _games(path: Path) -> None:
+    for most in (0.0, 1.0):
+        options = Sampling(min_ply=0, max_unreadable=most)
+        try:
+            for records in sampling.positions([path], options, 1):
+                assert validation.first_fault(records)[1] == 0
+        except UserError:
+            if most:
+                raise
+
+
+def _evaluate(path: Path) -> None:
+    bound = evaluator.read(path).bind()
+    list(evaluator.values(bound, map(notation.from_fen, FENS)))
+
+
+def _policy(path: Path) -> None:
+    mover = Mover(read_policy(path))
+    for fen in FENS:
+        mover.ranked(notation.from_fen(fen), [])
 
 
 def _players(path: Path) -> None:
@@ -86,84 +100,151 @@ def _players(path: Path) -> None:
 
 
 def _settings(path: Path) -> None:
-    params.read("params.yaml", [path])
+    params.read(ROOT / "params.yaml", [path])
 
 
-# By suffixes of files: what reads them, beside `inspect`.
-READERS: dict[str, list[Callable[[Path], object]]] = {
-    ".npy": [_dataset, _convert],
-    ".binpack": [_convert],
-    ".bf": [_convert],
-    ".plain": [_convert],
-    ".epd": [_convert, Book],
-    ".fen": [_convert],
-    ".positions.csv": [_convert],
-    ".puzzles.csv": [read_puzzles],
-    ".pgn": [lambda path: read_results([path]), Book],
-    ".nnue": [read_net],
-    ".nn": [read_net],
-    ".bin": [lambda path: bullet.read(path, 8, STUDY_SHIFTS)],
-    ".policy": [read_policy],
-    ".settings.yaml": [_settings],
-    ".players.yaml": [_players],
-    ".evaluation.yaml": [evaluation.read],
-    ".table.csv": [],
-    ".history.csv": [],
-    ".json": [],
-}
+def _converse(path: Path) -> None:
+    """As a GUI says it, all at once; what may well take hours is left out."""
+    lines = path.read_text(errors="replace").split("\n")
+    said, loud = io.StringIO(), ("perft", "bench")
+    Uci(output=said).run([*(x for x in lines if not any(word in x for word in loud)), "quit"])
+    gc.unfreeze()
+    for line in said.getvalue().split("\n"):
+        assert line == escaped(line), f"raw: {line!r}"
 
 
-def suffix_of(path: Path) -> str:
-    """The kind of a file."""
-    return "".join(path.suffixes)
-
-
-def tried(path: Path, seed: int, count: int) -> dict[str, object]:
-    """Damages a file ``count`` times and reads what comes of it."""
-    content = path.read_bytes()
-    # The sound file first: it warms up what is compiled, and has to be read.
-    readers = [*READERS[suffix_of(path)], inspect]
-    findings: list[str] = []
-    sound: Counter[str] = Counter()
-    for read in readers:
-        _attempt(read, path, sound, findings)
-    assert not findings, findings
-    assert sound["read"], f"{path} is sound, and nothing reads it"
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    rng = np.random.default_rng(seed)
-    now = path.with_name(f"now{suffix_of(path)}")
-    ends = Counter(read=0, refused=0)
-    for number in range(count):
-        now.write_bytes(mutated(rng, content))
-        for read in readers:
-            if not _attempt(read, now, ends, findings):
-                now.replace(path.with_name(f"found-{number}{suffix_of(path)}"))
-                break
-        if len(findings) >= FINDINGS:
-            break
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-    return {"kind": suffix_of(path), **ends, "grown_mb": grown, "findings": findings}
-
-
-def _attempt(
-    read: Callable[[Path], object], path: Path, ends: Counter[str], findings: list[str]
-) -> bool:
+def _engine(path: Path) -> None:
+    uci.STARTING, uci.STARTS = 1.0, 0
+    command = [sys.executable, "-I", "-S", str(REPLAY), str(path)]
     try:
-        read(path)
-        ends["read"] += 1
-        return True
-    except UserError as error:
-        said = str(error)
-        ends["refused"] += 1
-        if len(clipped(said.split("\n")[0])) and len(said) < LONGEST_MESSAGE:
-            return True
-        findings.append(f"a message of {len(said)} characters: {said[:300]}")
-    except Exception:
-        findings.append(traceback.format_exc(limit=-4))
-    return False
+        with uci.UciEngine(command) as engine:
+            engine.search(f"fen {FENS[0]}", "nodes 10", 1.0)
+    except uci.UciError as error:
+        raise UserError(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What reads files of a kind, beside `inspect`, and what happens to them."""
+
+    readers: tuple[Callable[[Path], object], ...] = ()
+    damage: Damage = field(default_factory=Damage)
+
+
+def _kinds() -> Iterable[tuple[str, Kind]]:
+    lines, values = Damage((damage.of_lines,)), Damage((damage.of_json, damage.of_lines))
+    yaml = Damage((damage.of_yaml, damage.of_lines))
+    arrays = Damage((damage.of_container,))
+    results: Callable[[Path], object] = lambda path: read_results([path])  # noqa: E731
+    books = (results, Book, _games)
+    yield "npy", Kind((_dataset, _convert), Damage((damage.of_records(40, 128),)))
+    yield "shards", Kind((dataset.open,), values)
+    yield "binpack", Kind((_convert,))
+    yield "bf", Kind((_convert,), Damage((damage.of_records(32, 0),)))
+    yield "plain", Kind((_convert,), lines)
+    yield "epd", Kind((_convert, Book), lines)
+    yield "fen", Kind((_convert, Book), lines)
+    yield "jsonl", Kind((_convert,), lines)
+    yield "positions.csv", Kind((_convert,), lines)
+    yield "puzzles.csv", Kind((read_puzzles,), lines)
+    yield "pgn", Kind(books, lines)
+    for ending in (".zst", ".gz", ".bz2"):
+        yield f"pgn{ending}", Kind(books, Damage((damage.within(ending),)))
+    yield "epd.zip", Kind((Book,), Damage((damage.of_zip,)))
+    yield "nnue", Kind((_evaluate,), arrays)
+    yield "nn", Kind((_evaluate,))
+    yield "bin", Kind((lambda path: bullet.read(path, 8, STUDY_SHIFTS),))
+    yield "policy", Kind((_policy,), arrays)
+    joints = (damage.of_checkpoint(Checkpoint), damage.of_zip)
+    yield "net.pt", Kind((lambda path: quantize(Checkpoint.read(path)),), Damage(joints))
+    joints = (damage.of_checkpoint(PolicyCheckpoint), damage.of_zip)
+    yield "policy.pt", Kind((lambda path: PolicyCheckpoint.read(path).policy(),), Damage(joints))
+    yield (
+        "tuning.partial",
+        Kind((partial(tuning_checkpoint.read, settings={}),), Damage((damage.of_zip,))),
+    )
+    yield "trace", Kind((trace.open,), Damage((damage.of_records(8, 4096),)))
+    yield "settings.yaml", Kind((_settings,), yaml)
+    yield "players.yaml", Kind((_players,), yaml)
+    yield "evaluation.yaml", Kind((evaluation.read, _evaluate), yaml)
+    yield "table.csv", Kind((reading.read_table,), lines)
+    yield "ratings.csv", Kind((reading.read_ratings,), lines)
+    yield "history.csv", Kind(damage=lines)
+    yield "costs.csv", Kind((cost.read,), lines)
+    yield "verify.json", Kind(damage=values)
+    yield "record.json", Kind((reading.read_record,), values)
+    yield "rate.json", Kind((found_settings.read,), values)
+    yield "uci", Kind((_converse,), lines)
+    yield "engine", Kind((_engine,), lines)
+
+
+KINDS = dict(_kinds())
+
+
+@dataclass
+class Case:
+    """A damaged file and what its readers made of it."""
+
+    path: Path
+    readers: tuple[Callable[[Path], object], ...]
+    is_read: bool = False
+    finding: str = ""
+
+    def run(self) -> None:
+        for read in (*self.readers, inspect):
+            try:
+                read(self.path)
+                self.is_read = True
+            except UserError as error:
+                said = str(error)
+                if not clipped(said.split("\n")[0]) or len(said) > LONGEST_MESSAGE:
+                    self.finding = f"a message of {len(said)} characters: {said[:300]}"
+            except BaseException:
+                self.finding = traceback.format_exc(limit=-5)
+            if self.finding:
+                return
+
+
+def damaged(corpus: Path, kind: str, seed: int, number: int) -> bytes:
+    """The ``number``-th damaged file of a kind; 0 and below are the sound ones."""
+    files = [path.read_bytes() for path in sorted(corpus.glob(f"*.{kind}"))]
+    if number <= 0:
+        return files[-number]
+    rng = np.random.default_rng([seed, number])
+    content, other = (files[rng.integers(len(files))] for _ in range(2))
+    return KINDS[kind].damage(rng, content, other)
+
+
+def main(corpus: Path, kind: str, seed: int, first: int, last: int) -> None:
+    """Reads the files from ``first`` to before ``last``."""
+    now, readers = Path(f"now.{kind}").resolve(), KINDS[kind].readers
+    ends = {"read": 0, "refused": 0}
+    findings: list[tuple[int, str]] = []
+    sound = -len(list(corpus.glob(f"*.{kind}"))) + 1
+    process = psutil.Process()
+    before = 0
+    for number in [*range(sound, 1), *range(first, last)]:
+        if number == first:
+            # The sound ones have compiled and loaded what there is.
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            most = process.memory_info().vms + (MOST_MB << 20)
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        now.write_bytes(damaged(corpus, kind, seed, number))
+        os.write(1, f"{number}\n".encode())
+        case = Case(now, readers)
+        case.run()
+        if number <= 0:
+            assert case.is_read, f"nothing reads a sound {kind}"
+            assert not case.finding, case.finding
+            continue
+        if case.finding:
+            findings.append((number, case.finding))
+        else:
+            ends["read" if case.is_read else "refused"] += 1
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
+    print(json.dumps({**ends, "grown_mb": grown, "findings": findings}), flush=True)
 
 
 if __name__ == "__main__":
-    for kind in READERS:
-        file = Path(sys.argv[1], f"a{kind}")
-        print(json.dumps(tried(file, int(sys.argv[2]), int(sys.argv[3]))), flush=True)
+    place, kind, *numbers = sys.argv[1:]
+    main(Path(place), kind, *map(int, numbers))

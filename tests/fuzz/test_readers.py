@@ -1,98 +1,72 @@
 """Files of every kind, damaged at random: each is refused in one line or read, and nothing crashes.
 
-A few of each kind here; ``NNUELAB_FUZZ=COUNT`` asks for more, ``NNUELAB_FUZZ_SEED`` for others.
+A few of each kind here; ``NNUELAB_FUZZ=COUNT`` asks for more, ``NNUELAB_FUZZ_SEED`` for others. The
+slow test goes on for ``NNUELAB_FUZZ_MINUTES`` (60), as ``python -m tests.fuzz.storm MINUTES`` does.
 """
 
 from __future__ import annotations
 
-import gzip
-import itertools
-import json
 import os
-import shutil
-import subprocess
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from nnuelab.data import formats
-from nnuelab.nnue import bullet
-from nnuelab.nnue.netfile import read_net, write_nn
-from nnuelab.policy.policyfile import write_policy
-from tests import report_results
-from tests.fuzz.readers import READERS
-from tests.policy.policies import random_policy
+from nnuelab.errors import UserError
+from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.quantize import quantize
+from tests.fuzz import corpus
+from tests.fuzz.readers import KINDS, MOST_MB
+from tests.fuzz.storm import SEED, storm, tried
 
-ROOT = Path(__file__).parents[2]
 COUNT = int(os.environ.get("NNUELAB_FUZZ", 40))
-SEED = int(os.environ.get("NNUELAB_FUZZ_SEED", 1))
-MOST_MB = 1000
-
-PLAYERS = """
-players:
-  net: {net: default, nodes: 100}
-  old: {net: default, movetime: 50}
-  material: {baseline: material}
-"""
-SETTINGS = """
-experiments:
-  axis: {feature_sets: [ALL, H+V], seeds: [1, 2], anchor: ALL}
-sample: {min_ply: 20, per_game: 2}
-tournament: {nodes: 200, games_per_pairing: 10}
-"""
+MINUTES = float(os.environ.get("NNUELAB_FUZZ_MINUTES", 60))
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A sound file of each kind."""
-    made = report_results.make(tmp_path_factory.mktemp("project"))
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of sound files."""
     folder = tmp_path_factory.mktemp("corpus")
-    dataset = made / "data/validation.npy"
-    net = made / "nets/ALL/1/net.nnue"
-    for suffix in (".binpack", ".bf", ".plain", ".epd", ".fen", ".csv"):
-        name = "a.positions.csv" if suffix == ".csv" else f"a{suffix}"
-        formats.convert(dataset, folder / name, 10**9)
-    sources = {
-        "a.npy": dataset,
-        "a.nnue": net,
-        "a.pgn": made / "tournament/axis.pgn",
-        "a.table.csv": made / "axis_table.csv",
-        "a.history.csv": net.with_name("history.csv"),
-        "a.json": net.with_name("verify.json"),
-        "a.evaluation.yaml": ROOT / "resources/evaluations/material.yaml",
-    }
-    for name, source in sources.items():
-        shutil.copy(source, folder / name)
-    write_nn(folder / "a.nn", read_net(net))
-    bullet.write(folder / "a.bin", read_net(net))
-    write_policy(folder / "a.policy", random_policy(sizes=(8,)))
-    with gzip.open(ROOT / "resources/embedded/puzzles.csv.gz", "rt") as file:
-        (folder / "a.puzzles.csv").write_text("".join(itertools.islice(file, 50)))
-    (folder / "a.players.yaml").write_text(PLAYERS)
-    (folder / "a.settings.yaml").write_text(SETTINGS)
+    corpus.make(folder, tmp_path_factory.mktemp("project"))
     return folder
 
 
-@pytest.fixture(scope="module")
-def told(corpus: Path) -> dict[str, dict[str, Any]]:
-    """What came of the damaged files, by kind; all in one process, which a crash would end."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.fuzz.readers", str(corpus), str(SEED), str(COUNT)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, f"{done.stderr[-3000:]}; see {corpus}"
-    return {row["kind"]: row for row in map(json.loads, done.stdout.splitlines())}
+def test_every_kind_has_a_sound_file(sound: Path) -> None:
+    assert [kind for kind in KINDS if not list(sound.glob(f"*.{kind}"))] == []
 
 
-@pytest.mark.parametrize("kind", READERS)
-def test_damaged_files_are_refused_or_read(
-    corpus: Path, told: dict[str, dict[str, Any]], kind: str
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_files_are_refused_or_read(sound: Path, kind: str) -> None:
+    told = tried(sound, kind, SEED, 1, COUNT + 1)
+    assert told.findings == [], f"see {sound}"
+    assert told.grown_mb < MOST_MB
+    assert told.files == COUNT
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"shifts": "ALL"},
+        {"activations": torch.zeros(0)},
+        {"feature_set": True},
+        {"blocks": "x"},
+        {"model": {}},
+        {"model": {"w1": 1}},
+    ],
+)
+def test_a_checkpoint_that_lies_is_refused(
+    sound: Path, tmp_path: Path, lie: dict[str, Any]
 ) -> None:
-    row = told[kind]
-    assert row["findings"] == [], f"see {corpus}"
-    assert row["grown_mb"] < MOST_MB
-    assert row["refused"] + row["read"] >= COUNT
+    path = tmp_path / "lies.pt"
+    replace(Checkpoint.load(sound / "a.net.pt"), **lie).write(path)  # with the right checksum
+    with pytest.raises(UserError):
+        quantize(Checkpoint.read(path))
+
+
+@pytest.mark.slow
+def test_a_storm_of_damaged_files(tmp_path: Path) -> None:
+    told = storm(tmp_path, 60 * MINUTES, SEED, list(KINDS))
+    assert {kind: row.findings for kind, row in told.items() if row.findings} == {}
+    assert max(row.grown_mb for row in told.values()) < MOST_MB

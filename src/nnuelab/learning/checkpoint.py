@@ -7,6 +7,8 @@ import hashlib
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,7 +16,7 @@ from typing import Any, ClassVar, Self
 import torch
 
 from nnuelab import artifacts
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
 from nnuelab.features import FeatureSet, fingerprint, parse
 
 
@@ -73,6 +75,15 @@ class RunState:
     files: dict[str, str] = field(default_factory=dict)
     blocks: dict[str, str] = field(default_factory=dict)
     running: Running = field(default_factory=Running)
+
+    def check_types(self) -> None:
+        """Raises TypeError where a file has something else than the attributes should be."""
+        for name, kind in _TYPES.items():
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"its {name} is no {kind.__name__}")
+        for name, kind in _VALUES.items():
+            if not all(isinstance(value, kind) for value in getattr(self, name).values()):
+                raise TypeError(f"its {name} has something else than {kind.__name__}")
 
     @property
     def features(self) -> FeatureSet:
@@ -147,12 +158,31 @@ class RunState:
         checksum = content.pop("checksum", None)
         try:
             checkpoint = cls(**{**content, "running": Running(**content["running"])})
+            checkpoint.check_types()
             found = checkpoint.checksum()
         except Exception as error:
-            raise _damaged(path, "parts are missing") from error
+            raise _damaged(path, "parts are missing or something else") from error
         if found != checksum:
             raise _damaged(path, "its checksum doesn't match")
         return checkpoint
+
+
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("settings", "model", "optimizer", "files", "blocks"), dict),
+    **{"feature_set": str, "epoch": int, "history": list, "generator": torch.Tensor},
+}
+_VALUES: dict[str, type] = {"model": torch.Tensor, "files": str, "blocks": str}
+
+
+@contextmanager
+def consistent() -> Iterator[None]:
+    """What parts of a checkpoint raise that don't fit each other, as a UserError."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
+        raise UserError(
+            f"the parts of the checkpoint don't fit each other ({one_line(e)[:200]}); train again"
+        ) from e
 
 
 def _damaged(path: Path | str, reason: str) -> UserError:

@@ -25,7 +25,7 @@ import numpy as np
 
 from nnuelab.errors import UserError
 
-LIES = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+LIES = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
 """What reading a file raises whose header lies, or has other things than it should."""
 PREFIX = 16  # bytes before the header
 CHECKSUM = 32

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import torch
 
-from nnuelab.learning.checkpoint import RunState
+from nnuelab.learning.checkpoint import RunState, consistent
 from nnuelab.nnue.layers import USUAL, Layers
 from nnuelab.nnue.network import Network
 from nnuelab.settings.train import Training
@@ -41,12 +41,21 @@ class Checkpoint(RunState):
         return Layers(n, m, len(self.model["b2"]) // buckets, l3, **others)
 
     def network(self) -> Network:
-        """The float net; one with fake quantization rounds here, too."""
+        """The float net; one with fake quantization rounds here, too.
+
+        Raises
+        ------
+        UserError
+            When tensors don't fit each other or the feature set.
+        """
         factorize = (
             self.settings.get("factorize", Training.factorize) if "shared" in self.model else "none"
         )
-        numbers = self.features.shared_rows(factorize)
-        network = Network(self.layers, torch.Generator(), numbers=numbers)
-        network.load_state_dict(self.model)
-        network.shifts = self.shifts
+        with consistent():
+            numbers = self.features.shared_rows(factorize)
+            network = Network(self.layers, torch.Generator(), numbers=numbers)
+            network.load_state_dict(self.model)
+            if self.activations.shape != self.model["w2"].shape[1:]:
+                raise ValueError(f"activations of shape {list(self.activations.shape)}")
+            network.shifts = {name: int(shift) for name, shift in self.shifts.items()}
         return network

@@ -14,7 +14,7 @@ from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.features.tables import compiled
 from nnuelab.learning import schedules
-from nnuelab.learning.checkpoint import RunState
+from nnuelab.learning.checkpoint import RunState, consistent
 from nnuelab.learning.loader import Labelled, Loader, extract
 from nnuelab.learning.parallel import Group
 from nnuelab.policy import losses
@@ -77,9 +77,10 @@ class Checkpoint(RunState):
         names = {field.name for field in fields(Settings)}
         if not names <= self.settings.keys():
             raise UserError("the checkpoint is not of a policy; give one of nnuelab policy train")
-        shape = Settings(**{name: self.settings[name] for name in names})
-        network = made(self.features, shape, torch.Generator())
-        network.load_state_dict(self.model)
+        with consistent():
+            shape = Settings(**{name: self.settings[name] for name in names})
+            network = made(self.features, shape, torch.Generator())
+            network.load_state_dict(self.model)
         return network
 
     def policy(self) -> Policy:

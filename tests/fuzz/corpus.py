@@ -1,0 +1,137 @@
+"""Sound files of every kind that is read, by the own writers where there are some."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import itertools
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import zstandard
+
+from nnuelab.data import formats
+from nnuelab.hce import checkpoint, evaluation, trace
+from nnuelab.nnue import bullet
+from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
+from nnuelab.nnue.trainer import Settings
+from nnuelab.nnue.training import train
+from nnuelab.policy import training as policy_training
+from nnuelab.policy.policyfile import write_policy
+from nnuelab.policy.trainer import Settings as PolicySettings
+from nnuelab.settings import found
+from tests import report_results
+from tests.hce.traces import records, saved, some_terms
+from tests.nnue_data import write_datasets
+from tests.nnue_nets import random_games, random_net
+from tests.policy.policies import random_policy
+
+ROOT = Path(__file__).parents[2]
+TEXTS = {
+    "players.yaml": """
+players:
+  net: {net: default, nodes: 100}
+  old: {net: default, movetime: 50}
+  material: {baseline: material}
+""",
+    "settings.yaml": """
+experiments:
+  axis: {feature_sets: [ALL, H+V], seeds: [1, 2], anchor: ALL}
+sample: {min_ply: 20, per_game: 2}
+tournament: {nodes: 200, games_per_pairing: 10}
+""",
+    "uci": """uci
+setoption name Hash value 1
+setoption name MultiPV value 2
+isready
+ucinewgame
+position startpos moves e2e4 e7e5 g1f3
+go depth 2
+eval
+d
+position fen 8/8/8/8/8/4k3/4p3/4K3 w - - 0 1
+go nodes 50 searchmoves e1e2
+go wtime 100 btime 100 winc 0 binc 0 movestogo 3
+stop
+ponderhit
+""",
+    "engine": "id name an engine 1\noption name Hash type spin default 1 min 1 max 4\n"
+    "option name Threads type spin default 1 min 1 max 1\noption name Style type combo default a "
+    "var a var b\nuciok\n\freadyok\n\finfo depth 3 seldepth 4 multipv 1 score cp 31 nodes 20 pv "
+    "e2e4 e7e5\ninfo depth 4 score mate -3 nodes 30 pv e2e4\nbestmove e2e4 ponder e7e5\n",
+    "jsonl": '{"fen": "8/8/8/8/8/4k3/4p3/4K3 w - -", "evals": [{"pvs": [{"cp": 0, "line": '
+    '"e1e2"}], "knodes": 9, "depth": 30}]}\n'
+    '{"fen": "4k3/8/8/8/8/8/4P3/4K3 w - -", "evals": [{"pvs": [{"mate": 12, "line": "e2e4"}], '
+    '"knodes": 9, "depth": 30}]}\n',
+}
+
+
+def make(folder: Path, scratch: Path) -> None:
+    """Fills a folder with files ``NAME.KIND``; a kind may have several."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results = report_results.make(scratch)
+    for kind, text in TEXTS.items():
+        (folder / f"a.{kind}").write_text(text)
+    _positions(folder, results / "data/validation.npy")
+    net = results / "nets/ALL/1/net.nnue"
+    _nets(folder, scratch, read_net(net))
+    for kind, source in {
+        "pgn": results / "tournament/axis.pgn",
+        "table.csv": results / "axis_table.csv",
+        "ratings.csv": results / "tournament/axis_ratings.csv",
+        "costs.csv": results / "tournament/cost/axis.csv",
+        "history.csv": net.with_name("history.csv"),
+        "verify.json": net.with_name("verify.json"),
+        "record.json": results / "axis_table.csv.json",
+    }.items():
+        shutil.copy(source, folder / f"a.{kind}")
+    found.write(folder / "a.rate.json", "learning_rate", 0.001)
+    with gzip.open(ROOT / "resources/embedded/puzzles.csv.gz", "rt") as file:
+        (folder / "a.puzzles.csv").write_text("".join(itertools.islice(file, 50)))
+    shutil.copy(ROOT / "resources/evaluations/material.yaml", folder / "a.evaluation.yaml")
+    terms = some_terms(scratch)
+    evaluation.write(folder / "b.evaluation.yaml", terms)
+    fens = random_games(1, 60)
+    trace.write(folder / "a.trace", saved(scratch / "traced.npy", records(fens)), terms)
+    _packed(folder)
+
+
+def _positions(folder: Path, dataset: Path) -> None:
+    shutil.copy(dataset, folder / "a.npy")
+    for kind in ("binpack", "bf", "plain", "epd", "fen", "positions.csv"):
+        formats.convert(dataset, folder / f"a.{kind}", 10**9)
+    shard = {"file": str(folder / "a.npy"), "positions": len(np.load(dataset))}
+    index = {"shards": [shard]}
+    (folder / "a.shards").write_text(json.dumps(index))
+
+
+def _nets(folder: Path, scratch: Path, net: Net) -> None:
+    write_net(folder / "a.nnue", net)
+    write_net(folder / "b.nnue", random_net("H+V", 16, 8, buckets=2, l3=8, psqt=True))
+    write_nn(folder / "a.nn", net)
+    bullet.write(folder / "a.bin", net)
+    write_policy(folder / "a.policy", random_policy(sizes=(8,)))
+    write_policy(folder / "b.policy", random_policy("product", (), value=False, feature_set="H"))
+    trained = scratch / "trained"
+    trained.mkdir()
+    data = write_datasets(trained)
+    settings = Settings("H+V", l1=16, l2=8, epochs=1, batch_size=256)
+    train(settings, *data, trained / "net.pt", trained / "net.csv", 1)
+    chosen = PolicySettings(feature_set="H", layers=[8], epochs=1, batch_size=256)
+    outputs = (trained / "policy.pt", trained / "policy.csv", trained / "policy.policy")
+    policy_training.train(chosen, *data, *outputs)
+    for kind in ("net.pt", "policy.pt"):
+        shutil.copy(trained / kind, folder / f"a.{kind}")
+    checkpoint.write(folder / "a.tuning.partial", {}, {"step": 3, "weights": np.arange(9.0)})
+
+
+def _packed(folder: Path) -> None:
+    games, lines = (folder / f"a.{kind}" for kind in ("pgn", "epd"))
+    packers = {".zst": zstandard.compress, ".gz": gzip.compress, ".bz2": bz2.compress}
+    for ending, pack in packers.items():
+        (folder / f"a.pgn{ending}").write_bytes(pack(games.read_bytes()))
+    with zipfile.ZipFile(folder / "a.epd.zip", "w") as archive:
+        archive.write(lines, "book.epd")
