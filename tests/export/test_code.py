@@ -331,7 +331,7 @@ def test_every_set_agrees_on_100_000_positions(
             folder.write(tmp_path / "c", net, "c", 1)
         assert not (tmp_path / "c").exists()
         return
-    folder.write(tmp_path / "c", net, "c", 850)
+    folder.write(tmp_path / "c", net, "c", 870)
     for options in (SANITIZED, "CFLAGS=-O3 -march=native"):
         answer = run_test(tmp_path / "c", "-B", f"CC={compiler('gcc')}", options)
         assert ": 0 wrong" in answer
