@@ -1,7 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error, Layout};
-use std::ffi::{c_char, c_int, c_void, CStr};
+use std::ffi::CStr;
+use std::os::raw::{c_char, c_int, c_void}; // in std::ffi since 1.64, and Debian has 1.63
 use std::{ptr::NonNull, slice, sync::Once};
 
 mod c {
