@@ -1,6 +1,6 @@
-"""Readers on damaged files: ``python -m tests.fuzz.readers CORPUS KIND SEED FIRST LAST``.
+"""Readers on damaged files: ``python -m tests.fuzz.readers CORPUS SCRATCH KIND SEED FIRST LAST``.
 
-Runs as a child of `tests.fuzz.storm`, in a folder of its own, with a limit of memory. Prints the
+Runs as a child of `tests.fuzz.storm`, with a limit of memory. Prints the
 number of each damaged file before it is read, then a line of JSON. The n-th file is a function of
 the corpus, the seed and n alone.
 """
@@ -100,7 +100,7 @@ def _players(path: Path) -> None:
 
 
 def _settings(path: Path) -> None:
-    params.read(ROOT / "params.yaml", [path])
+    params.read("params.yaml", [path])
 
 
 def _converse(path: Path) -> None:
@@ -215,9 +215,9 @@ def damaged(corpus: Path, kind: str, seed: int, number: int) -> bytes:
     return KINDS[kind].damage(rng, content, other)
 
 
-def main(corpus: Path, kind: str, seed: int, first: int, last: int) -> None:
+def main(corpus: Path, scratch: Path, kind: str, seed: int, first: int, last: int) -> None:
     """Reads the files from ``first`` to before ``last``."""
-    now, readers = Path(f"now.{kind}").resolve(), KINDS[kind].readers
+    now, readers = scratch / f"now.{kind}", KINDS[kind].readers
     ends = {"read": 0, "refused": 0}
     findings: list[tuple[int, str]] = []
     sound = -len(list(corpus.glob(f"*.{kind}"))) + 1
@@ -246,5 +246,5 @@ def main(corpus: Path, kind: str, seed: int, first: int, last: int) -> None:
 
 
 if __name__ == "__main__":
-    place, kind, *numbers = sys.argv[1:]
-    main(Path(place), kind, *map(int, numbers))
+    folders, kind, numbers = map(Path, sys.argv[1:3]), sys.argv[3], map(int, sys.argv[4:])
+    main(*folders, kind, *numbers)

@@ -57,7 +57,7 @@ def tried(folder: Path, kind: str, seed: int, first: int, last: int) -> Told:
     while first < last:
         with (
             tempfile.TemporaryDirectory() as scratch,
-            _child(scratch, folder, kind, seed, first, last) as child,
+            _child(folder, Path(scratch), kind, seed, first, last) as child,
         ):
             number, end = _followed(child, told)
             errors = Path(scratch, "errors").read_text(errors="replace")[-1000:]
@@ -75,12 +75,12 @@ def tried(folder: Path, kind: str, seed: int, first: int, last: int) -> Told:
 
 
 @contextmanager
-def _child(scratch: str, *words: object) -> Iterator[subprocess.Popen[str]]:
+def _child(folder: Path, scratch: Path, *words: object) -> Iterator[subprocess.Popen[str]]:
     paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    with open(Path(scratch, "errors"), "w+") as errors:
+    with open(scratch / "errors", "w") as errors:
         child = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.readers", *map(str, words)],
-            cwd=scratch,
+            [sys.executable, "-m", "tests.fuzz.readers", *map(str, (folder, scratch, *words))],
+            cwd=ROOT,  # where settings look for files
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MALLOC_ARENA_MAX": "2"},
             stdout=subprocess.PIPE,
             stderr=errors,

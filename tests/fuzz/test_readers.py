@@ -7,14 +7,17 @@ slow test goes on for ``NNUELAB_FUZZ_MINUTES`` (60), as ``python -m tests.fuzz.s
 from __future__ import annotations
 
 import os
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from nnuelab.errors import UserError
+from nnuelab.hce import checkpoint
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.quantize import quantize
 from tests.fuzz import corpus
@@ -63,6 +66,23 @@ def test_a_checkpoint_that_lies_is_refused(
     replace(Checkpoint.load(sound / "a.net.pt"), **lie).write(path)  # with the right checksum
     with pytest.raises(UserError):
         quantize(Checkpoint.read(path))
+
+
+@pytest.mark.parametrize("header", [b"{'descr': '<f8'(", b"\0", b"{'descr'"])
+def test_a_broken_header_in_a_checkpoint_of_tuning_is_refused(
+    tmp_path: Path, header: bytes
+) -> None:
+    path = tmp_path / "tuning.partial"
+    checkpoint.write(path, {}, {"weights": np.arange(9.0)})
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    start = members["weights.npy"][:10]
+    members["weights.npy"] = start + header + members["weights.npy"][10 + len(header) :]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(UserError, match="can't be read"):
+        checkpoint.read(path, {})
 
 
 @pytest.mark.slow

@@ -117,6 +117,12 @@ def test_missing_and_damaged_books_are_said(tmp_path: Path) -> None:
     (tmp_path / "b.zip").write_bytes(b"PK nothing")
     with pytest.raises(UserError, match="damaged"):
         Book(tmp_path / "b.zip")
+    with zipfile.ZipFile(tmp_path / "hole.zip", "w") as archive:
+        archive.writestr("b.epd", EPD)
+    content = (tmp_path / "hole.zip").read_bytes()
+    (tmp_path / "hole.zip").write_bytes(content[:30] + content[90:])
+    with pytest.raises(UserError, match="can't unpack"):
+        Book(tmp_path / "hole.zip")
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("a", EPD)
         archive.writestr("b", EPD)

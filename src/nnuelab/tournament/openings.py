@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,8 +101,11 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield from streams.lines(archive.extract(members[0], folder))
     except FileNotFoundError:
         raise UserError(f"there is no file {path}; check its name") from None
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise UserError(f"{path} is damaged: {error}") from error
+    except OSError as error:  # a place outside of the file, too; a full disk where it is unpacked
+        reason = error.strerror or error
+        raise UserError(f"can't unpack {path} ({reason}); fetch it again, or make room") from error
+    except (EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise UserError(f"{path} is damaged ({error}); fetch it again") from error
 
 
 def _positions(text: list[str]) -> Iterator[tuple[int, str]]:
