@@ -68,7 +68,7 @@ def test_a_checkpoint_that_lies_is_refused(
         quantize(Checkpoint.read(path))
 
 
-@pytest.mark.parametrize("header", [b"{'descr': '<f8'(", b"\0", b"{'descr'"])
+@pytest.mark.parametrize("header", [b"{'descr': '<f8'(", b"\0"])
 def test_a_broken_header_in_a_checkpoint_of_tuning_is_refused(
     tmp_path: Path, header: bytes
 ) -> None:
