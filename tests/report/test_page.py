@@ -483,6 +483,28 @@ def test_the_served_page_asks_the_engine(browser, folder, report):
         thread.join()
 
 
+def test_the_served_page_goes_on_moving(browser, folder, report):
+    nets = results.gather(folder, ["axis"]).experiments[0].nets
+    with serve.Server(serve.Answers(nets, report), 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(f"http://127.0.0.1:{server.server_port}/#/set/ALL")
+        example = page.locator("[data-explore=ALL]")
+        example.get_by_role("combobox").first.select_option(label="the initial position")
+        for move in ("e2e4", "d7d5", "e4d5"):
+            example.locator(f"button.own[data-square={move[:2]}]").click()
+            example.locator(f"button[data-square={move[2:]}]").click()
+        said = example.locator(".moved")
+        said.get_by_text("exd5: each accumulator adds 1 and removes 2 rows.").wait_for()
+        example.locator("button.own[data-square=d8]").wait_for()
+        assert "run nnuelab serve" not in said.inner_text()
+        page.close()
+        server.shutdown()
+        thread.join()
+
+
 def _ask_twice(page, first, second):
     """The answer to the first question comes after that to the second, and is left out."""
     page.evaluate("""() => {

@@ -12,9 +12,12 @@ from urllib.parse import quote
 import chess
 import pytest
 
+from nnuelab import features
+from nnuelab.chess.notation import from_fen
 from nnuelab.errors import UserError
+from nnuelab.features import check
 from nnuelab.nnue.inference import Inference
-from nnuelab.report import results, serve
+from nnuelab.report import explorer, results, serve
 from tests import report_results
 
 PAGE = b"<!doctype html><title>page</title>"
@@ -97,6 +100,72 @@ def test_evaluations_are_the_engines_and_moves_legal(connection, nets):
             played.push_uci(move)
         assert len(found["terms"]["ALL"][0][0]) == len(board.piece_map())
         board.push(rng.choice(list(board.legal_moves)))
+
+
+def moves(connection, fen, name):
+    status, body = ask(connection, f"/moves?fen={quote(fen)}&set={quote(name)}")
+    return status, json.loads(body)
+
+
+@pytest.mark.parametrize("fen", check.STARTS[1:])
+def test_moves_change_what_the_definition_says(connection, nets, fen):
+    feature_set = features.parse("H+PH+MC")
+    status, found = moves(connection, fen, feature_set.name)
+    assert status == 200
+    board = chess.Board(fen)
+    assert sorted(found["moves"]) == sorted(move.uci() for move in board.legal_moves)
+    before = [set(check.defined(feature_set, from_fen(fen), side)) for side in range(2)]
+    for uci, told in found["moves"].items():
+        move = chess.Move.from_uci(uci)
+        assert told["san"] == board.san(move)
+        board.push(move)
+        assert told["fen"] == board.fen(en_passant="legal")
+        for side, changed in enumerate(told["sides"]):
+            after = set(check.defined(feature_set, from_fen(told["fen"]), side))
+            assert changed["on"] == sorted(after - before[side])
+            assert changed["off"] == sorted(before[side] - after)
+            assert changed["active"] == len(after)
+            for index in changed["on"] + changed["off"]:
+                assert found["names"][str(index)] == feature_set.feature_name(index)
+        board.pop()
+    for net in nets:
+        values = {uci: told["centipawns"].get(net.player) for uci, told in found["moves"].items()}
+        if net.net.feature_set != feature_set.name:
+            assert set(values.values()) == {None}
+            continue
+        sign = 1 if board.turn else -1
+        expected = Inference(net.net).evaluate_fens(
+            [fen, *(m["fen"] for m in found["moves"].values())]
+        )
+        assert found["centipawns"][net.player] == sign * expected[0]
+        assert list(values.values()) == [-sign * value for value in expected[1:]]
+
+
+def test_a_king_that_leaves_its_bucket_is_a_refresh_of_its_own_side():
+    found = explorer.changes(features.parse("KING*ALL"), "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1")
+    refreshed = {uci: [s["refresh"] for s in m["sides"]] for uci, m in found["moves"].items()}
+    assert refreshed["a1a2"] == [False, False]
+    assert refreshed["e1e2"] == refreshed["e1c1"] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("fen", "name", "words"),
+    [
+        (chess.STARTING_FEN, "KING*ALL", "there is no net of 'KING*ALL'; there are nets of ALL, H"),
+        (chess.STARTING_FEN, "", "there is no net of ''"),
+        ("8/8/8/8/8/8/8/8 w - - 0 1", "ALL", "king"),
+        ("", "ALL", "give a FEN"),
+    ],
+)
+def test_moves_that_cannot_be_told_are_one_line(connection, fen, name, words):
+    status, found = moves(connection, fen, name)
+    assert status == 400
+    assert words in found["error"]
+    assert "\n" not in found["error"]
+
+
+def test_a_game_that_is_over_has_no_moves_to_tell(connection):
+    assert moves(connection, "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "ALL")[1]["moves"] == {}
 
 
 @pytest.mark.parametrize(
@@ -191,7 +260,8 @@ def test_ten_thousand_random_requests_are_survived(server, monkeypatch):
         for _ in range(rng.randrange(1, 4)):
             fen[rng.randrange(len(fen))] = rng.choice(letters)
         text = "".join(fen) if kind < 6 else "".join(rng.choices(letters, k=rng.randrange(60)))
-        path = f"/explore?fen={quote(text)}" if kind < 8 else "/" + quote(text, safe="/?=&%.~")
+        asked = rng.choice(["explore?fen=", "moves?set=ALL&fen="])
+        path = f"/{asked}{quote(text)}" if kind < 8 else "/" + quote(text, safe="/?=&%.~")
         status, _ = ask(connection, path)
         counts[status] = counts.get(status, 0) + 1
     assert set(counts) <= {200, 400, 404}

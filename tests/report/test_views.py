@@ -6,8 +6,12 @@ import csv
 import io
 import re
 
+import chess
 import pytest
 
+from nnuelab.nnue.inference import Inference
+from nnuelab.report import results
+from nnuelab.report.explorer import KNOWN
 from tests import report_results
 
 SETS = [f"/set/{name}" for name in (*report_results.SETS, "H", "PH", "MC")]  # those counted, too
@@ -255,6 +259,99 @@ def test_a_feature_points_at_its_squares(page):
     (square,) = example.locator(".pointed").all()
     name = example.locator("li:hover").inner_text()
     assert name.endswith(square.get_attribute("data-place"))
+
+
+def moved(page, name="ALL"):
+    """The board of a set's view where a piece can be moved; 'a blocked centre' is on it."""
+    choose(page, f"/set/{name}")
+    example = page.locator(f"[data-explore={name}]" if name == "ALL" else "[data-explore*=PH]")
+    example.scroll_into_view_if_needed()
+    example.get_by_role("combobox").first.select_option(label="a blocked centre")
+    return example
+
+
+def square(example, name):
+    return example.locator(f"button[data-square={name}]")
+
+
+def by_pointer(page, example, start, target):
+    boxes = [square(example, name).bounding_box() for name in (start, target)]
+    places = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    page.mouse.move(*places[1], steps=4)
+    page.mouse.up()
+
+
+def by_keys(page, example, start, target):
+    square(example, start).focus()
+    page.keyboard.press("Enter")
+    for key, steps in (("ArrowLeft", ord(start[0]) - ord(target[0])),
+                       ("ArrowUp", int(target[1]) - int(start[1]))):  # fmt: skip
+        for _ in range(steps):
+            page.keyboard.press(key)
+    page.keyboard.press("Enter")
+
+
+def by_clicks(page, example, start, target):
+    square(example, start).click()
+    square(example, target).click()
+
+
+def by_name(page, example, start, target):
+    example.get_by_role("combobox").last.select_option(value=start + target)
+
+
+@pytest.mark.parametrize("play", [by_pointer, by_keys, by_clicks, by_name])
+def test_a_moved_piece_turns_features_on_and_off(page, play):
+    example = moved(page)
+    square(example, "f3").scroll_into_view_if_needed()
+    play(page, example, "f3", "e5")  # takes a pawn
+    said = example.locator(".moved").inner_text()
+    assert said.startswith("Nxe5: each accumulator adds 1 and removes 2 rows.")
+    lists = {way: example.locator(f"li.{way}").all_inner_texts() for way in ("on", "off")}
+    assert lists["on"] == ["own knight on e5", "enemy knight on e4"]
+    assert sorted(lists["off"]) == [
+        "enemy knight on f6", "enemy pawn on e5", "own knight on f3", "own pawn on e4",
+    ]  # fmt: skip
+    assert example.locator("svg .on").count() == example.locator("polygon.off").count() == 1
+    assert example.locator("rect.off").count() == 1
+    example.get_by_role("button", name="take back").click()
+    assert example.locator("svg .on, svg .off, li.on").count() == 0
+
+
+def test_evaluations_after_a_move_are_the_nets(page, everything):
+    example = moved(page, "H+PH+MC")
+    by_name(page, example, "e2", "d3")
+    fens = [KNOWN["a blocked centre"], example.locator("code").inner_text()]
+    assert chess.Board(fens[0]).san(chess.Move.from_uci("e2d3")) == "Bd3"
+    for net in results.gather(everything, ["axis"]).experiments[0].nets:
+        if net.net.feature_set == "H+PH+MC":
+            before, after = Inference(net.net).evaluate_fens(fens)
+            cells = example.locator("tr").filter(has_text=net.player).locator("td")
+            found = [int(text.replace("\u2212", "-")) for text in cells.all_inner_texts()]
+            assert found == [before, -after, -after - before]
+
+
+def test_without_a_server_another_move_replaces_the_last(page):
+    example = moved(page)
+    by_name(page, example, "f3", "e5")
+    assert "run nnuelab serve" in example.locator(".moved").inner_text()
+    by_name(page, example, "a2", "a3")
+    assert example.locator(".moved").inner_text().startswith("a3: ")
+    example.get_by_role("combobox").first.select_option(label="the initial position")
+    assert "run nnuelab serve" in example.locator(".moved").inner_text()
+    assert example.get_by_role("combobox").last.is_disabled()
+
+
+def test_a_line_lies_on_all_its_squares(page):
+    for name, side, squares in (
+        ("own rook on diagonal a3-c1", "w", "a3 b2 c1"),
+        ("own rook on diagonal f1-h3", "b", "f8 g7 h6"),
+        ("enemy pawn on rank 2", "b", " ".join(f"{f}7" for f in "abcdefgh")),
+        ("own king on e1", "b", "e8"),
+    ):
+        assert sorted(page.evaluate("a => squaresOf(...a)", [name, side])) == squares.split()
 
 
 def test_paper_has_all_views_with_their_plots(browser, report, tmp_path):

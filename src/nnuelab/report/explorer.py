@@ -1,4 +1,4 @@
-"""Positions with their active features by name, and every net's evaluation."""
+"""Positions: active features by name, every net's evaluation, and what moves change of both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from nnuelab import features
 from nnuelab.chess import notation
 from nnuelab.chess.san import replay, sans
+from nnuelab.data.feature_counts import played_refreshes
 from nnuelab.data.records import RECORD, from_fen
+from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.tables import compiled
 from nnuelab.nnue.inference import Inference
 from nnuelab.policy.mover import Mover
@@ -24,6 +26,7 @@ KNOWN = {
     "a rook ending": "8/5pk1/6p1/R7/1P5P/6P1/r4PK1/8 b - - 0 40",
     "Black is a queen up": "4k3/8/8/8/8/8/3q4/7K w - - 0 1",
 }
+MOVED = ("an open game", "a blocked centre")  # whose moves are on the page
 
 
 class Explorer:
@@ -41,6 +44,7 @@ class Explorer:
     ) -> None:
         self._policies = policies or {}
         self.sets = {net.net.feature_set: net.net.features for net in nets}
+        self._set_of = {net.player: net.net.feature_set for net in nets}
         self._evaluators = {net.player: Inference(net.net) for net in nets}
 
     def look(self, positions: Mapping[str, str]) -> dict[str, Any]:
@@ -71,6 +75,35 @@ class Explorer:
             "moves": {n: [likeliest(m, fen) for fen in fens] for n, m in self._policies.items()},
         }
 
+    def moves(self, name: str, fen: str) -> dict[str, Any]:
+        """What each legal move changes for a feature set and its nets, as JSON.
+
+        Parameters
+        ----------
+        name : str
+            One of ``sets``.
+        fen : str
+
+        Returns
+        -------
+        dict
+            That of `changes`, with the centipawns of each net for White: of the position and,
+            in each move, of the position after it.
+
+        Raises
+        ------
+        UserError
+            When a block of a user's breaks its bounds, or the FEN is not a legal position.
+        """
+        found = changes(self.sets[name], fen)
+        nets = {n: self._evaluators[n] for n, of in self._set_of.items() if of == name}
+        found["centipawns"] = {n: _for_white(net, [fen])[0] for n, net in nets.items()}
+        fens = [move["fen"] for move in found["moves"].values()]
+        values = {n: _for_white(net, fens) for n, net in nets.items()}
+        for i, move in enumerate(found["moves"].values()):
+            move["centipawns"] = {n: of_net[i] for n, of_net in values.items()}
+        return found
+
 
 def likeliest(mover: Mover, fen: str) -> list[tuple[str, float]]:
     """Up to `MOVES` legal moves in SAN with their probabilities, the likeliest first."""
@@ -83,6 +116,56 @@ def likeliest(mover: Mover, fen: str) -> list[tuple[str, float]]:
         )
         for candidate in found
     ]
+
+
+def changes(feature_set: features.FeatureSet, fen: str) -> dict[str, Any]:
+    """What the engine's update of the accumulators adds and removes for each legal move, as JSON.
+
+    Returns
+    -------
+    dict
+        ``names``, of all features named, by index. ``moves`` by UCI: ``san``; ``fen``, of the
+        position after it; ``sides``, of White's and of Black's accumulator: features that go
+        ``on`` and ``off``, ascending, how many are ``active`` after the move, and whether the
+        engine makes a ``refresh`` instead of an update.
+    """
+    tables, old = compiled(feature_set), notation.from_fen(fen)
+    on, off = np.empty((2, feature_set.max_active), np.int32)
+    before = [int(kernels.active(tables.record, old, perspective, on)) for perspective in range(2)]
+    record = np.zeros(1, RECORD)
+    record[0] = from_fen(fen)
+    named: set[int] = set()
+    moves = {}
+    for move in sorted(notation.moves_of(old)):
+        new = notation.after(old, move)
+        record["move"] = move
+        refreshes = played_refreshes(feature_set, record)
+        sides = []
+        for perspective in range(2):
+            n_on, n_off = kernels.changes(tables.record, old, new, perspective, on, off)
+            lists = sorted(on[:n_on].tolist()), sorted(off[:n_off].tolist())
+            named.update(*lists)
+            sides.append(
+                {
+                    "on": lists[0],
+                    "off": lists[1],
+                    "active": int(before[perspective] + n_on - n_off),
+                    "refresh": bool(refreshes[perspective]),
+                }
+            )
+        moves[notation.move_to_uci(move)] = {
+            "san": sans(np.array([old, new]), [move])[0],
+            "fen": notation.to_fen(new),
+            "sides": sides,
+        }
+    tables.check()
+    names = {str(index): feature_set.feature_name(index) for index in sorted(named)}
+    return {"names": names, "moves": moves}
+
+
+def _for_white(net: Inference, fens: Sequence[str]) -> list[int]:
+    values = net.evaluate_fens(fens)
+    return [v if fen.split()[1] == "w" else -v for fen, v in zip(fens, values, strict=True)]
 
 
 def active(

@@ -53,8 +53,8 @@ from nnuelab.tournament.yardsticks import Yardstick
 FIRST = ("base.js", "views.js")  # before the page is painted
 SCRIPTS = (
     *FIRST,
-    *("tables.js", "plots.js", "boards.js", "games.js", "weights.js", "explorer.js", "sets.js"),
-    *("policies.js", "texel.js"),
+    *("tables.js", "plots.js", "boards.js", "squares.js", "games.js", "weights.js"),
+    *("explorer.js", "sets.js", "policies.js", "texel.js"),
 )
 EXPLORED = 6  # positions of the validation set
 
@@ -355,6 +355,10 @@ class _Builder:
         self.blobs["weights"] = _weights(measured)
         looking = explorer.Explorer(self.found.nets, self.policies.best if self.policies else {})
         self.blobs["explorer"] = looking.look(self._positions(records))
+        fens = [explorer.KNOWN[name] for name in explorer.MOVED]
+        self.blobs["moves"] = {
+            name: {fen: looking.moves(name, fen) for fen in fens} for name in looking.sets
+        }
 
     def _positions(self, records: np.ndarray) -> dict[str, str]:
         from nnuelab.data.records import from_fen, to_fen

@@ -79,7 +79,7 @@ class Opponents:
         return document.html(
             "play/play.html",
             styles=["page/page.css", "play/play.css"],
-            scripts=["page/base.js", "page/boards.js", "play/squares.js", "play/play.js"],
+            scripts=["page/base.js", "page/boards.js", "page/squares.js", "play/play.js"],
             policies={
                 name: {"value": policy.has_value, "told": _told(policy)}
                 for name, policy in self._policies.items()

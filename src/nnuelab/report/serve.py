@@ -1,7 +1,8 @@
 """`nnuelab serve`: the page on loopback, the engine's analysis of positions, games with policies.
 
-Four paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
-the evaluation of a position; ``/play`` is a board to play on, ``/choose?fen=`` what a policy plays.
+Five paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
+the evaluation of a position, ``/moves?fen=&set=`` what its legal moves change; ``/play`` is a board
+to play on, ``/choose?fen=`` what a policy plays.
 Nothing of a request becomes part of a path.
 """
 
@@ -80,6 +81,16 @@ class Answers:
             found = self._explorer.look({fen: fen})
             return {**found, "search": self._search(fen, name)}
 
+    def moves(self, fen: str, feature_set: str) -> dict[str, Any]:
+        """`Explorer.moves`; UserError when there is no such set, or the FEN is none."""
+        if feature_set not in self._explorer.sets:
+            sets = ", ".join(self._explorer.sets)
+            raise UserError(
+                f"there is no net of {feature_set!r}; there are nets of {sets}" if sets else NO_NET
+            )
+        with self._lock:
+            return self._explorer.moves(feature_set, fen_of(fen))
+
     def choose(self, asked: Mapping[str, str]) -> dict[str, Any]:
         """What a policy plays: `Opponents.choose`; UserError, too, when there is none."""
         if self.opponents is None:
@@ -152,11 +163,13 @@ class _Handler(BaseHTTPRequestHandler):
         elif asked.path == "/play":
             opponents = answers.opponents
             self._page(opponents.page if opponents else NO_POLICY.encode(), bool(opponents))
-        elif asked.path in ("/explore", "/choose"):
+        elif asked.path in ("/explore", "/moves", "/choose"):
             first = {name: values[0] for name, values in query.items()}
             try:
                 if asked.path == "/choose":
                     found = answers.choose(first)
+                elif asked.path == "/moves":
+                    found = answers.moves(first.get("fen", ""), first.get("set", ""))
                 else:
                     found = answers.explore(first.get("fen", ""), first.get("net", ""))
             except UserError as error:
@@ -164,7 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._say(HTTPStatus.OK, found)
         else:
-            paths = "/, /explore?fen=, /play and /choose?fen="
+            paths = "/, /explore?fen=, /moves?fen=&set=, /play and /choose?fen="
             self._say(HTTPStatus.NOT_FOUND, {"error": f"there are only {paths}"})
 
     def _page(self, content: bytes, found: bool) -> None:

@@ -11,6 +11,19 @@ function rowsOf(placement) {
   return placement.split("/").map((row) => row.replace(/\d/g, (n) => " ".repeat(Number(n))));
 }
 
+/** What stands on each square, in words. */
+function pieces(fen) {
+  const found = {};
+  fen.split(" ")[0].split("/").forEach((row, i) => {
+    let file = 0;
+    for (const letter of row) {
+      if (letter >= "1" && letter <= "8") file += Number(letter);
+      else found["abcdefgh"[file++] + (8 - i)] = `${letter < "a" ? "white" : "black"} ${ROLES[letter.toLowerCase()]}`;
+    }
+  });
+  return found;
+}
+
 /** A board of the first field of a FEN; `move` (e2e4) is marked. `under` draws below the piece of a square. */
 function board(placement, { flipped = false, move = "", label = "", under = () => [] } = {}) {
   const picture = draw("svg", { viewBox: `-10 0 ${8 * SIZE + 10} ${8 * SIZE + 10}`, role: "img", "aria-label": label });

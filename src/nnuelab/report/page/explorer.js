@@ -2,26 +2,33 @@
 function squaresOf(name, turn) {
   const found = new Set(name.match(/\b[a-h][1-8]\b/g));
   const file = /\bfile ([a-h])\b/.exec(name)?.[1], rank = /\brank ([1-8])\b/.exec(name)?.[1];
-  for (const f of "abcdefgh") for (const r of "12345678") {
-    if ((file || rank) && (!file || file === f) && (!rank || rank === r)) found.add(f + r);
+  const [, from, to] = /\bdiagonal (\w\d)-(\w\d)/.exec(name) ?? [];
+  for (const [i, f] of [..."abcdefgh"].entries()) for (const r of "12345678") {
+    const onLine = (file || rank) && (!file || file === f) && (!rank || rank === r);
+    const steps = from && i - "abcdefgh".indexOf(from[0]);
+    const onDiagonal = from && f >= from[0] && f <= to[0] && r - from[1] === (to[1] > from[1] ? steps : -steps);
+    if (onLine || onDiagonal) found.add(f + r);
   }
   return [...found].map((square) => (turn === "w" ? square : square[0] + (9 - square[1])));
 }
-/** Lists of the active features by term and side; pointing at one marks its squares on the board. */
-function activeLists(names, terms, place, turn, picture) {
+/** A list of features; pointing at one marks its squares on the board. `kind` names the class of each by its place. */
+function featureList(names, side, picture, kind = () => null) {
   const point = (squares) => () => {
     for (const square of picture.querySelectorAll("[data-place]")) square.classList.toggle("pointed", squares.includes(square.dataset.place));
   };
-  const list = (features, side) => make("ul", {}, ...features.map((name) => {
+  return make("ul", {}, ...names.map((name, i) => {
     const show = point(squaresOf(name, side));
-    return make("li", { pointerenter: show, pointerleave: point([]) }, name);
+    return make("li", { class: kind(i), pointerenter: show, pointerleave: point([]) }, name);
   }));
+}
+/** Lists of the active features by term and side. */
+function activeLists(names, terms, place, turn, picture) {
   const other = turn === "w" ? "b" : "w";
   return names.flatMap((term) => {
     const [own, theirs] = terms[term][place];
     return [
-      make("h4", {}, `${term}: ${own.length} active for the side to move`), list(own, turn),
-      make("h4", {}, `${term}: ${theirs.length} for the other side`), list(theirs, other),
+      make("h4", {}, `${term}: ${own.length} active for the side to move`), featureList(own, turn, picture),
+      make("h4", {}, `${term}: ${theirs.length} for the other side`), featureList(theirs, other, picture),
     ];
   });
 }

@@ -161,19 +161,6 @@ function redraw() {
   think();
 }
 
-/** What stands on each square, in words. */
-function pieces(fen) {
-  const found = {};
-  fen.split(" ")[0].split("/").forEach((row, i) => {
-    let file = 0;
-    for (const letter of row) {
-      if (letter >= "1" && letter <= "8") file += Number(letter);
-      else found["abcdefgh"[file++] + (8 - i)] = `${letter < "a" ? "white" : "black"} ${ROLES[letter.toLowerCase()]}`;
-    }
-  });
-  return found;
-}
-
 function state(answer) {
   if (shown < line.length - 1) return `Position ${shown} of ${line.length - 1}`;
   if (answer.end) return `${answer.end.result}: ${answer.end.reason}`;
