@@ -24,7 +24,7 @@ from tests.fuzz import corpus
 from tests.fuzz.readers import KINDS, MOST_MB
 from tests.fuzz.storm import SEED, storm, tried
 
-COUNT = int(os.environ.get("NNUELAB_FUZZ", 40))
+COUNT = int(os.environ.get("NNUELAB_FUZZ", 8))
 MINUTES = float(os.environ.get("NNUELAB_FUZZ_MINUTES", 60))
 
 
