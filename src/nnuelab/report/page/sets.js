@@ -60,7 +60,7 @@ function example(element, { positions, sets, terms }, known) {
       if (!response.ok) throw new Error(found.error);
       known[fen] = found;
     } catch (error) {
-      problem = error.message;
+      problem = error instanceof TypeError ? "The server doesn\u2019t answer; is it still running?" : error.message;
     }
     if (here().fen === fen) redraw();
   }
