@@ -8,6 +8,7 @@ Output: ``centipawns``, float32 [B], for the side to move.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class _Graph:
         from onnx import helper, numpy_helper
 
         self._make, self._tensor = helper.make_node, numpy_helper.from_array
-        self.nodes: list = []
-        self.constants: list = []
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
 
     def constant(self, value: object, dtype: type = np.float32) -> str:
         """The name of an array."""
@@ -35,7 +36,7 @@ class _Graph:
         self.constants.append(self._tensor(np.asarray(value, dtype), name))
         return name
 
-    def __call__(self, operator: str, *inputs: str, name: str = "", **attributes: object) -> str:
+    def __call__(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         """The name of what an operator computes."""
         name = name or f"value{len(self.nodes)}"
         self.nodes.append(self._make(operator, inputs, [name], **attributes))
