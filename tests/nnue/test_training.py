@@ -312,7 +312,7 @@ def test_a_share_of_the_games_is_a_dataset_of_them(
             ),
         ),
     ],
-    ids=str,
+    ids=["ply", "pieces", "disagreement"],
 )
 def test_what_a_filter_lets_pass_is_a_dataset_of_it(
     datasets: tuple[Path, Path], tmp_path: Path, filters: dict, passes: Callable
