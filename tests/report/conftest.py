@@ -1,14 +1,17 @@
-"""The browser that is installed."""
+"""The browser that is installed, pages that are watched in it, and a server that runs beside."""
 
 from __future__ import annotations
 
 import shutil
+import threading
+from contextlib import contextmanager
 
 import pytest
 from typer.testing import CliRunner
 
 from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
+from nnuelab.report import serve
 from tests import report_results
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -25,6 +28,37 @@ def check_accessibility(page):
             page.locator("#menu").click()
         page.locator("#theme").click()
         page.wait_for_timeout(500)
+
+
+@contextmanager
+def serving(answers):
+    """A server of some answers, which runs meanwhile."""
+    with serve.Server(answers, 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def watched(browser, report, timeout, **context):
+    """The page, opened; nothing may go wrong in it, and nothing may be asked of a network.
+
+    What is waited for may take ``timeout`` ms.
+    """
+    within = browser.new_context(offline=True, **context)
+    opened = within.new_page()
+    opened.set_default_timeout(timeout)
+    wrong = []
+    opened.on("console", lambda message: wrong.append(message.text))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("request", lambda request: wrong.append(request.url))
+    opened.goto(report.as_uri())
+    yield opened
+    within.close()
+    ours = ("data:", report.as_uri())
+    assert [line for line in wrong if not line.startswith(ours)] == []
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import csv
 import json
 import random
 import re
-import threading
 from pathlib import Path
 
 import chess
@@ -15,12 +14,10 @@ from typer.testing import CliRunner
 
 from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
-from nnuelab.nnue.inference import Inference
-from nnuelab.report import results, serve
 from nnuelab.report.feature_statistics import PUBLISHED
 from nnuelab.report.sample import ROLE_NAMES
 from tests import report_results
-from tests.report.conftest import check_accessibility
+from tests.report.conftest import check_accessibility, watched
 
 
 @pytest.fixture(scope="module")
@@ -35,30 +32,18 @@ LATE = "#policy-games, #weight-browser, #explorer, [data-explore], [data-neurons
 def page(request, browser, report):
     """All views, as printed, all of them drawn; after all tests nothing may have gone wrong."""
     width, scheme = request.param
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
-    )
-    opened = context.new_page()
-    opened.set_default_timeout(60_000)
-    wrong = []
-    opened.on("console", lambda message: wrong.append(message.text))
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("request", lambda request: wrong.append(request.url))
-    opened.goto(report.as_uri())
-    opened.evaluate("root.classList.add('printing')")
-    for figure in opened.locator("figure.plot").all():
-        figure.scroll_into_view_if_needed()
-        opened.wait_for_function("f => f.dataset.drawn", arg=figure.element_handle())
-    for place in opened.locator(f".viewer, {LATE}").all():
-        place.scroll_into_view_if_needed()
-    opened.locator("#explore-features li").first.wait_for()
-    opened.locator("#weight-pictures svg").first.wait_for()
-    opened.locator(".moves button").first.wait_for()
-    yield opened
-    context.close()
-    assert [
-        line for line in wrong if line != report.as_uri() and not line.startswith("data:")
-    ] == []
+    size = {"width": width, "height": 900}
+    with watched(browser, report, 60_000, viewport=size, color_scheme=scheme) as opened:
+        opened.evaluate("root.classList.add('printing')")
+        for figure in opened.locator("figure.plot").all():
+            figure.scroll_into_view_if_needed()
+            opened.wait_for_function("f => f.dataset.drawn", arg=figure.element_handle())
+        for place in opened.locator(f".viewer, {LATE}").all():
+            place.scroll_into_view_if_needed()
+        opened.locator("#explore-features li").first.wait_for()
+        opened.locator("#weight-pictures svg").first.wait_for()
+        opened.locator(".moves button").first.wait_for()
+        yield opened
 
 
 def test_every_plot_draws_its_marks(page):
@@ -456,77 +441,6 @@ def test_nothing_is_wider_than_the_window(page):
 def test_first_paint_is_quick(page):
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     assert paint < 1000
-
-
-def test_the_served_page_asks_the_engine(browser, folder, report):
-    nets = results.gather(folder, ["axis"]).experiments[0].nets
-    with serve.Server(serve.Answers(nets, report), 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        page = browser.new_page()
-        page.set_default_timeout(60_000)
-        page.goto(f"http://127.0.0.1:{server.server_port}/#explorer")
-        page.locator("#explore-text").fill("8/8/8/8/8/8/8/8 w - - 0 1")
-        page.get_by_role("button", name="look").click()
-        said = page.locator("#explore-said")
-        said.get_by_text("king").wait_for()
-        fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
-        page.locator("#explore-text").fill(fen)
-        page.get_by_role("button", name="look").click()
-        page.locator("#explore-fen").get_by_text(fen).wait_for()
-        shown = page.locator("#explore-evaluations td").all_inner_texts()
-        assert shown == [str(Inference(net.net).evaluate_fens([fen])[0]) for net in nets]
-        assert "nodes, depth" in said.inner_text()
-        _ask_twice(page, "4k3/8/8/8/8/8/3P4/4K3 w - - 0 1", "4k3/8/8/8/8/8/2P5/4K3 w - - 0 1")
-        page.close()
-        server.shutdown()
-        thread.join()
-
-
-def test_the_served_page_goes_on_moving(browser, folder, report):
-    nets = results.gather(folder, ["axis"]).experiments[0].nets
-    with serve.Server(serve.Answers(nets, report), 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        page = browser.new_page()
-        page.set_default_timeout(60_000)
-        page.goto(f"http://127.0.0.1:{server.server_port}/#/set/ALL")
-        example = page.locator("[data-explore=ALL]")
-        example.get_by_role("combobox").first.select_option(label="the initial position")
-        for move in ("e2e4", "d7d5", "e4d5"):
-            example.locator(f"button.own[data-square={move[:2]}]").click()
-            example.locator(f"button[data-square={move[2:]}]").click()
-        said = example.locator(".moved")
-        said.get_by_text("exd5: each accumulator adds 1 and removes 2 rows.").wait_for()
-        example.locator("button.own[data-square=d8]").wait_for()
-        assert "run nnuelab serve" not in said.inner_text()
-        page.close()
-        server.shutdown()
-        thread.join()
-
-
-def _ask_twice(page, first, second):
-    """The answer to the first question comes after that to the second, and is left out."""
-    page.evaluate("""() => {
-      const real = window.fetch;
-      window.held = [];
-      window.fetch = async (...asked) => {
-        const response = await real(...asked);
-        await new Promise((go) => held.push(go));
-        return response;
-      };
-    }""")
-    for number, fen in enumerate((first, second), 1):
-        page.locator("#explore-text").fill(fen)
-        page.get_by_role("button", name="look").click()
-        page.wait_for_function("number => held.length === number", arg=number)
-    page.evaluate("held[1]()")
-    page.locator("#explore-fen").get_by_text(second).wait_for()
-    shown = page.locator("#explore-position option").count()
-    page.evaluate("held[0]()")
-    page.wait_for_timeout(300)
-    assert page.locator("#explore-fen").inner_text() == second
-    assert page.locator("#explore-position option").count() == shown
 
 
 # Without a browser

@@ -5,8 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import random
-import threading
-from contextlib import contextmanager
 from urllib.parse import quote, urlencode
 
 import chess
@@ -23,6 +21,7 @@ from nnuelab.policy.mover import Mover, Style, wdl
 from nnuelab.policy.policyfile import HEADS, write_policy
 from nnuelab.report import play, serve
 from tests.policy.policies import random_policy
+from tests.report.conftest import serving
 
 POLICIES = {head: random_policy(head, value=head != "fromto") for head in HEADS}
 POLICIES["seed"] = random_policy("fromto", loss="mse", activation="sigmoid", value=False, seed=3)
@@ -36,19 +35,11 @@ def opponents():
     return play.Opponents(POLICIES)
 
 
-@contextmanager
-def serving(opponents, page):
-    with serve.Server(serve.Answers([], page, opponents), 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
-
-
 @pytest.fixture(scope="module")
 def connection(opponents, tmp_path_factory):
-    with serving(opponents, tmp_path_factory.mktemp("results") / "report.html") as server:
+    with serving(
+        serve.Answers([], tmp_path_factory.mktemp("results") / "report.html", opponents)
+    ) as server:
         opened = http.client.HTTPConnection(serve.HOST, server.server_port, timeout=60)
         yield opened
         opened.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from urllib.parse import parse_qsl, urlsplit
 
 import chess
@@ -10,7 +9,7 @@ import pytest
 
 from nnuelab.report import play, serve
 from tests.policy.policies import random_policy
-from tests.report.conftest import check_accessibility
+from tests.report.conftest import check_accessibility, serving
 
 playwright_api = pytest.importorskip("playwright.sync_api")
 SHOWN = 0.005  # smaller shares have no number on the board
@@ -20,13 +19,8 @@ SHOWN = 0.005  # smaller shares have no number on the board
 def address(tmp_path_factory):
     policies = {head: random_policy(head, value=head == "pair") for head in ("pair", "fromto")}
     page = tmp_path_factory.mktemp("results") / "report.html"
-    answers = serve.Answers([], page, play.Opponents(policies))
-    with serve.Server(answers, 0) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serving(serve.Answers([], page, play.Opponents(policies))) as server:
         yield f"http://{serve.HOST}:{server.server_port}/"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

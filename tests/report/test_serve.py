@@ -6,7 +6,6 @@ import http.client
 import json
 import random
 import socket
-import threading
 from urllib.parse import quote
 
 import chess
@@ -19,6 +18,7 @@ from nnuelab.features import check
 from nnuelab.nnue.inference import Inference
 from nnuelab.report import explorer, results, serve
 from tests import report_results
+from tests.report.conftest import serving
 
 PAGE = b"<!doctype html><title>page</title>"
 
@@ -33,12 +33,8 @@ def nets(tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(nets):
     page = nets[0].path.parents[3] / "report.html"
-    with serve.Server(serve.Answers(nets, page), 0) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
+    with serving(serve.Answers(nets, page)) as running:
         yield running
-        running.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from nnuelab.nnue.inference import Inference
 from nnuelab.report import results
 from nnuelab.report.explorer import KNOWN
 from tests import report_results
+from tests.report.conftest import watched
 
 SETS = [f"/set/{name}" for name in (*report_results.SETS, "H", "PH", "MC")]  # those counted, too
 VIEWS = [
@@ -25,19 +26,9 @@ DRAWN = ".plot .canvas, .viewer, [data-explore], [data-neurons], #weight-browser
 
 @pytest.fixture(scope="module", params=[1280, 390], ids=["desktop", "phone"])
 def page(request, browser, report):
-    """The page; nothing may go wrong in it, and nothing may be asked of a network."""
-    context = browser.new_context(viewport={"width": request.param, "height": 900}, offline=True)
-    opened = context.new_page()
-    opened.set_default_timeout(30_000)
-    wrong = []
-    opened.on("console", lambda message: wrong.append(message.text))
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("request", lambda request: wrong.append(request.url))
-    opened.goto(report.as_uri())
-    yield opened
-    context.close()
-    ours = ("data:", report.as_uri())
-    assert [line for line in wrong if not line.startswith(ours)] == []
+    size = {"width": request.param, "height": 900}
+    with watched(browser, report, 30_000, viewport=size) as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)
