@@ -72,8 +72,11 @@ def metadata(folder: Path, name: str, date: str, license: str | None) -> dict[st
     versions: dict[str, str] = {}
     for each in found:
         beside = each.path.with_name(each.path.name + ".json")
-        for path in (each.path, beside):
-            files[_id(folder, path)] = _file(folder, path)
+        for path, sha256 in (
+            (each.path, each.record["sha256"]),
+            (beside, artifacts.sha256(beside)),
+        ):
+            files[_id(folder, path)] = _file(folder, path, sha256)
         files[_id(folder, each.path)]["subjectOf"] = {"@id": _id(folder, beside)}
         inputs = []
         for told in each.record.get("inputs", {}).values():
@@ -134,11 +137,11 @@ def _id(folder: Path, path: Path) -> str:
     return quote(path.relative_to(folder).as_posix())
 
 
-def _file(folder: Path, path: Path) -> dict[str, Any]:
+def _file(folder: Path, path: Path, sha256: str) -> dict[str, Any]:
     return {
         "@id": _id(folder, path),
         "@type": "File",
         "name": path.name,
         "contentSize": path.stat().st_size,
-        "sha256": artifacts.sha256(path),
+        "sha256": sha256,
     }
