@@ -26,13 +26,20 @@ EDITS = [
     ("kings", "KP", "return king, file_of(square)", "return king ^ 7, file_of(square)"),
     ("kings", "KB(4)", "ranks[rank_of(king)]", "ranks[7 - rank_of(king)]"),
     ("kings", "HRK(H)", "file += 7 - file_of(king)", "file += 7 - rank_of(king)"),
+    ("kings", "HALFKAV2", "return king, min(", "return king ^ 7, min("),
+    ("kings", "HALFKAV2_HM", "return bucket, min(", "return bucket ^ 1, min("),
+    ("kings", "HALFRELATIVEKP", "return file_of(square) + 7", "return rank_of(square) + 7"),
     ("attacks", "AB", "return attacks(", "return safe_moves("),
     ("attacks", "AC", "return attacks(square, pieces), a", "return moves(square, pieces), a"),
     ("attacks", "MB", "return safe_moves(", "return moves("),
     ("attacks", "MC", "return safe_moves(", "return attacks("),
     ("attacks", "PM", "return moves(", "return attacks("),
     ("attacks", "TH", "return attacks(square, pieces) &", "return moves(square, pieces) &"),
+    ("attacks", "FULL_THREATS(12)", "square > target", "square < target"),
     ("pairs", "PP", "not in (0, 7)", "not in (0, 1, 7)"),
+    ("pairs", "PP_3WIDE", "<= 1,", "<= 2,"),
+    ("selections", "HM(ALL)", "mirrored=True", "mirrored=False"),
+    ("selections", "POSSIBLE(ALL)", "parts.alive()", "None"),
     ("squares", "OWN", "(role, rank_of(square)", "(role, file_of(square)"),
     ("squares", "MEN", "return role, rank_of(square)", "return role, file_of(square)"),
     ("structure", "DOUBLED", "own & behind(own)", "own & ahead(own)"),
@@ -90,8 +97,10 @@ def test_an_edited_predicate_is_what_is_computed(
     start = re.search(rf'^.*"{name.partition("(")[0]}"', text, re.MULTILINE).start()
     assert old in text[start:]
     text = text[:start] + text[start:].replace(old, new, 1)
-    text = re.sub(r'^(@\w+|\w+ = named)\((\s*)"', r'\1(\2"MY_', text, flags=re.MULTILINE)
-    text = re.sub(r", aliases=\([^)]*\)", "", text)
+    text = re.sub(
+        r'^(@\w+|\w+ = (?:named|selection))\((\s*)"', r'\1(\2"MY_', text, flags=re.MULTILINE
+    )
+    text = re.sub(r",\s*aliases=\([^)]*\)", "", text)
     path = tmp_path / "mine.py"
     path.write_text(text)
     add_files([path])

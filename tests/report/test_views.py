@@ -185,6 +185,7 @@ def test_marks_stand_where_the_numbers_are(page, everything):
 def test_a_switch_shows_all_columns(page):
     choose(page, "/experiment/axis")
     grid, heads = page.locator("#axis-table"), page.locator("#axis-table thead th")
+    heads.first.wait_for()
     few, every = heads.filter(visible=True).count(), heads.count()
     assert few <= 9 < every
     page.get_by_role("button", name=f"all {every} columns").click()
