@@ -97,6 +97,7 @@ def test_a_fault_costs_one_game(
     finally:
         table.close()
     assert summary.troubles == {"chaos": {kind: 1}, "random": {}}
+    assert summary.progress().endswith("  1 lost by faults")
     first, *others = games
     assert first.headers["Result"] == "0-1"
     assert first.headers["Termination"] == termination

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nnuelab.errors import UserError
+from nnuelab.tournament import openings
 from nnuelab.tournament.openings import Book
 
 FENS = [
@@ -108,6 +109,18 @@ def test_openings_that_transpose_are_one_when_drawn(tmp_path: Path) -> None:
 def test_bad_books_name_the_place(tmp_path: Path, name: str, text: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         Book(write(tmp_path / name, text)).fen(0)
+
+
+@pytest.mark.parametrize("name", ["b.epd.zst", "b.zip"])
+def test_a_book_that_unpacks_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = write(tmp_path / name, EPD)
+    monkeypatch.setattr(openings, "LARGEST", len(EPD.encode()))
+    assert len(Book(path))
+    monkeypatch.setattr(openings, "LARGEST", len(EPD.encode()) - 1)
+    with pytest.raises(UserError, match="give a smaller book"):
+        Book(path)
 
 
 def test_missing_and_damaged_books_are_said(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from nnuelab.chess import notation
 from nnuelab.data import streams
 from nnuelab.errors import UserError
 
+LARGEST = 1 << 30  # bytes of an unpacked book; the largest in use have a fifth of it
 CHECKED_WHOLE = 20_000  # openings; of a bigger EPD book only those that are drawn are checked
 
 
@@ -26,7 +27,7 @@ class Book:
     Raises
     ------
     UserError
-        When the file can't be read, holds no opening, or an illegal position.
+        When the file can't be read, has more than LARGEST bytes, no opening, or an illegal position.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -91,13 +92,15 @@ class Book:
 
 def _lines(path: Path) -> Iterator[bytes]:
     if path.suffix.lower() != ".zip":
-        yield from streams.lines(path)
+        yield from _bounded(path, streams.lines(path))
         return
     try:
         with zipfile.ZipFile(path) as archive, tempfile.TemporaryDirectory() as folder:
             members = [entry for entry in archive.infolist() if not entry.is_dir()]
             if len(members) != 1:
                 raise UserError(f"{path} holds {len(members)} files; a book must have one")
+            if members[0].file_size > LARGEST:  # no more than this is unpacked, even if it lies
+                raise _too_large(path)
             yield from streams.lines(archive.extract(members[0], folder))
     except FileNotFoundError:
         raise UserError(f"there is no file {path}; check its name") from None
@@ -106,6 +109,19 @@ def _lines(path: Path) -> Iterator[bytes]:
         raise UserError(f"can't unpack {path} ({reason}); fetch it again, or make room") from error
     except (EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise UserError(f"{path} is damaged ({error}); fetch it again") from error
+
+
+def _bounded(path: Path, lines: Iterator[bytes]) -> Iterator[bytes]:
+    size = 0
+    for line in lines:
+        size += len(line)
+        if size > LARGEST:
+            raise _too_large(path)
+        yield line
+
+
+def _too_large(path: Path) -> UserError:
+    return UserError(f"{path} has more than {LARGEST >> 20} MB of openings; give a smaller book")
 
 
 def _positions(text: list[str]) -> Iterator[tuple[int, str]]:

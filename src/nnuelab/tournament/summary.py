@@ -98,13 +98,15 @@ class Summary:
             self.troubles[name].update(found)
 
     def progress(self) -> str:
-        """The first player's score so far."""
+        """The first player's score so far, and how many games have ended by a fault of a player."""
         score = self.scores[self.names[0]]
         losses, draws, wins = score.games
         elo, error = score.tally.elo()
         difference = "" if math.isnan(elo) else f"  Elo {elo:+.0f}"
         spread = f" +-{error:.0f}" if math.isfinite(error) else ""
-        return f"{self.names[0]} +{wins} ={draws} -{losses}{difference}{spread}"
+        faults = sum(found[fault] for found in self.troubles.values() for fault in map(str, Fault))
+        lost = f"  {faults} lost by faults" if faults else ""
+        return f"{self.names[0]} +{wins} ={draws} -{losses}{difference}{spread}{lost}"
 
     def told(self) -> dict[str, Any]:
         """As JSON: players with their troubles, then pairings from both sides."""
