@@ -114,7 +114,12 @@ def measure(task: Task) -> Measured:
     rows = rows_of(task.feature_set, task.folder)
     if cost(rows, task.of_anchor, chosen.l1) > chosen.max_cost:
         return Measured(found.size, rows, math.inf, time.process_time() - start)
-    settings = Training(l1=chosen.l1, epochs=chosen.epochs)
+    settings = Training(
+        l1=chosen.l1,
+        epochs=chosen.epochs,
+        learning_rate=chosen.learning_rate,
+        schedule=chosen.schedule,
+    )
     losses = []
     for seed in range(1, chosen.seeds + 1):
         # Its progress is not of interest among hundreds.

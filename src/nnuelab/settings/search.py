@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from nnuelab.settings import seed_setting, setting
 
@@ -25,6 +26,10 @@ class Searching:
     max_cost: float = setting(1.8, "Of a node, as its updates foretell it.", gt=0)
     positions: int = setting(200_000, "Of the first screen.", ge=1)
     epochs: int = setting(3, "Of each training.", ge=1)
+    learning_rate: float = setting(1e-3, "Of each training, the peak rate.", gt=0)
+    schedule: Literal["step", "cosine", "one-cycle"] = setting(
+        "cosine", "Of the learning rate, as in train."
+    )
     l1: int = setting(256, "Neurons of the first layer.", ge=32, multiple_of=32)
     rungs: int = setting(2, "Screens; each is for the best sets of the one before.", ge=1)
     eta: int = setting(3, "A share 1/eta of the sets goes on, with eta times the positions.", ge=2)
