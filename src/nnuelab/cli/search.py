@@ -87,3 +87,44 @@ def _spaced(front: list[Row], most: int, anchor: str) -> list[Row]:
 def _write(path: Path, text: str) -> None:
     with artifacts.atomic(path) as temporary:
         temporary.write_text(text)
+
+
+@app.command()
+@with_settings()
+def search_check(
+    *,
+    train: Annotated[Path, typer.Option(help="Dataset to train on, .npy.")],
+    validation: Annotated[Path, typer.Option(help="Dataset that tells the loss, .npy.")],
+    csv: Annotated[Path, typer.Option(help="Table to write.")],
+    count: Annotated[int, typer.Option(help="Sets to train.", min=3)] = 20,
+    full_epochs: Annotated[int, typer.Option(help="Of a full training.", min=1)] = 6,
+    settings: Searching,
+    workers: Annotated[
+        int, typer.Option(help="Sets trained at once; 0: one for each core.", min=0)
+    ] = 0,
+    blocks: Blocks = None,
+) -> None:
+    """Ask how well the first screen of a search foretells a full training.
+
+    Random sums of the anchor and other terms, which no search has chosen, are trained as the first
+    screen does, and with all positions. Writes a row for each with both losses, and prints their
+    rank correlation.
+
+    Example: nnuelab search-check --train results/data/train.npy --validation
+    results/data/validation.npy --csv check.csv --count 5
+    """
+    from nnuelab.discovery import trust
+
+    journal = csv.with_name(f"{csv.name}.journal")
+    artifacts.check_apart([train, validation, *(blocks or [])], [csv, journal])
+    rows = trust.trust(
+        settings, train, validation, journal, count=count, epochs=full_epochs, workers=workers
+    )
+    _write(csv, trust.to_csv(rows))
+    artifacts.provenance(
+        csv,
+        inputs={"train": train, "validation": validation},
+        parameters={"count": count, "full_epochs": full_epochs},
+        module="discovery.trust",
+    )
+    print(f"rank correlation of {count} sets: {trust.agreement(rows):.3f}")

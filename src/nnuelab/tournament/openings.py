@@ -27,7 +27,7 @@ class Book:
     Raises
     ------
     UserError
-        When the file can't be read, has more than LARGEST bytes, no opening, or an illegal position.
+        When the file can't be read, is larger than LARGEST, holds no opening or an illegal one.
     """
 
     def __init__(self, path: Path | str) -> None:

@@ -1,0 +1,132 @@
+"""How well a screen foretells a full training: both, of sets that no search has chosen."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from nnuelab import artifacts, features
+from nnuelab.data.journal import Journal
+from nnuelab.data.parallel import cores, ordered
+from nnuelab.discovery.grammar import Grammar, Terms, text_of
+from nnuelab.discovery.screen import Task, measure, prepare, rows_of
+from nnuelab.errors import UserError
+from nnuelab.features import fingerprint
+from nnuelab.progress import Progress
+from nnuelab.settings.search import Searching
+
+EVERYTHING = 2**31  # positions: more than any dataset has
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """A set, its loss on the first screen and after a full training; the columns of the table."""
+
+    feature_set: str
+    screen: float
+    full: float
+
+
+def drawn(settings: Searching, count: int) -> list[str]:
+    """Different sums of the anchor and one to ``max_terms`` - 1 random terms, within all limits.
+
+    Raises
+    ------
+    UserError
+        When the blocks don't make so many.
+    """
+    grammar = Grammar(settings)
+    anchor = features.parse(settings.anchor)
+    first: Terms = tuple((features.FeatureSet((term,)).name, "") for term in anchor.terms)
+    rng, found = np.random.default_rng([settings.seed, count]), dict[str, None]()
+    others = [block for block in grammar.blocks if (block, "") not in first]
+    most = min(settings.max_terms - len(first), len(others))
+    for _ in range(1000 * count if most > 0 else 0):
+        chosen = rng.choice(len(others), rng.integers(1, most + 1), replace=False)
+        terms = (*first, *((others[i], "") for i in sorted(chosen.tolist())))
+        if grammar.fits(terms):
+            found[text_of(terms)] = None
+        if len(found) == count:
+            return list(found)
+    raise UserError(
+        f"these terms make {len(found)} sums with {anchor.name}; "
+        "give more terms, or ask for fewer sets"
+    )
+
+
+def trust(
+    settings: Searching,
+    train: Path,
+    validation: Path,
+    journal: Path,
+    *,
+    count: int,
+    epochs: int,
+    workers: int = 0,
+) -> list[Trusted]:
+    """Trains each set twice; what the journal has isn't repeated.
+
+    Parameters
+    ----------
+    settings : Searching
+        Of the screen. A full training has all positions and ``epochs``, and else the same.
+    train, validation, journal : Path
+        As in `Search`.
+    count : int
+        Sets.
+    epochs : int
+    workers : int, optional
+        Processes; 0: all cores. Changes no result.
+    """
+    screen = replace(settings, rungs=1, max_cost=math.inf)
+    full = replace(screen, positions=EVERYTHING, epochs=epochs)
+    sets = drawn(settings, count)
+    identity = {
+        "settings": [asdict(replace(each, max_cost=0.0)) for each in (screen, full)],
+        "data": [artifacts.sha256(path) for path in (train, validation)],
+        "sets_code": [fingerprint.code(features.parse(name)) for name in sets],
+    }
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Journal(journal, identity) as entries,
+        Progress(2 * count, "trainings", "trust", len(entries)) as progress,
+    ):
+        folders = [Path(name, which) for which in ("screen", "full")]
+        for folder, asked in zip(folders, (screen, full), strict=True):
+            folder.mkdir()
+            prepare(folder, train, validation, asked)
+        of_anchor = rows_of(settings.anchor, folders[0])
+        tasks = [
+            Task(feature_set, 0, folder, of_anchor, asked)
+            for feature_set in sets
+            for folder, asked in zip(folders, (screen, full), strict=True)
+        ]
+        losses = [float(entries[i]["loss"]) for i in range(len(entries))]
+        for measured in ordered(measure, tasks[len(losses) :], workers or cores()):
+            entries.append({"loss": measured.loss})
+            losses.append(measured.loss)
+            progress.advance(1)
+    return [Trusted(*row) for row in zip(sets, losses[::2], losses[1::2], strict=True)]
+
+
+def to_csv(rows: Iterable[Trusted]) -> str:
+    """Rows as text, the losses with eight decimals."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([column.name for column in fields(Trusted)])
+    writer.writerows([row.feature_set, f"{row.screen:.8f}", f"{row.full:.8f}"] for row in rows)
+    return text.getvalue()
+
+
+def agreement(rows: Sequence[Trusted]) -> float:
+    """Spearman's rank correlation of the losses; not a number where all are equal."""
+    from scipy.stats import spearmanr
+
+    return float(spearmanr([row.screen for row in rows], [row.full for row in rows]).statistic)
