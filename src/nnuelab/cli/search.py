@@ -89,7 +89,7 @@ def _write(path: Path, text: str) -> None:
         temporary.write_text(text)
 
 
-@app.command()
+@app.command("search-check")
 @with_settings()
 def search_check(
     *,
