@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from nnuelab import artifacts, data, features
 from nnuelab.cli.__main__ import application
 from nnuelab.data.description import describe
 from nnuelab.data.records import RECORD, from_fen
+from nnuelab.discovery import history
 from nnuelab.hce import evaluation, trace, tuning
 from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, write_net
@@ -137,6 +139,25 @@ RUNS = {
     "pbil": ("squares", Tuning(optimizer="pbil", freeze=["material"], generations=5, bits=1472)),
     "material": ("material", Tuning(optimizer="gauss-newton")),
 }
+
+
+def make_searched(results: Path) -> Path:
+    """Fills ``results/search``: eight sets on two screens, of which one cost too much."""
+    losses = {"ALL": 0.003, "H": 0.02, "MC": 0.018, "PH": 0.01, "ALL+H": 0.0029, "ALL+MC": 0.0027,
+              "ALL+PH": 0.0031, "ALL+MB": math.inf}  # fmt: skip
+    rows = []
+    for number, (name, loss) in enumerate(losses.items()):
+        size, cost_of = features.parse(name).size, 0.9 + 0.05 * number
+        made = ("add", "0") if "+" in name else ("block" if number else "anchor", "")
+        first = history.Row(number, number // 4, 0, name, *made, size, number + 2.0, cost_of, loss)
+        rows.append(first)
+        if loss < 0.01:
+            rows.append(replace(first, rung=1, loss=loss * 0.9))
+    folder = results / "search"
+    folder.mkdir()
+    (folder / "history.csv").write_text(history.to_csv(rows))
+    (folder / "front.csv").write_text(history.to_csv(history.front(rows)))
+    return folder
 
 
 def make_tuned(results: Path) -> Path:

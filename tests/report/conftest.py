@@ -77,6 +77,7 @@ def everything(tmp_path_factory):
     """Results with all that a page can show."""
     found = report_results.make(tmp_path_factory.mktemp("project"))
     report_results.make_tuned(found)
+    report_results.make_searched(found)
     report_results.make_policies(found)
     return found
 

@@ -33,6 +33,7 @@ from nnuelab.report import (
     reading,
     results,
     sample,
+    searched,
     sets,
     table,
     texel,
@@ -87,6 +88,8 @@ class _Builder:
         self.policies = policies.find(self.found.folder, self.found.label)
         nets, positions, tuning = self._nets(), self._data(), self._texel()
         chosen = self.policies.section if self.policies else None
+        folder = self.found.folder / "search"
+        search = searched.section(folder, self.found.label(folder))
         if self.policies and self.policies.games:
             self.blobs["policies"] = self.policies.games
         games = self.blobs["games"].values()
@@ -95,7 +98,13 @@ class _Builder:
         of_sets = sets.views(self.found, played, "explorer" in self.blobs)
         self.blobs["provenance"] = {"records": self.found.records}
         files = grids.files(self.found)
-        every = [*experiments, *(s for s in (tuning, chosen) if s), positions, statistics, nets]
+        every = [
+            *experiments,
+            *(s for s in (search, tuning, chosen) if s),
+            positions,
+            statistics,
+            nets,
+        ]
         figures = _figures(every)
         main = self.found.experiments[0] if self.found.experiments else None
         html = document.html(
@@ -107,6 +116,7 @@ class _Builder:
             of_sets=of_sets,
             anchor=main.anchor if main else "",
             ranking=bars.ranking(main.rows, main.anchor) if main else None,
+            search=search,
             tuning=tuning,
             policies=chosen,
             positions=positions,

@@ -196,7 +196,7 @@ class Results:
             triplets = self.triplets(experiment)
             found |= {triplets} if triplets.is_file() else set()
         others = [f"data/{name}" for name in ("validation.npy", "sample_report.json")]
-        others += [POLICIES, AGREEMENT]
+        others += [POLICIES, AGREEMENT, "search/history.csv", "search/front.csv"]
         found |= {path for name in others if (path := self.folder / name).is_file()}
         policies = self.folder / "policy"
         histories = (f"{place}/*/*/history.csv" for place in ("nets", "selfplay"))

@@ -1,0 +1,153 @@
+"""What a search for feature sets left in results/search: all that it tried, and the front."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from nnuelab.charts import Figure, figure, zoom
+from nnuelab.report import reading
+from nnuelab.report.grids import Grid
+from nnuelab.report.section import Section, told
+
+HISTORY, FRONT = "history.csv", "front.csv"
+NEEDED = ("number", "generation", "rung", "feature_set", "move", "n_features", "rows", "cost")
+TEXTS = ("feature_set", "move", "parents")
+DEARER = 1.2  # times the anchor's node: what a builder may still pay
+COLUMNS = (
+    ("feature_set", "feature set"),
+    ("cost", "cost of a node, foretold (\u00d7 anchor)"),
+    ("loss", "validation loss"),
+    ("less", "less than the anchor's (%)"),
+    ("n_features", "features"),
+    ("rows", "rows of a move"),
+    ("generation", "generation"),
+    ("move", "made by"),
+)
+
+Row = Mapping[str, str]
+
+
+def section(folder: Path, label: str) -> Section | None:
+    """The search's view of the page; None where nothing was searched.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/search``.
+    label : str
+        Its name on the page.
+    """
+    if not (folder / HISTORY).is_file():
+        return None
+    found = Section("searched", "Search", ("search",))
+    with told(found.problems, "the search"):
+        rows = reading.read_csv(folder / HISTORY, NEEDED, texts=TEXTS)
+        front = reading.read_csv(folder / FRONT, NEEDED, texts=TEXTS)
+        of_anchor = _of_anchor(rows)
+        found.said = [_words(rows, front, of_anchor)]
+        found.figures = [_figure(rows, front)]
+        found.grids = [_grid(front, of_anchor, f"{label}/{FRONT}")]
+        found.note = (
+            "A screen's losses are of short trainings, and the cost counts rows alone. What the "
+            "sets are worth is what the games of the experiment search say, by other trainings."
+        )
+    return found
+
+
+def _of_anchor(rows: Sequence[Row]) -> float:
+    """The anchor's loss on the longest screen."""
+    return float([row["loss"] for row in rows if row["number"] == "0"][-1])
+
+
+def _words(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> str:
+    sets = {row["number"]: row["feature_set"] for row in rows}
+    generations = len({row["generation"] for row in rows})
+    cheap = [row for row in front if float(row["cost"]) <= DEARER]
+    best = min(cheap, key=lambda row: float(row["loss"]), default=None)
+    said = f"{len(sets):,} sets were tried in {generations} generations."
+    cheap_enough = f"that cost at most {DEARER:g} times as much as {sets['0']}"
+    if best is None or best["feature_set"] == sets["0"]:
+        return f"{said} Of those {cheap_enough}, none has a lower loss."
+    return (
+        f"{said} Of those {cheap_enough}, "
+        f"{best['feature_set']} has the lowest loss: {_less(best, of_anchor)} % less, at a cost of "
+        f"{float(best['cost']):.2f}."
+    )
+
+
+def _less(row: Row, of_anchor: float) -> str:
+    return f"{100 * (1 - float(row['loss']) / of_anchor):.1f}"
+
+
+def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
+    """Loss against cost of every set on the longest screen that it reached; the front as a line."""
+    names = {row["number"]: row["feature_set"] for row in rows}
+    last = {row["number"]: row for row in rows if row["loss"]}
+    longest = max(int(row["rung"]) for row in rows)
+    values: list[dict[str, Any]] = [
+        {
+            "set": row["feature_set"],
+            "cost": float(row["cost"]),
+            "loss": float(row["loss"]),
+            "screen": "last" if int(row["rung"]) == longest else "earlier",
+            "made": " and ".join([row["move"], *(names[n] for n in row["parents"].split())]),
+            "generation": int(row["generation"]),
+        }
+        for row in last.values()
+    ]
+    line: list[dict[str, Any]] = [
+        {"set": row["feature_set"], "cost": float(row["cost"]), "loss": float(row["loss"])}
+        for row in front
+    ]
+    top = 1.25 * max(value["loss"] for value in values if value["screen"] == "last")
+    x = (
+        alt.X("cost:Q")
+        .title("cost of a node, foretold (\u00d7 anchor)")
+        .scale(zero=False, padding=10)
+    )
+    # Blocks alone may be many times worse; what lies above isn't drawn, but is in the table.
+    y = (
+        alt.Y("loss:Q")
+        .title("validation loss")
+        .scale(domain=[0.97 * min(each["loss"] for each in line), top], clamp=False)
+    )
+    dots = (
+        alt.Chart(alt.Data(values=[value for value in values if value["loss"] <= top]))
+        .mark_point(filled=True, size=45)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("screen:N").title("screen").scale(domain=["last", "earlier"]),
+            opacity=alt.condition("datum.screen == 'last'", alt.value(0.9), alt.value(0.35)),
+            tooltip=[
+                alt.Tooltip("set:N", title="feature set"),
+                alt.Tooltip("cost:Q", title="cost of a node", format=".2f"),
+                alt.Tooltip("loss:Q", title="validation loss", format=".6f"),
+                alt.Tooltip("made:N", title="made by"),
+                "generation:Q",
+            ],
+        )
+    )
+    drawn = alt.Chart(alt.Data(values=line)).mark_line(interpolate="step-after", aria=False)
+    return figure(
+        "front",
+        "Loss against cost",
+        "Every set on the longest screen that it reached; the line is the front, which no other "
+        "set beats in both. Losses of earlier screens are of fewer positions, so they are larger.",
+        alt.layer(drawn.encode(x=x, y=y), dots.add_params(zoom())),
+    )
+
+
+def _grid(front: Sequence[Row], of_anchor: float, source: str) -> Grid:
+    return Grid(
+        "searched-front",
+        "The front: sets that no other one beats in loss and cost.",
+        list(COLUMNS),
+        [[{**row, "less": _less(row, of_anchor)}[name] for name, _ in COLUMNS] for row in front],
+        sources=[{"": [source]} for _ in front],
+        more=frozenset({"rows", "generation", "move"}),
+    )

@@ -1,0 +1,50 @@
+"""The view of a search: what it says, draws and lists, and how it tells what is damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nnuelab.report import searched
+from tests import report_results
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return report_results.make_searched(tmp_path)
+
+
+def test_the_best_set_that_costs_little_more_is_named(folder: Path) -> None:
+    found = searched.section(folder, "results/search")
+    assert found is not None
+    assert found.said == [
+        "8 sets were tried in 2 generations. Of those that cost at most 1.2 times as much as ALL, "
+        "ALL+MC has the lowest loss: 10.0 % less, at a cost of 1.15."
+    ]
+    (grid,) = found.grids
+    assert [row[0] for row in grid.rows] == ["ALL", "ALL+H", "ALL+MC"]
+    assert [row[3] for row in grid.rows] == ["0.0", "3.3", "10.0"]
+
+
+def test_all_sets_but_those_not_trained_are_drawn(folder: Path) -> None:
+    found = searched.section(folder, "results/search")
+    assert found is not None
+    dots, line = (
+        next(layer["data"]["values"] for layer in found.figures[0].spec["layer"]
+             if layer["mark"]["type"] == kind)
+        for kind in ("point", "line")
+    )  # fmt: skip
+    # Blocks of several times the loss are only in the table of all sets.
+    assert {dot["set"] for dot in dots} == {"ALL", "ALL+H", "ALL+MC", "ALL+PH"}
+    assert {dot["made"] for dot in dots if dot["set"] == "ALL+H"} == {"add and ALL"}
+    assert [point["set"] for point in line] == ["ALL", "ALL+H", "ALL+MC"]
+
+
+def test_nothing_searched_is_no_view_and_damage_is_told(folder: Path, tmp_path: Path) -> None:
+    assert searched.section(tmp_path / "none", "results/search") is None
+    (folder / "front.csv").write_text("number\n")
+    found = searched.section(folder, "results/search")
+    assert found is not None
+    assert "front.csv is cut off" in found.problems[0]
+    assert not found.figures
