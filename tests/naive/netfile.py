@@ -137,3 +137,24 @@ def bullet_value(content: bytes, m: int, o: int, shifts: tuple[int, int, int], f
         total = b2[neuron] + sum(w2[i * o + neuron] * x for i, x in enumerate(accumulators))
         value += min(max(total >> shifts[1], 0), 127) * w3[neuron]
     return value >> shifts[2]
+
+
+def bullet_simple_value(content: bytes, m: int, fen: str, squared: bool) -> int:
+    """Centipawns of a net (768 -> m) x2 -> 1 as bullet's example evaluates it: 255, 64 and 400."""
+    board = chess.Board(fen)
+    values = list(struct.unpack_from(f"<{768 * m}h{m}h{2 * m}hh", content))
+    w1, b1, w2, (b2,) = ([values.pop(0) for _ in range(n)] for n in (768 * m, m, 2 * m, 1))
+    total = 0
+    for side, perspective in enumerate((board.turn, not board.turn)):
+        accumulator = list(b1)
+        for square, piece in board.piece_map().items():
+            own, turned = piece.color == perspective, 0 if perspective == chess.WHITE else 56
+            feature = (0 if own else 384) + 64 * (piece.piece_type - 1) + (square ^ turned)
+            for i in range(m):
+                accumulator[i] += w1[feature * m + i]
+        for i, value in enumerate(accumulator):
+            clipped = min(max(value, 0), 255)
+            total += (clipped * clipped if squared else clipped) * w2[side * m + i]
+    if squared:
+        total = int(total / 255)  # Rust rounds towards 0; exact, below 2^53
+    return int((total + b2) * 400 / (255 * 64))

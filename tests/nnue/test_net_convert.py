@@ -16,14 +16,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import nnuelab.cli.export
 import nnuelab.cli.net  # noqa: F401  (registers the command)
 from nnuelab import artifacts
+from nnuelab.chess import notation
 from nnuelab.cli.app import app
+from nnuelab.data.records import RECORD, pack
 from nnuelab.errors import UserError
 from nnuelab.features import COLORS, FILES, RANKS, ROLES, SQUARES, Concept, parse, registry
 from nnuelab.nnue import bullet, study
 from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
+from nnuelab.report import neurons
 from tests.naive import netfile as naive
 from tests.nnue_nets import random_games, random_net
 
@@ -217,6 +221,46 @@ def test_bullet_s_layout_means_what_its_examples_take_it_for(tmp_path: Path) -> 
     assert Inference(net).evaluate_fens(FENS) == values
 
 
+def packed(fens: list[str]) -> np.ndarray:
+    """RECORD [n]."""
+    found = np.zeros(len(fens), RECORD)
+    for fen, record in zip(fens, found, strict=True):
+        pack(notation.from_fen(fen), record)
+    return found
+
+
+def simple_file(m: int, seed: int, large: int = 40) -> bytes:
+    """A file of bullet's example by its definition: weights, then the word bullet to 64 bytes."""
+    rng = np.random.default_rng(seed)
+    arrays = [rng.normal(0, large, 768 * m), rng.normal(60, 60, m), rng.normal(0, large, 2 * m), 99]
+    body = b"".join(np.clip(np.rint(a), -32768, 32767).astype("<i2").tobytes() for a in arrays)
+    return body + (b"bullet" * 11)[: -len(body) % 64]
+
+
+@pytest.mark.parametrize(("m", "large"), [(16, 40), (33, 40), (8, 30000)])
+@pytest.mark.parametrize("activation", ["squared", "clipped"])
+def test_a_net_without_a_second_layer_means_what_bullet_s_example_says(
+    tmp_path: Path, activation: str, m: int, large: int
+) -> None:
+    source, there, back = (tmp_path / name for name in ("a.bin", "a.nnue", "b.bin"))
+    # Sums of rows beyond int16 would be no net's: the large weights are those of the last layer.
+    content = bytearray(simple_file(m, 3))
+    last = np.random.default_rng(4).integers(-large, large, 2 * m).astype("<i2").tobytes()
+    content[2 * 769 * m : 2 * 771 * m] = last
+    source.write_bytes(content)
+    done = convert(source, there, "--direct", "255,64,400", "--activation", activation)
+    assert done.exit_code == 0, done.output
+    assert f"768 -> {m} x2 -> 1" in done.output
+    values = [naive.bullet_simple_value(content, m, fen, activation == "squared") for fen in FENS]
+    assert len(set(values)) > 6
+    net = read_net(there)
+    assert Inference(net).evaluate_fens(FENS) == values
+    assert convert(there, back).exit_code == 0
+    assert back.read_bytes() == content
+    records = packed(FENS)
+    assert neurons.evaluations(net, neurons.inputs(net, records), records).tolist() == values
+
+
 # Bad input ---------------------------------------------------------------------------------------
 
 
@@ -229,7 +273,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
     write_nn(found["nn"], net)
     bullet.write(found["bin"], net)
     simple = tmp_path / "simple.bin"
-    simple.write_bytes(bytes(2 * (768 * 8 + 3 * 8 + 1) + 14))  # 14: up to 64 bytes
+    simple.write_bytes(simple_file(8, 1))
     return found | {"simple": simple}
 
 
@@ -284,16 +328,39 @@ def test_names_that_nobody_knows_are_refused(files: dict[str, Path]) -> None:
 def test_what_bullet_s_layout_cannot_say_or_hold_is_told(files: dict[str, Path]) -> None:
     output = files["nnue"].with_name("out.nnue")
     assert "give those of the second with --l2" in refused(files["bin"], output)
-    assert "--l2 is for a .bin" in refused(files["nn"], output, "--l2", "8")
-    assert "--shifts is for a .bin" in refused(files["nn"], output, "--shifts", "3,8,12")
-    assert "another --l2" in refused(files["bin"], output, "--l2", "9")
-    told = refused(files["simple"], output)
-    assert "(768 -> 8) x2 -> 1: a net of this project has a second layer" in told
+    for option, value in ("--l2", "8"), ("--shifts", "3,8,12"), ("--direct", "255,64,400"):
+        assert f"{option}: for a .bin" in refused(files["nn"], output, option, value)
+    assert "other layers than --l2 says" in refused(files["bin"], output, "--l2", "9")
+    assert "--direct 255,64,400" in refused(files["simple"], output)
+    assert "--direct" not in refused(files["bin"], output)
+    assert "than --direct says" in refused(files["bin"], output, "--direct", "255,64,400")
+    for wrong in "255,64", "256,64,400", "0,64,400":
+        assert convert(files["simple"], output, "--direct", wrong).exit_code == 2
+    assert convert(files["simple"], output, "--direct", "255,64,400", "--l2", "8").exit_code == 2
     write_net(files["nnue"], random_net("ALL+H", 8, 8))
     assert "Chess768 can't hold ALL+H" in refused(files["nnue"], output.with_suffix(".bin"))
     for wrong in "1", "0,6," + 5000 * "9":  # Python refuses to read the latter as a number
         assert convert(files["bin"], output, "--l2", "8", "--shifts", wrong).exit_code == 2
     assert "l1_shift is 77" in refused(files["bin"], output, "--l2", "8", "--shifts", "77,6,4")
+
+
+def test_a_net_without_a_second_layer_is_refused_where_it_can_t_be_held(
+    files: dict[str, Path],
+) -> None:
+    there = files["nnue"].with_name("direct.nnue")
+    assert convert(files["simple"], there, "--direct", "255,64,400").exit_code == 0
+    assert "no second layer" in refused(there, there.with_suffix(".nn"))
+    told = CliRunner().invoke(app, ["export", str(there), str(there.with_name("code"))])
+    assert "a net without a second layer (768 -> 8 x2 -> 1, squared) can't" in told.output
+    net = read_net(there)
+    for wrong in (
+        {"direct": None},
+        {"activation": "dual"},
+        {"buckets": 2, "b3": np.zeros(2, np.int32), "w3": np.tile(net.w3, 2)},
+        {"psqt": np.zeros(768, np.int32)},
+    ):
+        with pytest.raises(ValueError, match="second layer"):
+            replace(net, **wrong)
 
 
 def test_a_converted_net_says_where_it_comes_from(files: dict[str, Path]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,9 @@ from nnuelab.cli.importance import By
 from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
 
+if TYPE_CHECKING:
+    from nnuelab.nnue.netfile import Net
+
 net_app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
@@ -24,7 +28,15 @@ net_app = typer.Typer(
 app.add_typer(net_app, name="net")
 
 FORMATS = {".nnue": "this project's", ".nn": "the study's", ".bin": "bullet's"}
+SHIFTS = ("l1_shift", "l2_shift", "out_shift")
 FLOAT = ".pt", ".onnx"  # endings of a checkpoint, and of what its float net is converted to
+
+
+class Activation(StrEnum):
+    """Of the first layer."""
+
+    SQUARED = "squared"
+    CLIPPED = "clipped"
 
 
 @net_app.command()
@@ -42,6 +54,17 @@ def convert(
             help="The shifts of a .bin, 0,6,4 by default.",
         ),
     ] = None,
+    direct: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ONE,WEIGHT,CENTIPAWNS",
+            help="A .bin without a second layer: 1.0 of its first layer, of its last one and of "
+            "its output; bullet's examples have 255,64,400.",
+        ),
+    ] = None,
+    activation: Annotated[
+        Activation, typer.Option(help="Of a .bin without a second layer: SCReLU or CReLU.")
+    ] = Activation.SQUARED,
     blocks: Blocks = None,
 ) -> None:
     """Convert a net between this project's file, the study's .nn and bullet's raw layout.
@@ -62,12 +85,11 @@ def convert(
                 f"{path}: the name of a net ends in {known}; a checkpoint, .pt, becomes .onnx"
             )
     artifacts.check_apart([source, *(blocks or [])], [output])
+    given = {"--l2": l2, "--shifts": shifts, "--direct": direct}
     if source.suffix == ".bin":
-        net = bullet.read(source, l2, _shifts("0,6,4" if shifts is None else shifts))
-    elif l2 is not None:
-        raise UserError(f"{source} has its own layer sizes; --l2 is for a .bin")
-    elif shifts is not None:
-        raise UserError(f"{source} has its own shifts; --shifts is for a .bin")
+        net = _from_bullet(source, l2, shifts, direct, activation)
+    elif named := [option for option, value in given.items() if value is not None]:
+        raise UserError(f"{source} says itself what it is; {' and '.join(named)}: for a .bin")
     else:
         net = netfile.read_net(source)
     write = {".nnue": netfile.write_net, ".nn": netfile.write_nn, ".bin": bullet.write}
@@ -76,15 +98,47 @@ def convert(
     artifacts.provenance(
         output,
         inputs={"net": source},
-        parameters={"feature_set": net.feature_set, **sizes, **net.shifts},
+        parameters={"feature_set": net.feature_set, **sizes, **_meaning(net)},
         module="nnue.bullet" if ".bin" in (source.suffix, output.suffix) else "nnue.netfile",
     )
-    told = ",".join(map(str, net.shifts.values()))
+    told = ",".join(map(str, _meaning(net).values()))
+    layers = f"--direct {told} --activation {net.activation}"
+    layers = layers if net.direct is not None else f"--l2 {net.l2} --shifts {told}"
     typer.echo(
-        f"{output}: {net.feature_set}, {net.layers}, shifts {told.replace(',', ', ')}"
-        + (f"; read it with --l2 {net.l2} --shifts {told}" if output.suffix == ".bin" else ""),
+        f"{output}: {net.feature_set}, {net.layers}, {'shifts' if net.shifts else 'scales'} "
+        f"{told.replace(',', ', ')}"
+        + (f"; read it with {layers}" if output.suffix == ".bin" else ""),
         err=True,
     )
+
+
+def _meaning(net: Net) -> dict[str, int]:
+    """What its integers are."""
+    return net.shifts if net.direct is None else asdict(net.direct)
+
+
+def _from_bullet(
+    source: Path, l2: int | None, shifts: str | None, direct: str | None, activation: Activation
+) -> Net:
+    from nnuelab.nnue import bullet
+    from nnuelab.nnue.layers import Direct
+
+    if direct is not None:
+        if l2 is not None or shifts is not None:
+            raise typer.BadParameter("--direct is for nets without what --l2 and --shifts are for")
+        try:
+            meaning = Direct(*_numbers("--direct", direct, "255,64,400"))
+        except ValueError as error:
+            raise typer.BadParameter(f"--direct: {error}") from None
+        return bullet.read_direct(source, meaning, activation.value)
+    if l2 is None:
+        alone = "; if it has none, as bullet's `simple`: --direct 255,64,400"
+        raise UserError(
+            f"{source} doesn't say how many neurons its layers have; give those of the second with "
+            f"--l2{alone if bullet.is_direct(source) else ''}"
+        )
+    found = _numbers("--shifts", "0,6,4" if shifts is None else shifts, "0,6,4")
+    return bullet.read(source, l2, dict(zip(SHIFTS, found, strict=True)))
 
 
 def _convert_float(source: Path, output: Path, blocks: list[Path] | None) -> None:
@@ -164,7 +218,7 @@ def spread(
         )
 
 
-def _shifts(text: str) -> dict[str, int]:
-    if not re.fullmatch(r"[0-9]{1,3}(,[0-9]{1,3}){2}", text):
-        raise typer.BadParameter(f"--shifts is {text!r}, not three numbers such as 0,6,4")
-    return dict(zip(("l1_shift", "l2_shift", "out_shift"), map(int, text.split(",")), strict=True))
+def _numbers(option: str, text: str, example: str) -> list[int]:
+    if not re.fullmatch(r"[0-9]{1,5}(,[0-9]{1,5}){2}", text):
+        raise typer.BadParameter(f"{option} is {text!r}, not three numbers such as {example}")
+    return list(map(int, text.split(",")))

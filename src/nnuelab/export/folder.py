@@ -29,6 +29,8 @@ def write(folder: Path, net: Net, language: str, games: int) -> list[flat.Term]:
     UserError
         When the net can't be exported, or the folder has something in it.
     """
+    if net.direct is not None:
+        raise UserError(f"a net without a second layer ({net.layers}) can't be exported as code")
     terms = flat.terms_of(net.features)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is there already; name a new folder, or remove it")

@@ -25,7 +25,7 @@ from nnuelab.features.records import FEATURES
 from nnuelab.features.tables import compiled
 from nnuelab.jit import address, aligned, at, call, entry, inline, jit, owning, popcount, view
 from nnuelab.nnue import simd
-from nnuelab.nnue.layers import LEVELS, PRODUCT_SHIFT, Layers
+from nnuelab.nnue.layers import LEVELS, PRODUCT_SHIFT, Direct, Layers
 from nnuelab.nnue.netfile import Net
 
 NET = np.dtype(
@@ -49,7 +49,7 @@ NET = np.dtype(
         ("b2", "u8"),  # int32[buckets, l2_padded]
         ("wh", "u8"),  # int8[buckets, hidden / 4, l3_padded, 4]
         ("bh", "u8"),  # int32[buckets, l3_padded]
-        ("w3", "u8"),  # int32[buckets, outputs, l3_padded, or l2_padded]
+        ("w3", "u8"),  # int32[buckets, outputs, l3_padded, or l2_padded], or [2, width]
         ("b3", "u8"),  # int64[buckets]
         ("max_active", "i8"),
         ("active", "u8"),  # scratch: int32[max_active]
@@ -89,12 +89,14 @@ class Inference:
         inputs = _padded(layers.inputs, simd.LANES)
         width = inputs * net.l1 // layers.inputs
         stride = width + (simd.LANES if layers.psqt else 0)
-        outputs, last = _padded(o, simd.OUTPUTS), _padded(p or o, simd.OUTPUTS)
+        outputs, last = _padded(o or 1, simd.OUTPUTS), _padded(p or o or 1, simd.OUTPUTS)
+        if net.direct is not None:
+            last = 2 * inputs
         both = layers.outputs
         hidden = _padded(both * outputs, simd.BLOCK * simd.UNROLLED) if p else 0
         blocks = 2 * inputs // simd.BLOCK
         w2 = np.zeros((k, outputs, 2, inputs), np.int8)
-        w2[:, :o, :, : layers.inputs] = net.w2.reshape(k, o, 2, -1)
+        w2[:, :o, :, : layers.inputs] = net.w2.reshape(k, o, 2, layers.inputs)
         self.memory = {
             "w1": aligned((net.n_features, width), np.int16),
             "b1": aligned(stride, np.int16),
@@ -118,7 +120,10 @@ class Inference:
             self.memory["psqt"] = net.psqt
         self.memory["w2"][:, :-1] = _by_blocks(w2.reshape(k, outputs, -1))
         self.memory["b2"][:, :o] = net.b2.reshape(k, o)
-        self.memory["w3"][:, :, : p or o] = net.w3.reshape(k, both, -1)
+        if net.direct is not None:
+            self.memory["w3"][:] = padded(net, net.w3.reshape(2, -1)).reshape(-1)
+        else:
+            self.memory["w3"][:, :, : p or o] = net.w3.reshape(k, both, -1)
         if net.wh is not None and net.bh is not None:
             wh = np.zeros((k, last, hidden), np.int8)
             by_output = wh[:, :, : both * outputs].reshape(k, last, both, outputs)
@@ -138,7 +143,7 @@ class Inference:
             "l2_shift": net.l2_shift,
             "l3_shift": net.l3_shift,
             "out_shift": net.out_shift,
-            "forward": compiled_forward(layers),
+            "forward": compiled_forward(layers, net.direct),
             "max_active": max_active,
             **{name: address(array) for name, array in self.memory.items()},
         }.items():
@@ -336,9 +341,42 @@ def _forward_of(kind: Layers) -> Callable[..., Any]:
     return forward
 
 
-def compiled_forward(layers: Layers) -> int:
+@inline
+def _quotient(value, divisor):
+    """Rounded towards 0."""
+    return value // divisor if value >= 0 else -(-value // divisor)
+
+
+@cache
+def _direct_of(direct: Direct, squared: bool) -> Callable[..., Any]:
+    """The forward pass of nets without a second layer, to be compiled."""
+    one, centipawns = direct.one, direct.centipawns
+    unit = direct.one * direct.weight
+
+    def forward(net, position, stm, other):  # type: ignore[no-untyped-def]
+        total, width = np.int64(0), net.width
+        for side in range(2):
+            acc = view(other if side else stm, width, np.int16)
+            weights = view(net.w3 + 4 * side * width, width, np.int32)
+            for i in range(width):
+                value = np.int32(min(max(acc[i], np.int16(0)), np.int16(one)))
+                # Within int32: 255 * 255 * 32768 is less than 2^31.
+                product = np.int32(value * weights[i])
+                if squared:
+                    product = np.int32(product * value)
+                total += np.int64(product)
+        if squared:
+            total = _quotient(total, one)
+        return _quotient((total + view(net.b3, 1, np.int64)[0]) * centipawns, unit)
+
+    return forward
+
+
+def compiled_forward(layers: Layers, direct: Direct | None) -> int:
     """The address of the forward pass of such nets; each kind is compiled when a net needs it."""
     arguments = from_dtype(NET), from_dtype(POSITION), types.int64, types.int64
+    if direct is not None:
+        return entry(_direct_of(direct, layers.activation == "squared"), *arguments)
     kind = replace(
         layers, n_features=1, l1=2, l2=1, l3=min(layers.l3, 1), buckets=min(layers.buckets, 2)
     )

@@ -21,12 +21,12 @@ MAX_PIECES = 32
 
 @dataclass(frozen=True)
 class Layers:
-    """N -> M x2 -> O [-> P] -> 1.
+    """N -> M x2 -> O [-> P] -> 1, or N -> M x2 -> 1.
 
     Attributes
     ----------
     n_features, l1, l2, l3 : int
-        N, M, O and P; P is 0 without a further hidden layer.
+        N, M, O and P; P is 0 without a further hidden layer, O without any (see `Direct`).
     activation : {"clipped", "squared", "dual"}
         Of the hidden layers. Of ``dual``, layers behind the first give both of the others, so twice
         as many numbers as they have neurons.
@@ -55,8 +55,8 @@ class Layers:
         >>> str(Layers(768, 256, 16)), str(Layers(768, 256, 16, 32, "squared", 8))
         ('768 -> 256 x2 -> 16 -> 1', '768 -> 256 x2 -> 16 -> 32 -> 1, squared, 8 buckets')
         """
-        text = f"{self.n_features} -> {self.l1} x2 -> {self.l2}"
-        text += f" -> {self.l3} -> 1" if self.l3 else " -> 1"
+        sizes = (f" -> {size}" for size in (self.l2, self.l3) if size)
+        text = f"{self.n_features} -> {self.l1} x2{''.join(sizes)} -> 1"
         text += ", pairwise" if self.pairwise else ""
         text += "" if self.activation == "clipped" else f", {self.activation}"
         text += f", {self.buckets} buckets" if self.buckets > 1 else ""
@@ -85,7 +85,8 @@ class Layers:
         shapes |= {"w2": (self.l2, 2 * self.inputs), "b2": (self.l2,)}
         if self.l3:
             shapes |= {"wh": (self.l3, self.outputs * self.l2), "bh": (self.l3,)}
-        shapes |= {"w3": (self.outputs * (self.l3 or self.l2),), "b3": (1,)}
+        last = self.outputs * (self.l3 or self.l2) or 2 * self.inputs
+        shapes |= {"w3": (last,), "b3": (1,)}
         return shapes | {"psqt": (self.n_features,)} if self.psqt else shapes
 
     def unit(self, weights: str) -> float:
@@ -96,6 +97,30 @@ class Layers:
     def scale(self, weights: str, shift: int) -> float:
         """What 1.0 of these weights (w2 or wh), whose layer has that shift, is as an integer."""
         return 2.0**shift * LEVELS / self.unit(weights)
+
+
+@dataclass(frozen=True)
+class Direct:
+    """What the integers of a net without a second layer mean, as in the trainer bullet.
+
+    Attributes
+    ----------
+    one : int
+        An activation of 1.0, to which accumulators are clipped.
+    weight : int
+        A weight of 1.0 of the last layer, whose bias counts ``one * weight``.
+    centipawns : int
+        An output of 1.0.
+    """
+
+    one: int = 255
+    weight: int = 64
+    centipawns: int = 400
+
+    def __post_init__(self) -> None:
+        for name, most in (("one", 255), ("weight", 1 << 15), ("centipawns", 1 << 15)):
+            if not 1 <= getattr(self, name) <= most:
+                raise ValueError(f"{name} is {getattr(self, name)}, should be 1 to {most}")
 
 
 OF_FEATURES = ("w1", "b1", "psqt")

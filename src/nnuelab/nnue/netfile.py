@@ -15,7 +15,7 @@ import math
 import struct
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.learning import container
 from nnuelab.nnue import study
-from nnuelab.nnue.layers import ACTIVATIONS, LEVELS, MAX_PIECES, OF_FEATURES, Layers
+from nnuelab.nnue.layers import ACTIVATIONS, LEVELS, MAX_PIECES, OF_FEATURES, Direct, Layers
 
 DEFAULT_NET = Path(__file__).parent / "nets" / "default.nnue"  # which ships with the package
 MAGIC = b"NNUELAB\0"
@@ -77,6 +77,14 @@ class Net:
     ``half`` a half of 2^k. Other shifts are arithmetic (they round down); a net that rounds to
     nearest has half a unit of each shift folded into its biases.
 
+    Of a net without a second layer, see `Direct`, w3 follows the accumulators, clipped to ``one``
+    or squared behind that::
+
+        sum   = w3 . clamp(acc, 0, one), or w3 . clamp(acc, 0, one)^2 / one
+        value = (sum + b3) * centipawns / (one * weight)
+
+    where each division rounds towards 0.
+
     The last term, where there is a psqt, is its sum over the active features of the side to move,
     less that over those of the other side.
 
@@ -113,6 +121,8 @@ class Net:
         no file but itself.
     blocks : dict
         Fingerprint of each block's definition when the net was trained, by name.
+    direct : Direct or None
+        Of a net without a second layer: O is 0, ``w3`` has 2M weights, and shifts have no meaning.
     """
 
     feature_set: str
@@ -135,6 +145,7 @@ class Net:
     buckets: int = 1
     pairwise: bool = False
     psqt: np.ndarray | None = None
+    direct: Direct | None = None
 
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
@@ -148,6 +159,7 @@ class Net:
         if (self.wh is None) != (self.bh is None):
             raise ValueError("it has only one of wh and bh, should have both or neither")
         layers, deep = self.layers, self.wh is not None
+        self._check_direct()
         for name, shape in layers.shapes.items():
             if name not in OF_FEATURES:
                 shape = (self.buckets * shape[0], *shape[1:])
@@ -159,11 +171,11 @@ class Net:
                 )
             # Inference reads the arrays by address.
             object.__setattr__(self, name, np.ascontiguousarray(array))
-        sizes = (self.l1, self.l2, self.l3 if deep else 1)
+        sizes = (self.l1, 1 if self.direct else self.l2, self.l3 if deep else 1)
         if self.n_features < 1 or not all(1 <= size <= _MAX_WIDTH for size in sizes):
             raise ValueError(f"sizes {layers} are out of range")
         for name in ("b2", "bh") if deep else ("b2",):
-            if np.abs(getattr(self, name), dtype=np.int64).max() >= 1 << 30:
+            if np.abs(getattr(self, name), dtype=np.int64).max(initial=0) >= 1 << 30:
                 raise ValueError(f"a bias of {name} is 2^30 or more, sums could overflow int32")
         limits = dict(_SHIFT_LIMITS)
         activations = {"l1_shift": layers.first, "l2_shift": self.activation}
@@ -173,6 +185,14 @@ class Net:
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, should be {low} to {high}")
+
+    def _check_direct(self) -> None:
+        """Checks that a net without a second layer has nothing that only others have."""
+        if (self.direct is None) != (self.l2 > 0):
+            raise ValueError("its second layer has no neurons, or ones that nothing reads")
+        unusual = [self.wh is not None, self.buckets > 1, self.pairwise, self.psqt is not None]
+        if self.direct is not None and (any(unusual) or self.activation == "dual"):
+            raise ValueError(f"a net without a second layer can't have these: {self.layers}")
 
     @property
     def features(self) -> features.FeatureSet:
@@ -208,7 +228,12 @@ class Net:
 
     @property
     def shifts(self) -> dict[str, int]:
-        """The shifts by name; that of the further hidden layer only where there is one."""
+        """The shifts by name; that of the further hidden layer only where there is one.
+
+        None of a net without a second layer.
+        """
+        if self.direct is not None:
+            return {}
         names = [name for name in _SHIFT_LIMITS if name != "l3_shift" or self.wh is not None]
         return {name: getattr(self, name) for name in names}
 
@@ -216,6 +241,10 @@ class Net:
     def scales(self) -> dict[str, float]:
         """What 1.0 of the float net is in the integers of each layer (cp for the output)."""
         layers = self.layers
+        if self.direct is not None:
+            one, weight = float(self.direct.one), float(self.direct.weight)
+            per_centipawn = weight * one / self.direct.centipawns
+            return {"activation": one, "w1": one, "w3": weight, "output_per_cp": per_centipawn}
         scales = {
             "activation": layers.unit("w3"),
             "w1": LEVELS * 2.0**self.l1_shift,
@@ -225,8 +254,14 @@ class Net:
         return scales if self.wh is None else scales | {"wh": layers.scale("wh", self.l3_shift)}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name, in the order of the file."""
-        return {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
+        """All arrays by name, in the order of the file; of a layer that isn't there, none."""
+        found = {name: getattr(self, name) for name in _ARRAYS}
+        return {name: array for name, array in found.items() if array is not None and array.size}
+
+
+def no_second_layer(l1: int) -> dict[str, np.ndarray]:
+    """Its arrays in a net without one."""
+    return {"w2": np.zeros((0, 2 * l1), np.int8), "b2": np.zeros(0, np.int32)}
 
 
 def read_net(path: Path | str) -> Net:
@@ -258,13 +293,17 @@ def _parse(content: bytes) -> Net:
     known = {text: activation for activation, text in ACTIVATIONS.items()}
     if header["activation"] not in known:
         raise ValueError(f"its activation is {header['activation']!r}, not {' or '.join(known)}")
-    shifts = [name for name in _SHIFT_LIMITS if name != "l3_shift" or "wh" in arrays]
+    direct = header.get("direct")
+    known_shifts = () if direct is not None else _SHIFT_LIMITS
+    shifts = [name for name in known_shifts if name != "l3_shift" or "wh" in arrays]
     fields: dict[str, Any] = {name: int(header["shifts"][name]) for name in shifts}
     fields["activation"] = known[header["activation"]]
     fields["buckets"] = int(header["sizes"].get("buckets", 1))
     fields["pairwise"] = bool(header.get("pairwise", False))
     fields |= {"provenance": header["provenance"], "files": header.get("files", {})}
     fields["blocks"] = header.get("blocks", {})
+    if direct is not None:
+        fields |= {"direct": Direct(**direct), **no_second_layer(arrays["w1"].shape[1])}
     return Net(header["feature_set"], **fields, **arrays)
 
 
@@ -282,6 +321,8 @@ def write_net(path: Path | str, net: Net) -> None:
     }
     if net.pairwise:
         header["pairwise"] = True
+    if net.direct is not None:
+        header["direct"] = asdict(net.direct)
     if net.files:
         header["files"] = dict(net.files)
     content = container.packed(MAGIC, VERSION, header, net.arrays())
@@ -316,6 +357,7 @@ def plain(path: Path | str, net: Net, kind: str) -> None:
     reasons = [
         reason
         for reason, there in (
+            ("no second layer", net.direct is not None),
             ("products of pairs of neurons", net.pairwise),
             ("a psqt", net.psqt is not None),
             (f"{net.activation} activation", net.activation != "clipped"),

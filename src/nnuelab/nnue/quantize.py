@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -118,7 +119,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         arrays[biases] = _fit(f"{layer}-layer biases", totals, np.int32)
 
     first, last = LEVELS * 2.0**l1_shift, CENTIPAWNS * 2.0**out_shift
-    arrays: dict[str, np.ndarray] = {}
+    arrays: dict[str, Any] = {}
     w1 = _fit("first-layer weights", np.rint(w["w1"] * first), np.int16)
     b1 = _fit(
         "first-layer biases", np.rint(w["b1"] * first + half(l1_shift, layers.first)), np.int16

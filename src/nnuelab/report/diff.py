@@ -185,6 +185,10 @@ def _nets(found: Difference, a: Summary, b: Summary, positions: Path | None) -> 
 def _scale(net: Net, name: str) -> float:
     """The integer of an array that stands for 1.0."""
     scales = net.scales
+    if net.direct is not None:
+        return {"b1": scales["w1"], "b3": scales["w1"] * scales["w3"]}.get(
+            name, scales.get(name, 1.0)
+        )
     return {
         "b1": scales["w1"],
         "b2": LEVELS * 2.0**net.l2_shift,

@@ -8,7 +8,7 @@ import numpy as np
 
 from nnuelab import features
 from nnuelab.features.tables import compiled
-from nnuelab.nnue.layers import activated, bucket_of
+from nnuelab.nnue.layers import Direct, activated, bucket_of
 from nnuelab.nnue.netfile import Net
 
 POSITIONS = 1000  # evenly spaced in the dataset
@@ -51,7 +51,7 @@ class Activity:
 
 
 def inputs(net: Net, records: np.ndarray) -> np.ndarray:
-    """int64[P, 2M], or [P, M] of pairs: what the second layer gets, 0..127, side to move first."""
+    """int64[P, 2M], or [P, M] of pairs: what the next layer gets, side to move first."""
     rows = _rows(net, records)
     found = np.empty((len(records), 2, net.l1), np.int64)
     weights = np.concatenate([net.w1, np.zeros((1, net.l1), net.w1.dtype)])
@@ -60,7 +60,11 @@ def inputs(net: Net, records: np.ndarray) -> np.ndarray:
             part = rows[side, start : start + _CHUNK]
             part = part[:, : max(int((part >= 0).sum(1).max()), 1)]
             found[start : start + _CHUNK, side] = weights[part].sum(axis=1, dtype=np.int64)
-    x = activated(found + net.b1, net.l1_shift, net.layers.first)
+    if net.direct is not None:
+        x = np.clip(found + net.b1, 0, net.direct.one)
+        x = x * x if net.activation == "squared" else x
+    else:
+        x = activated(found + net.b1, net.l1_shift, net.layers.first)
     return x.reshape(len(records), -1)
 
 
@@ -76,12 +80,23 @@ def _rows(net: Net, records: np.ndarray) -> np.ndarray:
 
 def evaluations(net: Net, x: np.ndarray, records: np.ndarray) -> np.ndarray:
     """Centipawns for the side to move, int64[P], from `inputs`."""
+    if net.direct is not None:
+        sums = x @ net.w3.astype(np.int64)
+        if net.activation == "squared":
+            sums = _quotient(sums, net.direct.one)
+        unit = net.direct.one * net.direct.weight
+        return _quotient((sums + net.b3[0]) * net.direct.centipawns, unit)
     sums = x @ net.w2.T.astype(np.int64) + net.b2
     value = _output(net, sums, _buckets(net, records))
     if net.psqt is not None:
         stm, other = np.append(net.psqt, 0)[_rows(net, records)].sum(2, dtype=np.int64)
         value += stm - other
     return value >> net.out_shift
+
+
+def _quotient(values: np.ndarray, divisor: int) -> np.ndarray:
+    """int64: rounded towards 0."""
+    return np.asarray(np.sign(values) * (np.abs(values) // divisor))
 
 
 def _buckets(net: Net, records: np.ndarray) -> np.ndarray:
@@ -109,6 +124,8 @@ def activity(net: Net, records: np.ndarray) -> Activity:
     x = inputs(net, records)
     m = net.layers.inputs
     views = x.reshape(-1, m)
+    if net.direct is not None:
+        return _of_direct(net.direct, net.w3, x, net.activation == "squared")
     w2 = net.w2.T.astype(np.int64)
     sums = x @ w2 + net.b2
     buckets = _buckets(net, records)
@@ -121,6 +138,17 @@ def activity(net: Net, records: np.ndarray) -> Activity:
         change = _output(net, sums + own + other, buckets) - value
         influence[j] = np.sqrt(np.mean(change.astype(np.float64) ** 2)) / 2.0**net.out_shift
     limit = int(net.layers.unit("w2"))
+    return Activity((views > 0).mean(axis=0), (views == limit).mean(axis=0), influence)
+
+
+def _of_direct(direct: Direct, w3: np.ndarray, x: np.ndarray, squared: bool) -> Activity:
+    """The same of a net without a second layer, whose output is a sum over neurons."""
+    limit = direct.one**2 if squared else direct.one
+    views = x.reshape(-1, x.shape[1] // 2)
+    # Where neurons held at their means would leave it, less where they are.
+    change = ((views.mean(axis=0) - views).reshape(len(x), -1) * w3).reshape(len(x), 2, -1).sum(1)
+    cp = direct.centipawns / (direct.one * direct.weight * (direct.one if squared else 1))
+    influence = np.sqrt((change**2).mean(axis=0)) * cp
     return Activity((views > 0).mean(axis=0), (views == limit).mean(axis=0), influence)
 
 
