@@ -220,6 +220,13 @@ def players(experiment, nets):
     return [f"{name}={net}" for name, net in zip(names, nets, strict=True)]
 
 
+def players_code(experiment):
+    """What the games of an experiment run besides the tournament, as arguments of `code`."""
+    if plan_of[experiment].tournament.engine is not None:
+        return {"kinds": ["engine"]}
+    return {"sets": settings.experiments[experiment].feature_sets, "kinds": ["net"]}
+
+
 def priced(experiment):
     """Net of each row of an experiment that the cost of a node is measured with: the first seed."""
     plan = plan_of[experiment]
@@ -262,6 +269,7 @@ def others(experiment, input):
 LIMITS = ["nodes", "nodes_deep", "check_time", "movetime", "costs"]
 LIMITS += ["games_per_pairing", "cost_games_per_pairing"]
 LIMITS += ["deep_games_per_pairing", "timed_games_per_pairing", "parts"]
+JUDGED = ["engine", "net_option", "engine_options"]
 
 
 def of_ladder():
@@ -271,7 +279,23 @@ def of_ladder():
 
 def adjudication(tournament):
     """Options of games at any limit."""
-    return options(tournament, without=["book", "format", *LIMITS])
+    without = ["book", "format", "net_file", "net_command", "runner", *JUDGED, *LIMITS]
+    return options(tournament, without=without)
+
+
+def judged_by(tournament):
+    """Options of games by another engine, or run by another manager; none where these are our own."""
+    manager = ["runner"] if tournament.runner != "own" else []
+    return options(tournament, only=[*(JUDGED if tournament.engine else []), *manager])
+
+
+def played_with(experiment):
+    """The files that the players of an experiment are made of: its nets, or what is made of them."""
+    chosen, folder = plan_of[experiment].tournament, f"tournament/nets/{experiment}"
+    if chosen.engine is None or chosen.loads_nets:
+        return of_nets(experiment, "net.nnue")
+    nets = plan_of[experiment].players.values()
+    return [f"<results>/{folder}/{net}/{chosen.net_file}" for net in nets]
 
 
 def options_at(yardstick, chosen):
@@ -291,7 +315,7 @@ def options_of(played):
     chosen = plan.tournament
     anchored = chosen.format == "anchored"
     meetings = ["--format=anchored", f"--anchor={plan.anchor}"] if anchored else []
-    return [*meetings, *options_at(yardstick, chosen)]
+    return [*meetings, *options_at(yardstick, chosen), *judged_by(chosen)]
 
 
 def at_cost(played):

@@ -5,7 +5,8 @@ openings; makes results/tournament/cost/{experiment}.csv, what a node costs, and
 {experiment} at fixed nodes per move, cost/{experiment} at equal cost and, where params.yaml says so,
 deep/ and deep-cost/ with more nodes, and time/ at a fixed time per move; each with _ratings.csv and
 _details.json beside it. With tournament.parts the games are played by that many jobs, in results/tournament/parts
-until they are joined.
+until they are joined. Where tournament.engine names another engine, it plays; what it loads of nets, where these aren't
+the nets as they are, is made in results/tournament/nets/{experiment}.
 
 `snakemake results/ladder.csv` lets the players of ladder.players, this engine and those of Debian
 as it comes, play each other, together with what the stages of texel and policy made (ladder.also).
@@ -62,9 +63,31 @@ rule cost:
         " {params.options:q} --output {output.costs:q} > {log:q} 2>&1"
 
 
+rule engine_net:
+    input:
+        net="<results>/nets/{name}/{seed}/net.nnue",
+    output:
+        file="<results>/tournament/nets/{experiment}/{name}/{seed}/{file}",
+    log:
+        "<logs>/engine_net/{experiment}/{name}/{seed}/{file}.log",
+    wildcard_constraints:
+        file="[^/]+",
+    conda:
+        "environment.yaml"
+    params:
+        command=lambda w, input, output: plan_of[w.experiment].tournament.made_by(
+            input.net, output.file
+        ),
+    message:
+        "File of {wildcards.name}, seed {wildcards.seed}, for the engine of {wildcards.experiment}"
+    shell:
+        "{params.command:q} > {log:q} 2>&1"
+
+
 rule tournament:
     input:
-        nets=lambda w: of_nets(PLAYED[w.played][0], "net.nnue"),
+        nets=lambda w: played_with(PLAYED[w.played][0]),
+        engine=lambda w: plan_of[PLAYED[w.played][0]].tournament.program or [],
         # A proof must be there; a new one of the same net is no reason to play again.
         verified=lambda w: list(
             map(ancient, of_nets(PLAYED[w.played][0], "verify.json"))
@@ -85,8 +108,7 @@ rule tournament:
     params:
         code=lambda w: code(
             "tournament.runner",
-            sets=settings.experiments[PLAYED[w.played][0]].feature_sets,
-            kinds=["net"],
+            **players_code(PLAYED[w.played][0]),
         ),
         players=lambda w, input: players(PLAYED[w.played][0], input.nets),
         costs=lambda w, input: ["--cost", input.costs] if input.costs else [],

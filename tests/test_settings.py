@@ -16,6 +16,7 @@ from nnuelab.cli.__main__ import application
 from nnuelab.cli.options import limit_of, with_settings
 from nnuelab.settings import setting
 from nnuelab.settings.games import Games, Generating, Puzzling, Rules
+from nnuelab.settings.judge import Judge
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.policy import PolicyTraining
 from nnuelab.settings.policy_selfplay import METHODS
@@ -37,6 +38,7 @@ DECLARED: list[tuple[str, str, type]] = [
     ("verify", "verify", Verification),
     ("tournament", "tournament", Games),
     ("tournament", "tournament", Rules),
+    ("tournament", "tournament", Judge),
     ("puzzles", "puzzles", Puzzling),
     ("search", "search", Searching),
     ("selfplay", "datagen", Generating),

@@ -44,6 +44,7 @@ def test_keys_of_a_section_are_options_of_its_command(section):
     # Of the games at other yardsticks: the rule gives them in place of those at fixed nodes.
     others = {"cost_games_per_pairing", "costs", "nodes_deep", "deep_games_per_pairing"}
     others |= {"check_time", "movetime", "timed_games_per_pairing"}
+    others |= {"net_file", "net_command"}  # of another rule
     words = params.options(found, without=others & type(found).model_fields.keys())
     assert {word for word in words if word.startswith("--")} <= known
 

@@ -40,6 +40,7 @@ BASES: list[dict[str, Any]] = [
         },
     },
 ]
+WHERE = ("", "experiments.*.")
 # Settings whose form has no room for it, and one that no command has.
 REFUSED = {"data.months.0", "data.sha256.*", "experiments.*.anchor"}
 REFUSED |= {"experiments.*.feature_sets.0", "selfplay.feature_set", "report.0"}
@@ -48,6 +49,7 @@ REFUSED |= {f"policy.selfplay.{name}" for name in ("runs.*.features", "policies.
 REFUSED |= {f"ladder.also.*.{stage}" for stage in ("texel", "policy", "selfplay")}
 REFUSED |= {"experiments.*.spreads.*.0", "experiments.*.hypothesis.set"}
 REFUSED |= {"search.terms.0", "search.factors.0", "search.anchor"}
+REFUSED |= {f"{where}tournament.{name}" for where in WHERE for name in ("net_file", "net_command")}
 REFUSED |= {"blocks.0"}  # goes to the jobs by their environment
 
 

@@ -14,6 +14,7 @@ from nnuelab.cli import completion
 from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
 from nnuelab.cli.options import Fixed, Group, Kind, groups_of, limit_of, with_settings
 from nnuelab.settings.games import Games, Rules
+from nnuelab.settings.judge import Judge
 from nnuelab.tournament.limits import MARGIN
 from nnuelab.tournament.players import PATIENCE
 from nnuelab.tournament.words import Format, Model, Runner
@@ -23,7 +24,7 @@ Movetime = Annotated[float | None, typer.Option(help="Time per move, ms.")]
 
 
 @app.command()
-@with_settings()
+@with_settings(engine_options={"names": ("--engine-option", "--engine-options")})
 def tournament(
     *,
     book: Annotated[Path, typer.Option(help="Openings: EPD or PGN, plain, .gz, .zst or .zip.")],
@@ -72,6 +73,7 @@ def tournament(
         float, typer.Option(help="Seconds until an engine without a clock counts as hanging.")
     ] = PATIENCE,
     rules: Rules,
+    judge: Judge,
     sprt: Annotated[
         str | None,
         typer.Option(help="End a match when this test decides: ELO0,ELO1[,ALPHA,BETA]."),
@@ -98,7 +100,8 @@ def tournament(
     which gives each player the nodes that cost as much as --nodes of the anchor. A tournament can
     be played in parts, on several machines, and put together by --parts. A player that
     crashes, hangs, is late or plays an illegal move loses that game. The summary is printed, and
-    is in the JSON beside the PGN.
+    is in the JSON beside the PGN. With --engine, a UCI engine that loads nets plays in place of
+    this one, in a process for each net.
 
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
@@ -123,7 +126,7 @@ def tournament(
     if cost is not None and "nodes" not in limit:
         raise typer.BadParameter("--cost divides --nodes; leave the other limit out")
     costs = None if cost is None else read_costs(cost)
-    defaults = Defaults({**limit, "margin": margin}, games.hash, patience, costs)
+    defaults = Defaults({**limit, "margin": margin}, games.hash, patience, costs, judge)
     entrants = read_players(players, names or [], defaults)
     files = [file for entrant in entrants.values() for file in entrant.files().values()]
     artifacts.check_apart(files, [output])

@@ -193,11 +193,12 @@ def fixed(params: Params, name: str) -> dict[str, Any]:
     games = asked_for.pop("tournament", {})
     if games := {key: value for key, value in games.items() if key not in HARDWARE}:
         asked_for["tournament"] = games
+    unused = {"tournament": params.tournament.unused}
     design = {
         "experiment": asked_for,
         **{
             each: getattr(params, each).model_dump(
-                mode="json", by_alias=True, exclude=set(HARDWARE)
+                mode="json", by_alias=True, exclude={*HARDWARE, *unused.get(each, ())}
             )
             for each in sections
         },

@@ -34,6 +34,7 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     played |= {f"experiments.{n}.tournament": plan.tournament for n, plan in plans(params).items()}
     books: dict[str, str] = {}
     costs: dict[str, str] = {}
+    engines: dict[str, str] = {}
     games: dict[tuple[str, int, str], str] = {}  # what experiments share is told once
     for path, section in played.items():
         books.setdefault(section.book, f"{path}.book")
@@ -41,6 +42,8 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
             games.setdefault((key, getattr(section, key), section.book), f"{path}.{key}")
         if section.costs is not None:
             costs.setdefault(section.costs, f"{path}.costs")
+        if section.program is not None:
+            engines.setdefault(section.program, f"{path}.engine")
     ladder = ("ladder", params.ladder.games_per_pairing, params.tournament.book)
     games[ladder] = "ladder.games_per_pairing"
     texel = ("texel", params.texel.games_per_pairing, params.tournament.book)
@@ -49,7 +52,7 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
     games[(*selfplay, params.tournament.book)] = "policy.selfplay.games_per_pairing"
     named = [
         *((path, book) for book, path in books.items()),
-        *((path, file) for file, path in costs.items()),
+        *((path, file) for file, path in [*costs.items(), *engines.items()]),
         ("puzzles.file", params.puzzles.file),
         ("ladder.players", params.ladder.players),
         *_of_texel(params.texel),

@@ -8,19 +8,20 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
-    WithJsonSchema,
     model_validator,
 )
 
 from nnuelab import artifacts
 from nnuelab.names import variant_of
+from nnuelab.params.judge import Judging
 from nnuelab.params.policies import Policies
 from nnuelab.params.sections import (
     Count,
     CountOrZero,
     Name,
+    OptionName,
+    OptionValue,
     Positive,
     Section,
     Seeds,
@@ -56,21 +57,6 @@ GAMES = {  # setting with the games of a pairing
 UNTUNED = "untuned"  # a player of the match of texel
 
 
-def _as_uci(value: Any) -> Any:
-    """Numbers as text, and true for True."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int | float) else value
-
-
-# A new line would be a new command of UCI.
-OptionName = Annotated[str, Field(pattern=r"^[^=\r\n]+$")]
-OptionValue = Annotated[
-    str,
-    BeforeValidator(_as_uci),
-    Field(pattern=r"^[^\r\n]*$"),
-    WithJsonSchema({"type": ["string", "number", "boolean"]}),
-]
 Terminations = Annotated[list[str], Field(max_length=16), AfterValidator(each_once)]
 
 
@@ -177,7 +163,7 @@ class Verify(section(Verification)):  # type: ignore[misc]
     __doc__ = Verification.__doc__
 
 
-class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[misc]
+class Tournament(section(games.Games, games.Rules, nodes=int), Judging):  # type: ignore[misc]
     """Round robins of all nets of an experiment: at fixed nodes, at equal cost, at fixed time."""
 
     book: str
@@ -200,6 +186,15 @@ class Tournament(section(games.Games, games.Rules, nodes=int)):  # type: ignore[
     """Number of these games, which take longer."""
     parts: Count
     """Jobs that games are shared out among, on as many machines; the games are the same."""
+
+    @model_validator(mode="after")
+    def _knows_what_a_node_costs(self) -> Self:
+        if self.engine is not None and self.cost_games_per_pairing and self.costs is None:
+            raise ValueError(
+                "what a node costs is measured in this engine's search, so games of another engine "
+                "at equal cost need costs of their own; give costs, or cost_games_per_pairing: 0"
+            )
+        return self
 
     @property
     def yardsticks(self) -> list[Yardstick]:

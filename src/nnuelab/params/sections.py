@@ -9,10 +9,12 @@ from typing import Annotated, Any, Literal, Self, get_type_hints
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
     Tag,
+    WithJsonSchema,
     create_model,
     model_validator,
 )
@@ -25,6 +27,23 @@ Positive = Annotated[float, Field(gt=0)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 AUTO = "auto"
 Seeds = Annotated[list[Annotated[int, Field(ge=0, le=MAX_SEED)]], Field(min_length=1)]
+
+
+def _as_uci(value: Any) -> Any:
+    """Numbers as text, and true for True."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+# A new line would be a new command of UCI.
+OptionName = Annotated[str, Field(pattern=r"^[^=\r\n]+$")]
+OptionValue = Annotated[
+    str,
+    BeforeValidator(_as_uci),
+    Field(pattern=r"^[^\r\n]*$"),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
+]
 
 
 class Section(BaseModel):

@@ -26,7 +26,7 @@ import os
 import shlex
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,6 +34,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nnuelab.errors import UserError, nearest, one_line
 from nnuelab.names import NetName
 from nnuelab.settings.games import Games
+from nnuelab.settings.judge import Judge
+from nnuelab.sources import PACKAGE
 from nnuelab.tournament.limits import KINDS as LIMITS
 from nnuelab.tournament.limits import Limit
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:  # the rules of the workflow read this module, too, and have n
     from nnuelab.tournament.game import Player
 
 DEFAULT = "default"  # the net that ships with the package
+SHIPPED_NET = PACKAGE / "nnue/nets/default.nnue"
 PATIENCE = 60.0  # seconds for an answer under a limit of nodes or depth
 
 
@@ -107,12 +110,15 @@ class Defaults:
         Seconds that an engine has for an answer under a limit of nodes or depth.
     costs : mapping of str to float, optional
         What a node costs, by feature set (`cost.read`): the nodes of each player are divided by it.
+    judge : Judge
+        The engine that plays the nets, where it isn't this one.
     """
 
     limit: Mapping[str, Any]
     hash_mb: int = Games.hash
     patience: float = PATIENCE
     costs: Mapping[str, float] | None = None
+    judge: Judge = field(default_factory=Judge)
 
     def of(self, player: str) -> Defaults:
         """Those of one player; UserError where the costs have none of its set."""
@@ -251,8 +257,32 @@ def _understood(settings: Any) -> dict[str, Any]:
     return {"engine": program, "args": arguments}
 
 
+def _judged(settings: dict[str, Any], judge: Judge) -> dict[str, Any]:
+    """Settings of a net as those of the engine that plays it."""
+    if judge.engine is None or "net" not in settings or "engine" in settings:
+        return settings
+    engine = program_of(judge.engine)
+    net = SHIPPED_NET if settings["net"] == DEFAULT else Path(str(settings["net"]))
+    if not net.is_file():
+        raise UserError(f"there is no net {net}")
+    own = settings.get("options") or {}
+    if not isinstance(own, dict):  # as for all players
+        return settings
+    options = {**judge.engine_options, **own, judge.net_option: str(net)}
+    rest = {key: value for key, value in settings.items() if key != "net"}
+    return {**engine, **rest, "options": options}
+
+
+def program_of(text: str) -> dict[str, Any]:
+    """An engine with its arguments, as settings; UserError where it is none."""
+    found = {"engine": text} if Path(text).is_file() else _understood(text)
+    if "engine" not in found:
+        raise UserError(f"{text} is no engine but a {next(iter(found))}")
+    return found
+
+
 def _entrant(given: Any, defaults: Defaults) -> Entrant:
-    settings = _understood(given)
+    settings = _judged(_understood(given), defaults.judge)
     named = [kind for kind in KINDS if kind in settings]
     if len(named) != 1:
         raise UserError(f"it needs one of these: {', '.join(KINDS)}")
