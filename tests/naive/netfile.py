@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from itertools import pairwise
 
@@ -158,3 +159,133 @@ def bullet_simple_value(content: bytes, m: int, fen: str, squared: bool) -> int:
     if squared:
         total = int(total / 255)  # Rust rounds towards 0; exact, below 2^53
     return int((total + b2) * 400 / (255 * 64))
+
+
+def stockfish_file(
+    m: int,
+    o: int,
+    p: int,
+    stacks: int = 1,
+    psqt: int = 0,
+    compressed: bool = False,
+    mirrored: bool = True,
+    seed: int = 0,
+    inputs: int = 0,
+) -> bytes:
+    """A file as nnue-pytorch writes it, of random weights; ``inputs`` others than 2m of layer 2."""
+    rng = random.Random(seed)
+    n, inputs = (32 if mirrored else 64) * 704, inputs or 2 * m
+
+    def numbers(count: int, spread: int) -> list[int]:
+        return [rng.randint(-spread, spread) for _ in range(count)]
+
+    def section(kind: str, values: list[int]) -> bytes:
+        if not compressed:
+            return struct.pack(f"<{len(values)}{kind}", *values)
+        found = bytearray()
+        for value in values:
+            while True:
+                byte, value = value & 127, value >> 7
+                if value == (-1 if byte & 64 else 0):
+                    break
+                found.append(byte | 128)
+            found.append(byte)
+        return b"COMPRESSED_LEB128" + struct.pack("<I", len(found)) + bytes(found)
+
+    of_features = (0x7F234CB8 if mirrored else 0x5F234CB8) ^ (2 * m)
+    of_layers = 0xEC42E90D ^ (2 * m)
+    for size in (o, p, 1):
+        mixed = (0xCC03DAE4 + size) ^ (of_layers >> 1) ^ (of_layers << 31 & 0xFFFFFFFF)
+        of_layers = mixed if size == 1 else (mixed + 0x538D24C7) & 0xFFFFFFFF
+    name = b"made by a test \x1b[31m"
+    body = struct.pack("<III", 0x7AF32F20, of_features ^ of_layers, len(name)) + name
+    body += struct.pack("<I", of_features)
+    body += section("h", numbers(m, 120)) + section("h", numbers(n * m, 25))
+    body += section("i", numbers(n * psqt, 9000)) if psqt else b""
+    for _ in range(stacks):
+        body += struct.pack("<I", of_layers)
+        for size, outputs, bias in ((inputs, o, 4000), (o, p, 4000), (p, 1, 9000)):
+            body += struct.pack(f"<{outputs}i", *numbers(outputs, bias))
+            for _ in range(outputs):
+                row = numbers(size, 120) + [0] * (-size % 32)
+                body += struct.pack(f"<{len(row)}b", *row)
+    return body
+
+
+def stockfish_value(content: bytes, fen: str, compressed: bool, psqt: int, stacks: int) -> int:
+    """32 times what such a net says, without any rounding behind its layers.
+
+    The sizes of the layers are those of the file alone: (m x2 -> 16 -> 32 -> 1).
+    """
+    place = 12 + struct.unpack_from("<I", content, 8)[0]
+    of_features = struct.unpack_from("<I", content, place)[0]
+    mirrored = bool(of_features & 0x20000000)
+    n, m = (32 if mirrored else 64) * 704, (of_features & 0xFFFF ^ 0x4CB8) // 2
+    place += 4
+
+    def take(kind: str, count: int) -> list[int]:
+        nonlocal place
+        found = list(struct.unpack_from(f"<{count}{kind}", content, place))
+        place += struct.calcsize(f"<{count}{kind}")
+        return found
+
+    def section(kind: str, count: int) -> list[int]:
+        nonlocal place
+        if not compressed:
+            return take(kind, count)
+        assert content[place : place + 17] == b"COMPRESSED_LEB128"
+        end = place + 21 + struct.unpack_from("<I", content, place + 17)[0]
+        place += 21
+        found = []
+        while place < end:
+            value = shift = 0
+            while True:
+                byte = content[place]
+                place += 1
+                value |= (byte & 127) << shift
+                shift += 7
+                if byte < 128:
+                    break
+            found.append(value - (1 << shift) if byte & 64 else value)
+        assert len(found) == count
+        return found
+
+    board = chess.Board(fen)
+    biases, weights = section("h", m), section("h", n * m)
+    values = section("i", n * psqt) if psqt else []
+    bucket = (len(board.piece_map()) - 1) // 4
+    x: list[int] = []
+    balance = 0
+    for sign, perspective in ((1, board.turn), (-1, not board.turn)):
+        king = board.king(perspective)
+        assert king is not None
+        turned = 0 if perspective == chess.WHITE else 56
+        flipped = 7 if mirrored and king % 8 < 4 else 0
+        at = king ^ turned ^ flipped
+        number = (7 - at // 8) * 4 + 7 - at % 8 if mirrored else at
+        accumulator = list(biases)
+        for square, piece in board.piece_map().items():
+            plane = 2 * (piece.piece_type - 1) + (piece.color != perspective)
+            feature = number * 704 + min(plane, 10) * 64 + (square ^ turned ^ flipped)
+            for i in range(m):
+                accumulator[i] += weights[feature * m + i]
+            if psqt:
+                balance += sign * values[feature * psqt + (bucket if psqt > 1 else 0)]
+        x += [min(max(value, 0), 127) for value in accumulator]
+    for stack in range(stacks):
+        place += 4
+        layers = [
+            (take("i", outputs), take("b", outputs * (-(-size // 32) * 32)))
+            for size, outputs in ((2 * m, 16), (16, 32), (32, 1))
+        ]
+        if stack == (bucket if stacks > 1 else 0):
+            for last, (bias, weight) in enumerate(layers):
+                wide = len(weight) // len(bias)
+                sums = [
+                    b + sum(w * v for w, v in zip(weight[i * wide :], x, strict=False))
+                    for i, b in enumerate(bias)
+                ]
+                x = sums if last == 2 else [min(max(total >> 6, 0), 127) for total in sums]
+            result = x[0]
+    assert place == len(content)
+    return 2 * result + balance

@@ -44,7 +44,8 @@ NET = np.dtype(
         ("forward", "u8"),  # function: compiled_forward
         ("w1", "u8"),  # address of int16[N, width]
         ("b1", "u8"),  # int16[stride]
-        ("psqt", "u8"),  # int32[N], or 0
+        ("psqt", "u8"),  # int32[N, psqt_buckets], or 0
+        ("psqt_buckets", "i8"),
         ("w2", "u8"),  # int8[buckets, 2 * inputs_width / 4 + 1, l2_padded, 4]: blocks of 4 inputs
         ("b2", "u8"),  # int32[buckets, l2_padded]
         ("wh", "u8"),  # int8[buckets, hidden / 4, l3_padded, 4]
@@ -139,6 +140,7 @@ class Inference:
             "l2_padded": outputs,
             "l3_padded": last if p else 0,
             "buckets": k,
+            "psqt_buckets": net.psqt_buckets,
             "l1_shift": net.l1_shift,
             "l2_shift": net.l2_shift,
             "l3_shift": net.l3_shift,
@@ -194,18 +196,21 @@ def location(array):
 
 @inline
 def psqt_of(net, accumulator):
-    """int64[1]: the sum of the psqt, behind the accumulator at that address."""
-    return view(accumulator + 2 * net.width, 1, np.int64)
+    """int64[psqt_buckets]: sums of the psqt, behind the accumulator at that address."""
+    return view(accumulator + 2 * net.width, net.psqt_buckets, np.int64)
 
 
 @inline
 def _add_psqt(net, source, target, added, na, removed, nr):
-    values, total = view(net.psqt, net.features.size, np.int32), psqt_of(net, source)[0]
-    for i in range(na):
-        total += np.int64(values[at(added[at(i)])])
-    for i in range(nr):
-        total -= np.int64(values[at(removed[at(i)])])
-    psqt_of(net, target)[0] = total
+    values = view(net.psqt, (net.features.size, net.psqt_buckets), np.int32)
+    for k in range(net.psqt_buckets):
+        bucket = at(k)
+        total = psqt_of(net, source)[bucket]
+        for i in range(na):
+            total += np.int64(values[at(added[at(i)]), bucket])
+        for i in range(nr):
+            total -= np.int64(values[at(removed[at(i)]), bucket])
+        psqt_of(net, target)[bucket] = total
 
 
 @inline
@@ -331,7 +336,8 @@ def _forward_of(kind: Layers) -> Callable[..., Any]:
         w3 = view(net.w3 + bucket * 4 * outputs * width, outputs * width, np.int32)
         value = view(net.b3, net.buckets, np.int64)[at(bucket)]
         if psqt:
-            value += psqt_of(net, stm)[0] - psqt_of(net, other)[0]
+            chosen = at(bucket if net.psqt_buckets > 1 else np.int64(0))
+            value += psqt_of(net, stm)[chosen] - psqt_of(net, other)[chosen]
         for o in range(width):
             value += np.int64(_activated(total[o], shift, squared)) * np.int64(w3[o])
             if dual:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from nnuelab import artifacts, features
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.learning import container
-from nnuelab.nnue import study
+from nnuelab.nnue import nnue_pytorch, study
 from nnuelab.nnue.layers import ACTIVATIONS, LEVELS, MAX_PIECES, OF_FEATURES, Direct, Layers
 
 DEFAULT_NET = Path(__file__).parent / "nets" / "default.nnue"  # which ships with the package
@@ -55,6 +55,7 @@ _SHIFT_LIMITS = {
 }
 # Of sums that are multiplied: accumulators by 16 bits, rounded at bit 15; the others by 32
 _PRODUCT_SHIFT_LIMITS = {"l1_shift": (0, 4), "l2_shift": (0, 8), "l3_shift": (0, 8)}
+MAX_PSQT = 16  # buckets: their sums follow an accumulator, in the place of 64 neurons
 _MAX_NAME = 1024  # bytes of a feature-set name in a .nn file
 _MAX_WIDTH = 1 << 14  # neurons of a layer; keeps every sum of a layer within int32
 
@@ -108,8 +109,9 @@ class Net:
         The further hidden layer, where there is one, and
     bh : int32 [buckets * P] or None
         its biases.
-    psqt : int32 [N] or None
-        What each feature is worth by itself, in centipawns times 2^out_shift.
+    psqt : int32 [N], or [N, buckets], or None
+        What each feature is worth by itself, in centipawns times 2^out_shift; perhaps for each of
+        at most 16 buckets.
     activation : {"clipped", "squared", "dual"}
     buckets : int
     pairwise : bool
@@ -150,6 +152,8 @@ class Net:
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
             raise ValueError(f"its activation is {self.activation!r}, not {', '.join(ACTIVATIONS)}")
+        if self.psqt_buckets > MAX_PSQT:
+            raise ValueError(f"its psqt has {self.psqt_buckets} buckets, at most {MAX_PSQT} fit")
         if not 1 <= self.buckets <= MAX_PIECES:
             raise ValueError(f"it has {self.buckets} buckets, should be 1 to {MAX_PIECES}")
         if self.w1.ndim != 2:
@@ -164,6 +168,8 @@ class Net:
             if name not in OF_FEATURES:
                 shape = (self.buckets * shape[0], *shape[1:])
             array = getattr(self, name)
+            if name == "psqt" and self.psqt_buckets > 1:
+                shape = (*shape, self.buckets)
             if array.dtype != np.dtype(_ARRAYS[name]) or array.shape != shape:
                 raise ValueError(
                     f"{name} is {array.dtype}{list(array.shape)}, "
@@ -185,6 +191,11 @@ class Net:
         for name, (low, high) in limits.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, should be {low} to {high}")
+
+    @property
+    def psqt_buckets(self) -> int:
+        """Values of the psqt for each feature; 1 without one."""
+        return 1 if self.psqt is None or self.psqt.ndim < 2 else int(self.psqt.shape[1])
 
     def _check_direct(self) -> None:
         """Checks that a net without a second layer has nothing that only others have."""
@@ -265,7 +276,7 @@ def no_second_layer(l1: int) -> dict[str, np.ndarray]:
 
 
 def read_net(path: Path | str) -> Net:
-    """Reads a net of either format; which one is told by the content, not by the name.
+    """Reads a net of this project, the study's or nnue-pytorch's, told apart by their content.
 
     Raises
     ------
@@ -276,7 +287,7 @@ def read_net(path: Path | str) -> Net:
     path = Path(path)
     content = container.content_of(path, "net", ".nnue or .nn")
     with container.usable(path, "net", "nnuelab quantize"):
-        net = _parse(content) if content[: len(MAGIC)] == MAGIC else _parse_nn(content)
+        net = _parser(content)(content)
         feature_set = net.features
         fingerprint.check(feature_set, net.blocks)
     size = feature_set.size
@@ -286,6 +297,18 @@ def read_net(path: Path | str) -> Net:
             f"{net.feature_set} has {size} features; make it again with nnuelab quantize"
         )
     return net
+
+
+def _parser(content: bytes) -> Callable[[bytes], Net]:
+    if content.startswith(MAGIC):
+        return _parse
+    return _parse_nnue_pytorch if content.startswith(nnue_pytorch.MAGIC) else _parse_nn
+
+
+def _parse_nnue_pytorch(content: bytes) -> Net:
+    found = nnue_pytorch.parse(content)
+    blocks = fingerprint.of_blocks(features.parse(found["feature_set"]))
+    return Net(**found, blocks=blocks)
 
 
 def _parse(content: bytes) -> Net:
@@ -335,7 +358,7 @@ def masked(net: Net, members: np.ndarray, by: str, names: list[str]) -> Net:
     return replace(
         net,
         w1=net.w1 * ~members[:, None],
-        psqt=None if net.psqt is None else net.psqt * ~members,
+        psqt=None if net.psqt is None else (net.psqt.T * ~members).T,
         provenance={**net.provenance, "masked": {"by": by, "without": names}},
     )
 

@@ -89,8 +89,10 @@ def evaluations(net: Net, x: np.ndarray, records: np.ndarray) -> np.ndarray:
     sums = x @ net.w2.T.astype(np.int64) + net.b2
     value = _output(net, sums, _buckets(net, records))
     if net.psqt is not None:
-        stm, other = np.append(net.psqt, 0)[_rows(net, records)].sum(2, dtype=np.int64)
-        value += stm - other
+        values = np.append(net.psqt.reshape(len(net.psqt), -1), [[0] * net.psqt_buckets], 0)
+        stm, other = values[_rows(net, records)].sum(2, dtype=np.int64)
+        chosen = _buckets(net, records) if net.psqt_buckets > 1 else 0
+        value += (stm - other)[np.arange(len(records)), chosen]
     return value >> net.out_shift
 
 
