@@ -21,9 +21,12 @@ def random_net(
     buckets: int = 1,
     activation: str = "clipped",
     pairwise: bool = False,
-    psqt: bool = False,
+    psqt: int = 0,
 ) -> Net:
-    """A net whose activations are spread over the whole range, clipped ones included."""
+    """A net whose activations are spread over the whole range, clipped ones included.
+
+    ``psqt`` is the number of its values of a feature.
+    """
     rng = np.random.default_rng(seed)
     n, both = features.parse(feature_set).size, 2 if activation == "dual" else 1
 
@@ -48,7 +51,7 @@ def random_net(
         buckets=buckets,
         activation=activation,
         pairwise=pairwise,
-        psqt=integers(300 * 2**out_shift, "<i4", n) if psqt else None,
+        psqt=integers(300 * 2**out_shift, "<i4", n, *[psqt] * (psqt > 1)) if psqt else None,
         l1_shift=l1_shift,
         l2_shift=l2_shift,
         out_shift=out_shift,

@@ -59,7 +59,9 @@ def evaluate(net: Net, stm_rows: list[int], other_rows: list[int], pieces: int =
     """Centipawns for the side to move from the active features of both perspectives."""
     balance = 0
     if net.psqt is not None:
-        balance = sum(net.psqt[stm_rows].tolist()) - sum(net.psqt[other_rows].tolist())
+        bucket = (pieces - 1) * net.psqt_buckets // 32
+        values = net.psqt.reshape(net.n_features, -1)[:, bucket]
+        balance = sum(values[stm_rows].tolist()) - sum(values[other_rows].tolist())
     sides = accumulator(net, stm_rows), accumulator(net, other_rows)
     return forward(net, *sides, pieces, balance)
 

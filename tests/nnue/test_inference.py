@@ -76,9 +76,10 @@ def test_the_largest_products_do_not_wrap() -> None:
     )
 
 
+@pytest.mark.parametrize("psqt", [1, 8])
 @pytest.mark.parametrize("feature_set", ["ALL", "H+V+D1+D2", "ALL+H+V"])
-def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
-    net = random_net(feature_set, 40, 16, l1_shift=2, psqt=True)
+def test_updates_along_games_equal_refresh_and_twin(feature_set: str, psqt: int) -> None:
+    net = random_net(feature_set, 40, 16, l1_shift=2, psqt=psqt, buckets=psqt)
     evaluator = Inference(net)
     record = evaluator.record
     width = features.parse(feature_set).max_active
@@ -103,7 +104,8 @@ def test_updates_along_games_equal_refresh_and_twin(feature_set: str) -> None:
                     rows = rows_of(feature_set, new, perspective)
                     assert np.array_equal(acc, fresh)
                     assert np.array_equal(acc[:40], naive.accumulator(net, rows))
-                    assert acc[record["width"] :].view(np.int64)[0] == net.psqt[rows].sum()
+                    sums = acc[record["width"] :].view(np.int64)[:psqt]
+                    assert sums.tolist() == np.atleast_1d(net.psqt[rows].sum(0)).tolist()
 
 
 @pytest.mark.parametrize(("na", "nr"), [(a, r) for a in range(4) for r in range(4)])

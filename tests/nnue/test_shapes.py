@@ -38,6 +38,7 @@ KINDS: list[dict[str, Any]] = [
     {"activation": "dual"},
     {"pairwise": True, "activation": "dual", "buckets": 3, "l3": 20},
     {"psqt": True},
+    {"psqt": 8, "buckets": 8, "l3": 12},
     {"psqt": True, "pairwise": True, "activation": "dual", "buckets": 3, "l3": 20},
 ]
 FENS = [*random_games(4)[::7], "4k3/8/8/8/8/8/8/4K2R w - - 0 1", "8/8/8/8/8/8/k1K5/8 b - - 0 1"]

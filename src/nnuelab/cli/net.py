@@ -27,7 +27,7 @@ net_app = typer.Typer(
 )
 app.add_typer(net_app, name="net")
 
-FORMATS = {".nnue": "this project's", ".nn": "the study's", ".bin": "bullet's"}
+FORMATS = {".nnue": "this project's or nnue-pytorch's", ".nn": "the study's", ".bin": "bullet's"}
 SHIFTS = ("l1_shift", "l2_shift", "out_shift")
 FLOAT = ".pt", ".onnx"  # endings of a checkpoint, and of what its float net is converted to
 
