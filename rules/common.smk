@@ -82,6 +82,14 @@ NETS = {
 }
 
 
+# Nets made elsewhere, by folder: the set that each has to be of, and its file.
+IMPORTED = {
+    NetName.parse(name).folder: (NetName.parse(name).feature_set, file)
+    for plan in plan_of.values()
+    for name, file in plan.imported.items()
+}
+
+
 # No other names make a target: so a misspelt one is told as such.
 wildcard_constraints:
     experiment="|".join(map(re.escape, settings.experiments)),
@@ -194,10 +202,13 @@ def finders_of(entries, file):
 
 
 def of_nets(experiment, file):
-    """A file of each net of an experiment, in the order of its players."""
-    return [
-        f"<results>/nets/{net}/{file}" for net in plan_of[experiment].players.values()
-    ]
+    """A file of each net of an experiment, in the order of its players.
+
+    Of nets made elsewhere there is nothing but the net.
+    """
+    plan = plan_of[experiment]
+    nets = plan.players if file == "net.nnue" else plan.trained
+    return [f"<results>/nets/{net}/{file}" for net in nets.values()]
 
 
 def sets_of(experiments):
@@ -230,10 +241,10 @@ def players_code(experiment):
 def priced(experiment):
     """Net of each row of an experiment that the cost of a node is measured with: the first seed."""
     plan = plan_of[experiment]
-    return {
-        str(entry.name): f"<results>/nets/{entry.folder}/{plan.seeds[0]}/net.nnue"
-        for entry in plan.entries
-    }
+    seed = plan.seeds[0]
+    nets = {str(entry.name): f"{entry.folder}/{seed}" for entry in plan.entries}
+    nets |= {name: f"{NetName.parse(name).folder}/1" for name in plan.imported}
+    return {name: f"<results>/nets/{net}/net.nnue" for name, net in nets.items()}
 
 
 def costs_of(experiment):

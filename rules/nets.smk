@@ -2,6 +2,7 @@
 
 Needs results/data; makes results/nets/{name}/{seed}/net.nnue with its training history and the
 proof that it equals the float net within the bound of params.yaml, and what it makes of puzzles.
+Nets that an experiment names are read into the same place, without the others' files.
 Where a variant has l1: auto, results/nets/{name}/size.json comes first, by nets of short trainings;
 where it has learning_rate: auto, rate.json, by nets of several rates.
 """
@@ -120,6 +121,26 @@ rule quantize:
     shell:
         "nnuelab quantize {input.checkpoint:q} --output {output.net:q} {params.options:q}"
         " {params.positions:q} 2> {log:q}"
+
+
+rule import_net:
+    input:
+        net=lambda w: IMPORTED[w.imported][1],
+    output:
+        net="<results>/nets/{imported}/1/net.nnue",
+    log:
+        "<logs>/import_net/{imported}.log",
+    wildcard_constraints:
+        imported="|".join(map(re.escape, IMPORTED)) or "(?!)",
+    conda:
+        "environment.yaml"
+    params:
+        code=lambda w: code("nnue.netfile", sets=[IMPORTED[w.imported][0]]),
+        features=lambda w: IMPORTED[w.imported][0],
+    message:
+        "Net {wildcards.imported}, made elsewhere"
+    shell:
+        "nnuelab net convert {input.net:q} {output.net:q} --features {params.features:q} 2> {log:q}"
 
 
 rule verify:

@@ -75,6 +75,9 @@ rule table:
         ),
         nets=lambda w, input: players(w.experiment, input.nets),
         anchor=lambda w: settings.experiments[w.experiment].anchor,
+        imported=lambda w: [
+            f"--imported={name}" for name in plan_of[w.experiment].imported
+        ],
         others=lambda w, input: others(w.experiment, input),
         statistics=lambda w, input: [f"--statistics={f}" for f in input.statistics],
         spread=lambda w, input: ["--spread", input.spread] if input.spread else [],
@@ -89,5 +92,5 @@ rule table:
     shell:
         "nnuelab table {params.nets:q} --experiment {wildcards.experiment:q}"
         " --anchor {params.anchor:q} --pgn {input.games:q} {params.others:q} {params.statistics:q} --csv {output.table:q}"
-        " {params.spread:q} {params.kinds:q} {params.groups:q} --fixed {params.fixed:q}"
+        " {params.imported:q} {params.spread:q} {params.kinds:q} {params.groups:q} --fixed {params.fixed:q}"
         " --markdown {output.markdown:q} 2> {log:q}"

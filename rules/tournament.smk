@@ -71,6 +71,7 @@ rule engine_net:
     log:
         "<logs>/engine_net/{experiment}/{name}/{seed}/{file}.log",
     wildcard_constraints:
+        name="|".join(map(re.escape, [*NETS, *IMPORTED])),
         file="[^/]+",
     conda:
         "environment.yaml"

@@ -8,6 +8,7 @@ import itertools
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ import zstandard
 from nnuelab.data import formats
 from nnuelab.hce import checkpoint, evaluation, trace
 from nnuelab.nnue import bullet
-from nnuelab.nnue.netfile import Net, read_net, write_net, write_nn
+from nnuelab.nnue.layers import Direct
+from nnuelab.nnue.netfile import Net, no_second_layer, read_net, write_net, write_nn
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
 from nnuelab.policy import training as policy_training
@@ -25,6 +27,7 @@ from nnuelab.policy.trainer import Settings as PolicySettings
 from nnuelab.settings import found
 from tests import report_results
 from tests.hce.traces import records, saved, some_terms
+from tests.naive.netfile import stockfish_file
 from tests.nnue_data import write_datasets
 from tests.nnue_nets import random_games, random_net
 from tests.policy.policies import random_policy
@@ -113,6 +116,12 @@ def _nets(folder: Path, scratch: Path, net: Net) -> None:
     write_net(folder / "b.nnue", random_net("H+V", 16, 8, buckets=2, l3=8, psqt=True))
     write_nn(folder / "a.nn", net)
     bullet.write(folder / "a.bin", net)
+    last = net.w1[:2].reshape(-1)
+    without = {**no_second_layer(net.l1), "w3": last, "direct": Direct()}
+    bullet.write(folder / "a.direct", replace(net, **without))
+    write_net(folder / "c.nnue", replace(net, **without))
+    (folder / "a.pytorch").write_bytes(stockfish_file(2, 2, 2, 8, 8))
+    (folder / "b.pytorch").write_bytes(stockfish_file(2, 2, 2, compressed=True))
     write_policy(folder / "a.policy", random_policy(sizes=(8,)))
     write_policy(folder / "b.policy", random_policy("product", (), value=False, feature_set="H"))
     trained = scratch / "trained"

@@ -31,7 +31,8 @@ from nnuelab.hce import checkpoint as tuning_checkpoint
 from nnuelab.hce import evaluation, trace
 from nnuelab.nnue import bullet
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.netfile import STUDY_SHIFTS
+from nnuelab.nnue.layers import Direct
+from nnuelab.nnue.netfile import STUDY_SHIFTS, read_net
 from nnuelab.nnue.quantize import quantize
 from nnuelab.policy.mover import Mover
 from nnuelab.policy.policyfile import read_policy
@@ -153,7 +154,9 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "epd.zip", Kind((Book,), Damage((damage.of_zip,)))
     yield "nnue", Kind((_evaluate,), arrays)
     yield "nn", Kind((_evaluate,))
+    yield "pytorch", Kind((read_net,))
     yield "bin", Kind((lambda path: bullet.read(path, 8, STUDY_SHIFTS),))
+    yield "direct", Kind((lambda path: bullet.read_direct(path, Direct(), "squared"),))
     yield "policy", Kind((_policy,), arrays)
     joints = (damage.of_checkpoint(Checkpoint), damage.of_zip)
     yield "net.pt", Kind((lambda path: quantize(Checkpoint.read(path)),), Damage(joints))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -100,3 +101,42 @@ def test_the_engine_plays_the_same_in_this_process_and_by_uci(tmp_path: Path) ->
     said = [[(node.move, node.comment) for node in game.mainline()] for game in games if game]
     assert len(said[0]) > 20
     assert said[0] == said[1]
+
+
+def test_another_engine_plays_the_same_games_with_the_same_nets(
+    call: list[str], tmp_path: Path
+) -> None:
+    """Where it is this one: with its own processes, and nets by its option."""
+    texts = []
+    program = tmp_path / "my engine"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nnuelab.cli uci "$@"\n')
+    program.chmod(0o755)
+    judge = ["--engine", str(program), "--net-option", "evalfile", "--engine-option", "Hash=1"]
+    for name, more in (("own", []), ("other", judge)):
+        output = tmp_path / f"{name}.pgn"
+        command = [*call, *more, "--output", str(output), "--workers", "1"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        texts.append(output.read_text())
+    assert texts[0] == texts[1]
+    told = json.loads((tmp_path / "other.pgn.json").read_text())
+    (net,) = (word.partition("=")[2] for word in call if word.startswith("H+V#1="))
+    assert told["parameters"]["players"]["H+V#1"]["options"] == {"Hash": "1", "evalfile": net}
+    assert f"{net} H+V#1" in told["inputs"]
+
+
+def test_what_another_engine_can_t_play_is_told(call: list[str], tmp_path: Path) -> None:
+    program = tmp_path / "engine"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nnuelab.cli uci\n')
+    program.chmod(0o755)
+    output = ["--output", str(tmp_path / "games.pgn")]
+    for more, said in (
+        (["--engine", "./none"], "no engine ./none"),
+        (["--engine", str(program), "--net-option", "Nets"], "has no option 'Nets'"),
+        (["--engine", str(program), "C={net: none.nnue}"], "player C: there is no net none.nnue"),
+        (["--engine", str(program), "C={net: default, ordering: a}"], "unknown setting ordering"),
+    ):
+        done = subprocess.run([*call, *more, *output], capture_output=True, text=True)
+        assert done.returncode == 1
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import shlex
+import shutil
 import sys
 
 import pytest
-import yaml
 
-from tests.workflow.project import NOTHING, Folder, change, ran, tiny_project
+from nnuelab.nnue.netfile import DEFAULT_NET
+from nnuelab.report import table
+from tests.workflow.project import NOTHING, Folder, ran, tiny_project
 
 ENGINE = f"#!/bin/sh\nexec {shlex.quote(sys.executable)} -m nnuelab.cli uci\n"
 # Also tells how it was called.
@@ -24,6 +26,7 @@ def folder(tmp_path_factory):
     """The project at tiny scale, where this engine is the judge, and gets copies of nets."""
     with tiny_project(tmp_path_factory.mktemp("project")) as (path, settings):
         axis = {"feature_sets": ["ALL", "H+V"], "seeds": [1], "anchor": "ALL"}
+        axis["nets"] = {"all,mine": "my net.nnue"}
         judge = {
             "engine": "'./my engine' --quietly",
             "net_option": "evalfile",
@@ -35,6 +38,7 @@ def folder(tmp_path_factory):
             "check_time": False,
         }
         settings["experiments"] = {"axis": axis, "judged": {**axis, "tournament": judge}}
+    shutil.copy(DEFAULT_NET, path / "my net.nnue")
     for name, text in (("my engine", ENGINE), ("tomine", COMMAND)):
         (path / name).write_text(text)
         (path / name).chmod(0o755)
@@ -43,12 +47,15 @@ def folder(tmp_path_factory):
 
 def test_this_engine_as_judge_plays_the_games_of_this_engine(folder):
     told = folder.run("snakemake", "results/judged_table.csv", GAMES["axis"], **OWN)
-    assert {"engine_net", "tournament", "table"} <= ran(told)
+    assert {"import_net", "engine_net", "tournament", "table"} <= ran(told)
     ours, judged = ((folder.path / games).read_text() for games in GAMES.values())
     assert ours == judged
     with open(folder.path / "results/judged_table.csv", newline="") as file:
-        rows = {row["feature_set"]: row for row in csv.DictReader(file)}
-    assert rows.keys() == {"ALL", "H+V"}
+        rows = {table.entry(row): row for row in csv.DictReader(file)}
+    assert list(rows) == ["ALL", "H+V", "ALL,mine"]
+    assert rows["ALL,mine"]["elo"]
+    assert rows["ALL,mine"]["l1"] == "256"
+    assert not rows["ALL,mine"]["val_loss_mean"]
     assert rows["H+V"]["elo"]
     assert rows["H+V"]["elo_error_games"]
     assert not rows["H+V"]["elo_cost"]
@@ -70,19 +77,3 @@ def test_another_engine_plays_anew_and_another_net_file_is_made_anew(folder):
     (folder.path / NET).unlink()
     assert folder.would_run(GAMES["judged"], **OWN) == {"engine_net": 1, "tournament": 1}
     assert NOTHING in folder.run("snakemake", "-n", GAMES["axis"], **OWN)
-
-
-def test_what_can_t_be_judged_is_told_before_any_job(folder):
-    for key, value, said in (
-        ("engine", "./missing", "experiments.judged.tournament.engine: there is no file ./missing"),
-        ("engine", "'open", 'engine: "\'open": No closing quotation'),
-        ("net_command", "./tomine {net}", "net_command needs {file}"),
-        ("cost_games_per_pairing", 8, "give costs, or cost_games_per_pairing: 0"),
-        ("net_file", "../mine.nnue", "net_file"),
-    ):
-        before = (folder.path / "params.yaml").read_text()
-        experiments = yaml.safe_load(before)["experiments"]
-        experiments["judged"]["tournament"][key] = value
-        change(folder, None, "experiments", experiments)
-        assert said in folder.run("snakemake", "-n", GAMES["judged"], status=1, **OWN), key
-        (folder.path / "params.yaml").write_text(before)

@@ -65,6 +65,9 @@ def convert(
     activation: Annotated[
         Activation, typer.Option(help="Of a .bin without a second layer: SCReLU or CReLU.")
     ] = Activation.SQUARED,
+    features: Annotated[
+        str | None, typer.Option(help="Refuse a net of another feature set.")
+    ] = None,
     blocks: Blocks = None,
 ) -> None:
     """Convert a net between this project's file, the study's .nn and bullet's raw layout.
@@ -74,6 +77,7 @@ def convert(
 
     Example: nnuelab net convert net.nnue net.nn
     """
+    from nnuelab.features import parse
     from nnuelab.nnue import bullet, netfile
 
     if (source.suffix, output.suffix) == FLOAT:
@@ -92,6 +96,8 @@ def convert(
         raise UserError(f"{source} says itself what it is; {' and '.join(named)}: for a .bin")
     else:
         net = netfile.read_net(source)
+    if features is not None and net.feature_set != parse(features).name:
+        raise UserError(f"{source} is a net of {net.feature_set}, not of {parse(features).name}")
     write = {".nnue": netfile.write_net, ".nn": netfile.write_nn, ".bin": bullet.write}
     write[output.suffix](output, net)
     sizes = {"l1": net.l1, "l2": net.l2}

@@ -58,6 +58,10 @@ def table(
     spread: Annotated[
         Path | None, typer.Option(help="How far trainings scatter in other experiments: CSV.")
     ] = None,
+    imported: Annotated[
+        list[str] | None,
+        typer.Option(help="SET,NAME of a net without history and proof, made elsewhere."),
+    ] = None,
     kind: Annotated[
         list[str] | None,
         typer.Option(
@@ -106,7 +110,17 @@ def table(
         yardstick: spreads.Pooling(experiment, kinds.get(yardstick.column, ""), groups, known)
         for yardstick in yardsticks.ALL
     }
-    rows = tables.build(experiment, players, pgn, anchor, others, statistics or [], costs, pooling)
+    rows = tables.build(
+        experiment,
+        players,
+        pgn,
+        anchor,
+        others,
+        statistics or [],
+        costs,
+        pooling,
+        imported or (),
+    )
     played = {yardsticks.NODES: pgn, **others}
     told = {} if fixed is None else hypotheses.told(fixed, played)
     for path, text in (

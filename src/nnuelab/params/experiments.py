@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -132,7 +132,8 @@ class Plan:
 
     ``groups`` are those of sets whose trainings scatter otherwise than most, by set; ``selfplay``
     is the section of the games that nets learn from, where they are the project's own making;
-    ``expected`` are the positions of other games, where somebody knows.
+    ``expected`` are the positions of other games, where somebody knows. ``imported`` are the files
+    of nets that were made elsewhere, by ``SET,NAME``.
     """
 
     entries: list[Entry]
@@ -145,6 +146,7 @@ class Plan:
     label: Label
     puzzles: Puzzles
     expected: float | None = None
+    imported: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def games(self) -> float:
@@ -172,6 +174,13 @@ class Plan:
     @property
     def players(self) -> dict[str, str]:
         """Folder of the net of each player, ``NAME#SEED``, below results/nets."""
+        names = map(NetName.parse, self.imported)
+        made = {str(name.with_seed(1)): f"{name.folder}/1" for name in names}
+        return {**self.trained, **made}
+
+    @property
+    def trained(self) -> dict[str, str]:
+        """The same of those that it trains."""
         return {
             str(entry.name.with_seed(seed)): f"{entry.folder}/{seed}"
             for entry in self.entries
@@ -256,11 +265,13 @@ def plan_of(
     anchor: str,
     tournament: Tournament,
     groups: dict[str, str],
+    imported: Mapping[str, str] | None = None,
 ) -> Plan:
     """A plan with what its nets learn from, as ``params`` say."""
     selfplay = params.selfplay if params.data.source == "selfplay" else None
     learnt = selfplay, params.sample, params.label
-    return Plan(entries, seeds, anchor, tournament, groups, *learnt, params.puzzles)
+    plan = Plan(entries, seeds, anchor, tournament, groups, *learnt, params.puzzles)
+    return replace(plan, imported=imported or {})
 
 
 def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
@@ -291,8 +302,15 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
             told += _lines(f"{path}.tournament", error)
         groups = {entry: group for group, sets in experiment.spreads.items() for entry in sets}
         found[name] = plan_of(
-            params, entries, experiment.seeds, experiment.anchor, tournament, groups
+            params,
+            entries,
+            experiment.seeds,
+            experiment.anchor,
+            tournament,
+            groups,
+            experiment.nets,
         )
+        told += _imported(path, found)
         told += _nonsense(path, experiment, found[name])
     told += _beyond_the_study(found.values())
     told += [
@@ -454,9 +472,20 @@ def _circles(path: str, variants: Mapping[str, _Variant]) -> Iterable[str]:
         done |= set(way)
 
 
+def _imported(path: str, plans: Mapping[str, Plan]) -> Iterable[str]:
+    """Nets of the last of these plans that would lie where others lie."""
+    *others, plan = plans.values()
+    for name, file in plan.imported.items():
+        place = f"{path}.nets.{name}"
+        if any(name == str(entry.name) for known in plans.values() for entry in known.entries):
+            yield f"{place}: nets of that name are trained; give it another name"
+        elif any(known.imported.get(name, file) != file for known in others):
+            yield f"{place}: another experiment has another net of that name"
+
+
 def _nonsense(path: str, experiment: Experiment, plan: Plan) -> Iterable[str]:
     """Plans that can't be played or rated."""
-    names = list(dict.fromkeys(str(entry.name) for entry in plan.entries))
+    names = list(dict.fromkeys([*(str(entry.name) for entry in plan.entries), *plan.imported]))
     if plan.anchor not in names:
         kind = "variants" if experiment.variants or given(experiment.grid) else "feature sets"
         yield f"{path}.anchor: {plan.anchor} is none of the {kind}: {'; '.join(names)}"

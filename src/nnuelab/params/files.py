@@ -67,6 +67,8 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
         named.append(("label.engine", params.label.engine))
     if params.label.labeller == "engine" and params.label.net is not None:
         named.append(("label.net", params.label.net))
+    for name, experiment in params.experiments.items():
+        named += [(f"experiments.{name}.nets.{n}", file) for n, file in experiment.nets.items()]
     mistakes = [
         f"{path}: there is no file {file}"
         for path, file in named

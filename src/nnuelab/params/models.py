@@ -46,6 +46,7 @@ from nnuelab.tournament.yardsticks import Yardstick
 Even = Annotated[int, Field(ge=2, multiple_of=2)]
 EvenOrZero = Annotated[int, Field(ge=0, multiple_of=2)]
 _MONTH = r"\d{4}-(0[1-9]|1[0-2])"
+EntryName = Annotated[str, Field(pattern=r"^.+,[a-z][a-z0-9_-]*$")]
 PlayerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 GAMES = {  # setting with the games of a pairing
     yardsticks.NODES: "games_per_pairing",
@@ -397,6 +398,8 @@ class Experiment(Section):
     """Changes to the section tournament."""
     spreads: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(default_factory=dict)
     """Groups of sets (SET or SET,VARIANT) whose trainings scatter otherwise than most."""
+    nets: dict[EntryName, str] = Field(default_factory=dict)
+    """Nets made elsewhere that play, too, each by SET,NAME: .nnue or .nn."""
     hypothesis: Hypothesis | None = None
     """What it is to find out; its page says whether that was fixed before the games."""
 

@@ -185,14 +185,21 @@ def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         anchor = experiment.get("anchor")
         alone = not experiment.get("variants") and not experiment.get("grid")
 
-        def entry(name: Any, place: str, alone: bool = alone) -> Any:
-            if alone:
+        nets = experiment.get("nets")
+        nets = nets if isinstance(nets, Mapping) else {}
+
+        def entry(name: Any, place: str, alone: bool = alone, nets: Any = nets) -> Any:
+            told = NetName.parse(name) if isinstance(name, str) else None
+            if alone and not (nets and told and told.variant):
                 return name_of(name, place)
-            if isinstance(name, str) and (told := NetName.parse(name)).variant:
+            if told and told.variant:
                 return str(replace(told, feature_set=name_of(told.feature_set, place)))
             return name
 
         anchor = entry(anchor, f"{path}.anchor")
+        if nets:
+            named = {entry(key, f"{path}.nets.{key}"): file for key, file in nets.items()}
+            experiment = {**experiment, "nets": named}
         asked = experiment.get("hypothesis")
         if isinstance(asked, Mapping) and "set" in asked:
             asked = {**asked, "set": entry(asked["set"], f"{path}.hypothesis.set")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
-from nnuelab.report.trained import TrainedNet, read_trained
+from nnuelab.report.trained import TrainedNet, read_imported, read_trained
 from nnuelab.tournament import yardsticks
 from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
 
@@ -165,6 +165,7 @@ def build(
     statistics: Iterable[Path] = (),
     costs: Mapping[str, float] | None = None,
     pooling: Mapping[Yardstick, Pooling] | None = None,
+    imported: Collection[str] = (),
 ) -> list[Row]:
     """The rows of an experiment, in the order in which its players first occur in ``nets``.
 
@@ -187,6 +188,9 @@ def build(
         What a node costs, by feature set, with its variant.
     pooling : mapping of Yardstick to Pooling, optional
         What is known of the spread of trainings, for the games of each.
+    imported : collection of str
+        Feature sets, with their variants, whose nets were made elsewhere, so that nothing of their
+        training is known.
 
     Raises
     ------
@@ -197,16 +201,17 @@ def build(
     from nnuelab.tournament.ratings import feature_sets
 
     counted = {
-        row["feature_set"]: row
+        line["feature_set"]: line
         for path in statistics
-        for row in read_statistics(path)
-        if row["perspective"] == "both"
+        for line in read_statistics(path)
+        if line["perspective"] == "both"
     }
     trained: dict[str, list[TrainedNet]] = {}
     named = nets.items() if isinstance(nets, Mapping) else (("", path) for path in nets)
     for player, path in named:
-        net = read_trained(path)
-        trained.setdefault(NetName.parse(player).entry or net.feature_set, []).append(net)
+        row = NetName.parse(player).entry
+        net = read_imported(path) if row in imported else read_trained(path)
+        trained.setdefault(row or net.feature_set, []).append(net)
     for name, group in trained.items():
         sizes = {(net.l1, net.l2) for net in group}
         objectives = {repr(net.objective) for net in group if net.objective is not None}
@@ -223,12 +228,18 @@ def build(
             raise UserError(f"{played}: no net of {told} played; play the tournament again")
     price = _relative(costs or {}, trained, anchor)
     speed = _speeds(games[TIME]) if TIME in games else {name: 1 / price[name] for name in price}
-    minimised = trained[anchor][0].objective if anchor in trained else None
+    first_known = (
+        net.objective
+        for group in (trained.get(anchor, []), *trained.values())
+        for net in group
+        if net.val_loss is not None
+    )
+    minimised = next(first_known, None)
     rows = []
     for name, group in trained.items():
         first = group[0]
         comparable = all(net.objective == minimised for net in group)
-        losses = [net.val_loss for net in group] if comparable else []
+        losses = _known(net.val_loss for net in group) if comparable else []
         solved = [net.puzzle_accuracy for net in group if net.puzzle_accuracy is not None]
         called = NetName.parse(name)
         variant = called.variant if called.feature_set == first.feature_set else name
@@ -245,15 +256,15 @@ def build(
                 val_loss_sd=stdev(losses) if len(losses) > 1 else None,
                 nps_ratio=speed[name] / speed[anchor] if {name, anchor} <= speed.keys() else None,
                 puzzle_accuracy=fmean(solved) if len(solved) == len(group) else None,
-                quant_mean_cp=fmean(net.quant_mean_cp for net in group),
-                quant_rms_cp=math.sqrt(fmean(net.quant_rms_cp**2 for net in group)),
-                quant_max_cp=max(net.quant_max_cp for net in group),
+                quant_mean_cp=_mean(net.quant_mean_cp for net in group),
+                quant_rms_cp=_rms(net.quant_rms_cp for net in group),
+                quant_max_cp=max(_known(net.quant_max_cp for net in group), default=None),
                 **{
                     name: float(counted[first.feature_set][name])
                     for name in COUNTED
                     if first.feature_set in counted
                 },
-                train_seconds=fmean(net.train_seconds for net in group),
+                train_seconds=_mean(net.train_seconds for net in group),
                 published_val_loss=loss,
                 published_elo=elo,
                 cost_ratio=price.get(name),
@@ -265,6 +276,20 @@ def build(
             )
         )
     return rows
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
+    return fmean(known) if known else None
+
+
+def _rms(values: Iterable[float | None]) -> float | None:
+    square = _mean(value**2 for value in _known(values))
+    return None if square is None else math.sqrt(square)
 
 
 def _rated(yardstick: Yardstick, rating: SetRating) -> dict[str, float | None]:

@@ -14,19 +14,22 @@ from nnuelab.errors import UserError
 
 @dataclass(frozen=True)
 class TrainedNet:
-    """What the stages left about one net; ``objective`` is what it minimised, as far as known."""
+    """What the stages left about one net; ``objective`` is what it minimised, as far as known.
+
+    Of a net made elsewhere nothing is known of its training.
+    """
 
     feature_set: str
     n_features: int
     l1: int
     l2: int
-    val_loss: float
-    train_seconds: float
-    quant_mean_cp: float
-    quant_rms_cp: float
-    quant_max_cp: float
-    puzzle_accuracy: float | None
-    objective: dict[str, Any] | None
+    val_loss: float | None = None
+    train_seconds: float | None = None
+    quant_mean_cp: float | None = None
+    quant_rms_cp: float | None = None
+    quant_max_cp: float | None = None
+    puzzle_accuracy: float | None = None
+    objective: dict[str, Any] | None = None
 
 
 def read_trained(net: Path) -> TrainedNet:
@@ -74,6 +77,14 @@ def read_trained(net: Path) -> TrainedNet:
             f"{history}, its record, {times}, {verify} or {puzzles} is damaged ({problem!r}); "
             "delete them and run again"
         ) from problem
+
+
+def read_imported(net: Path) -> TrainedNet:
+    """A net made elsewhere; UserError when it is missing or damaged."""
+    from nnuelab.nnue.netfile import read_net
+
+    header = read_net(net)
+    return TrainedNet(header.feature_set, header.n_features, header.l1, header.l2)
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
