@@ -197,3 +197,23 @@ def test_a_file_that_was_changed_by_hand_is_told(folder, tmp_path):
 def test_a_missing_folder_is_one_line():
     done = CliRunner().invoke(app, ["report", "--results", "nowhere"])
     assert done.exit_code == 1
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_of_a_net_made_elsewhere_nothing_is_missed(folder, tmp_path, is_told):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("report.html*"))
+    for seed in report_results.SEEDS:
+        for name in ("history.csv", "history.csv.json", "verify.json", "verify.json.json"):
+            (copy / "nets/ALL" / str(seed) / name).unlink(missing_ok=True)
+    if is_told:
+        record = copy / "axis_table.csv.json"
+        said = json.loads(record.read_text())["parameters"]
+        edit(record, parameters={**said, "imported": ["ALL"]})
+    page = tmp_path / "report.html"
+    command = ["report", "axis", "--results", str(copy), "--output", str(page)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    missing = [f"{copy}/nets/ALL/1/{name}" for name in ("history.csv", "verify.json")]
+    text = page.read_text()
+    assert ["read " + file in text for file in missing] == [not is_told] * 2

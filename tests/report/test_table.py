@@ -444,3 +444,19 @@ def test_what_has_provenance_beside_it_shows_that(tmp_path) -> None:
     shown = call("inspect", plot)
     assert shown.exit_code == 0
     assert "count" in shown.stdout
+
+
+def test_of_nets_made_elsewhere_nothing_is_said_of_their_training(results, nets):
+    players = {f"{path.parent.parent.name}#{path.parent.name}": path for path in nets}
+    with_all = table.build("axis", players, results / "axis.pgn", "ALL")
+    for name in ("history.csv", "verify.json"):
+        for path in nets[:2]:
+            path.with_name(name).unlink()
+    with pytest.raises(UserError, match=r"history\.csv: No such file"):
+        table.build("axis", players, results / "axis.pgn", "ALL")
+    mine, other = table.build("axis", players, results / "axis.pgn", "ALL", imported=["ALL"])
+    assert mine.feature_set == "ALL"
+    assert (mine.l1, mine.l2, mine.elo) == (16, 8, 0.0)
+    unknown = (mine.val_loss_mean, mine.train_seconds, mine.quant_rms_cp, mine.quant_max_cp)
+    assert unknown == (None, None, None, None)
+    assert other == with_all[1]

@@ -123,6 +123,7 @@ def table(
     )
     played = {yardsticks.NODES: pgn, **others}
     told = {} if fixed is None else hypotheses.told(fixed, played)
+    told |= {"imported": imported} if imported else {}
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, tables.to_markdown(experiment, rows, anchor)),

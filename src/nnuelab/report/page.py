@@ -175,7 +175,7 @@ class _Builder:
         return section
 
     def _plots(self, experiment: Experiment, section: Section) -> None:
-        rows, nets = experiment.rows, experiment.nets
+        rows, nets = experiment.rows, [net for net in experiment.nets if not net.is_imported]
         anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
         drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows, section)]
         drawn.append(plots.depth(rows, self.found.nodes(experiment)))

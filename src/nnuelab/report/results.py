@@ -34,11 +34,14 @@ class NetFiles:
     net : Net
     player : str
         Its name in the tournament: ``SET#SEED`` or ``SET,VARIANT#SEED``.
+    is_imported : bool
+        It was made elsewhere, so there is nothing beside it.
     """
 
     path: Path
     net: Net
     player: str
+    is_imported: bool = False
 
     @property
     def entry(self) -> str:
@@ -262,6 +265,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     found.hypothesis = record.get("parameters", {}).get("hypothesis", {})
     if not found.anchor and found.rows:
         found.anchor = next((table.entry(r) for r in found.rows if r["elo"] == "0.0"), "")
+    imported = record.get("parameters", {}).get("imported", [])
     entries = {table.entry(row) for row in found.rows}
     inputs = record.get("inputs", {}).items()
     named = [
@@ -277,8 +281,8 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
             continue
         if NetName.parse(player).seed is None:  # a table that was made by hand
             player = str(NetName.of_folder(place.parent, net.feature_set))
-        if NetName.parse(player).entry in entries:
-            found.nets.append(NetFiles(place, net, player))
+        if (entry := NetName.parse(player).entry) in entries:
+            found.nets.append(NetFiles(place, net, player, entry in imported))
     pgn = folder / "tournament" / f"{name}.pgn"
     if pgn.is_file() and pgn.stat().st_size:
         found.pgn = pgn
