@@ -5,7 +5,15 @@ import numpy as np
 from nnuelab.chess import attacks
 from nnuelab.chess.attacks import bit
 from nnuelab.chess.fen import complete, find_move
-from nnuelab.chess.moves import NO_MOVE, PROMOTION, make, piece_attacks
+from nnuelab.chess.moves import (
+    DOUBLE_PUSH,
+    NO_MOVE,
+    PROMOTION,
+    is_surely_legal,
+    make,
+    piece_attacks,
+)
+from nnuelab.chess.moves import pack as move_of
 from nnuelab.chess.position import (
     BLACK,
     EMPTY,
@@ -17,7 +25,7 @@ from nnuelab.chess.position import (
     WHITE,
 )
 from nnuelab.data.records import NO_SCORE, pack
-from nnuelab.jit import inline, jit, local_record, lsb, popcount
+from nnuelab.jit import byteswap, inline, jit, local_record, lsb, popcount, word_at
 
 STEM = np.int64(32)  # bytes: board 24, move 2, score 2, ply and result 2, half-move clock 2
 HEAD = np.int64(34)  # a stem and the number of moves that follow it
@@ -77,6 +85,10 @@ def _nth(bits, n):
 @inline
 def _get(data, begin, stop, at, n):
     """``n`` bits, highest first, from bit ``at`` behind byte ``begin``; zeros from ``stop`` on."""
+    first = begin + (at >> 3)
+    if n and first + 8 <= stop:
+        word = byteswap(word_at(data, first)) << np.uint64(at & 7)
+        return np.int64(word >> np.uint64(64 - n))
     value = np.int64(0)
     for i in range(at, at + n):
         byte = begin + (i >> 3)
@@ -148,11 +160,18 @@ def _read_move(position, data, begin, stop, at, scratch):
     if promoting:
         promotion = PROMOTION + (number & 3)
         number >>= 2
-    if number < n:
-        square = _nth(targets, number)
-    else:
+    if number >= n:
         square = start - 2 if number == n and long else start + 2
-    return find_move(position, start, square, promotion, scratch), at
+        return find_move(position, start, square, promotion, scratch), at
+    square = _nth(targets, number)
+    kind = promotion
+    if role == PAWN:
+        if square == position.ep:
+            return find_move(position, start, square, promotion, scratch), at
+        if abs(square - start) == 16:
+            kind = np.int64(DOUBLE_PUSH)
+    move = move_of(start, square, kind)
+    return (move if is_surely_legal(position, move) else np.int64(NO_MOVE)), at
 
 
 @jit
