@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nnuelab import data
-from nnuelab.data import formats
+from nnuelab.data import conversion
 from nnuelab.data.dataset import write_index, writing
 from nnuelab.data.formats import binpack, bulletformat
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, to_fen
@@ -72,7 +72,7 @@ def saved(path: Path, records: np.ndarray) -> Path:
 
 
 def read(path: Path, limit: int = 0) -> np.ndarray:
-    return np.concatenate([*formats.of(path).read(path, Unusable(path, limit))])
+    return np.concatenate([*conversion.of(path).read(path, Unusable(path, limit))])
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def test_bulletformat_turns_the_board_for_black() -> None:
 def test_what_is_written_is_read_again(tmp_path: Path, suffix: str) -> None:
     records = whole_games(30)
     source, other = saved(tmp_path / "a.npy", records), tmp_path / f"b{suffix}"
-    written, unusable, left_out = formats.convert(source, other)
+    written, unusable, left_out = conversion.convert(source, other)
     assert (written, unusable.count, left_out) == (len(records), 0, Counter())
     found = read(other)
     for name in sorted(KEPT[suffix]):
@@ -159,7 +159,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, suffix: str) -> None:
     if suffix in (".binpack", ".plain"):
         assert np.array_equal(found["game"], records["game"])  # games of other results or plies
     again = tmp_path / f"c{suffix}"
-    formats.convert(other, again)
+    conversion.convert(other, again)
     assert again.read_bytes() == other.read_bytes()
 
 
@@ -176,7 +176,7 @@ def test_unknown_scores_and_results_are_kept_or_counted(tmp_path: Path) -> None:
         ".fen": scored & known,
         ".bf": scored & known,
     }.items():
-        written, _, left_out = formats.convert(source, tmp_path / f"b{suffix}")
+        written, _, left_out = conversion.convert(source, tmp_path / f"b{suffix}")
         assert written == kept.sum() == len(records) - left_out.total(), suffix
         found = read(tmp_path / f"b{suffix}")
         assert np.array_equal(found["score"], records["score"][kept]), suffix
@@ -216,7 +216,7 @@ def test_real_epd_is_read_as_python_chess_does(shared: Path, name: str) -> None:
 def test_broken_positions_are_told_with_their_lines(shared: Path, tmp_path: Path) -> None:
     path = shared / "data" / "epd" / "broken_positions.epd"
     unusable = Unusable(path, 10_000)
-    kept = np.concatenate([*formats.of(path).read(path, unusable)])
+    kept = np.concatenate([*conversion.of(path).read(path, unusable)])
     n = sum(bool(line.strip()) and line[0] != "#" for line in path.read_text().splitlines())
     assert len(kept) + unusable.count == n
     assert unusable.examples[0].startswith("line ")
@@ -280,7 +280,7 @@ def test_bad_input_is_one_line_that_says_where(
     path, output = tmp_path / f"bad{suffix}", tmp_path / "out.npy"
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(UserError, match=told) as error:
-        formats.convert(path, output)
+        conversion.convert(path, output)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 500
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
@@ -289,10 +289,10 @@ def test_bad_input_is_one_line_that_says_where(
 def test_unusable_lines_are_left_out_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "some.csv"
     path.write_text("fen\n" + f"{START}\nbroken\n" * 5)
-    written, unusable, _ = formats.convert(path, tmp_path / "out.npy", max_unusable=5)
+    written, unusable, _ = conversion.convert(path, tmp_path / "out.npy", max_unusable=5)
     assert (written, unusable.count) == (5, 5)
     with pytest.raises(UserError, match=r"5 unusable \(line 3: .*; line 5: .*; line 7.*--max-unus"):
-        formats.convert(path, tmp_path / "out.npy", max_unusable=4)
+        conversion.convert(path, tmp_path / "out.npy", max_unusable=4)
     counts = json.loads((tmp_path / "out.npy.json").read_text())["counts"]
     assert counts == {"positions": 5, "unusable": 5}
 
@@ -321,12 +321,12 @@ def test_names_without_a_format_are_refused_with_those_that_have_one(tmp_path: P
         ("x", "ends in"),
     ):
         with pytest.raises(UserError, match=told):
-            formats.convert(tmp_path / name, tmp_path / "out.npy")
+            conversion.convert(tmp_path / name, tmp_path / "out.npy")
     saved(tmp_path / "a.npy", whole_games(1))
     with pytest.raises(UserError, match="read only"):
-        formats.convert(tmp_path / "a.npy", tmp_path / "a.csv.bz2")
+        conversion.convert(tmp_path / "a.npy", tmp_path / "a.csv.bz2")
     with pytest.raises(UserError, match="would overwrite"):
-        formats.convert(tmp_path / "a.npy", tmp_path / "a.npy")
+        conversion.convert(tmp_path / "a.npy", tmp_path / "a.npy")
 
 
 def test_an_index_is_read_and_a_damaged_dataset_refused(tmp_path: Path) -> None:
@@ -337,10 +337,10 @@ def test_an_index_is_read_and_a_damaged_dataset_refused(tmp_path: Path) -> None:
     assert np.array_equal(read(index), records)
     for name in "other.shards", "other.jsonl":
         with pytest.raises(UserError, match="can't be written"):
-            formats.convert(index, tmp_path / name)
+            conversion.convert(index, tmp_path / name)
     records["occupied"][50] = 0
     with pytest.raises(UserError, match="is damaged"):
-        formats.convert(saved(tmp_path / "a.npy", records), tmp_path / "a.csv")
+        conversion.convert(saved(tmp_path / "a.npy", records), tmp_path / "a.csv")
 
 
 def test_the_command_tells_what_it_did(tmp_path: Path) -> None:

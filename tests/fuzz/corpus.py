@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from nnuelab.data import formats
+from nnuelab.data import conversion
 from nnuelab.hce import checkpoint, evaluation, trace
 from nnuelab.nnue import bullet
 from nnuelab.nnue.layers import Direct
@@ -105,7 +105,7 @@ def make(folder: Path, scratch: Path) -> None:
 def _positions(folder: Path, dataset: Path) -> None:
     shutil.copy(dataset, folder / "a.npy")
     for kind in ("binpack", "bf", "plain", "epd", "fen", "positions.csv"):
-        formats.convert(dataset, folder / f"a.{kind}", 10**9)
+        conversion.convert(dataset, folder / f"a.{kind}", 10**9)
     shard = {"file": str(folder / "a.npy"), "positions": len(np.load(dataset))}
     index = {"shards": [shard]}
     (folder / "a.shards").write_text(json.dumps(index))

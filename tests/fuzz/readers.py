@@ -24,7 +24,7 @@ import psutil
 
 from nnuelab import evaluator, params
 from nnuelab.chess import notation
-from nnuelab.data import dataset, formats, sampling, uci, validation
+from nnuelab.data import conversion, dataset, sampling, uci, validation
 from nnuelab.engine.uci import Uci
 from nnuelab.errors import UserError, clipped, escaped
 from nnuelab.hce import checkpoint as tuning_checkpoint
@@ -61,7 +61,7 @@ FENS = (START, "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq -
 def _convert(path: Path) -> None:
     for most in (0, 10**9):
         try:
-            formats.convert(path, path.with_name("converted.npy"), most)
+            conversion.convert(path, path.with_name("converted.npy"), most)
         except UserError:
             if most:
                 raise

@@ -9,7 +9,7 @@ import chess
 import numpy as np
 import pytest
 
-from nnuelab.data import dataset, formats, pgn
+from nnuelab.data import conversion, dataset, pgn
 from nnuelab.data.labels import part_of
 from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT, from_fen, to_fen
 from nnuelab.data.sampling import sample
@@ -149,7 +149,7 @@ def test_sources_agree(games, evaluator, tmp_path) -> None:
     bare.write_bytes(games.read_bytes().replace(b"[%eval", b"[%old"))
     sources = [bare, tmp_path / "all.npy"]
     for ending in (".epd", ".csv", ".csv.zst"):
-        formats.convert(tmp_path / "all.npy", tmp_path / f"all{ending}")
+        conversion.convert(tmp_path / "all.npy", tmp_path / f"all{ending}")
         sources.append(tmp_path / f"all{ending}")
     fens = [(to_fen(record), record) for record in records]
     white = [int(r["result"]) * (-1 if r["flags"] & 1 else 1) for r in records]

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from nnuelab.cli.app import Commands, app
+from nnuelab.errors import UserError
+from nnuelab.settings import MAX_SEED
 
 data_app = typer.Typer(
     cls=Commands, no_args_is_help=True, help="Position files: convert and join them."
@@ -37,9 +39,9 @@ def convert(
 
     Example: nnuelab data convert training.binpack positions.npy
     """
-    from nnuelab.data import formats
+    from nnuelab.data import conversion
 
-    written, unusable, left_out = formats.convert(source, output, max_unusable)
+    written, unusable, left_out = conversion.convert(source, output, max_unusable)
     typer.echo(f"{output}: {written:,} positions", err=True)
     if unusable.count:
         typer.echo(unusable.summary(), err=True)
@@ -49,14 +51,53 @@ def convert(
 
 @data_app.command()
 def index(
-    shards: Annotated[list[Path], typer.Argument(help="Datasets, .npy.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE[=WEIGHT]...",
+            help="Positions: .npy, .binpack, .bf, .plain; WEIGHT: how often training sees each "
+            "of them while it sees those of weight 1 once.",
+        ),
+    ],
     output: Annotated[Path, typer.Option(help="Index to write, .shards.")],
+    validation: Annotated[
+        Path | None, typer.Option(help="Positions that are held out, to write, .npy.")
+    ] = None,
+    validation_share: Annotated[
+        float,
+        typer.Option(min=0, max=0.9, help="Held out of the files that aren't .npy, about."),
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of what is held out.")] = 1,
 ) -> None:
-    """Join datasets: an index of several files is itself a dataset; nothing is copied.
+    """Join files of positions: their index is itself a dataset; nothing is copied.
 
-    Example: nnuelab data index 2024-01.npy 2024-02.npy --output train.shards
+    Example: nnuelab data index 2024.binpack old.bf=0.5 --output train.shards
     """
-    from nnuelab.data import dataset
+    from nnuelab.data import joining
 
-    joined = dataset.write_index(output, shards)
-    typer.echo(f"{output}: {len(joined):,} positions in {len(shards)} shards", err=True)
+    weighted = weights_of(files)
+    joined, held_out = joining.join(output, weighted, validation, validation_share, seed)
+    typer.echo(f"{output}: {len(joined):,} positions in {len(weighted)} shards", err=True)
+    if validation is not None:
+        typer.echo(f"{validation}: {held_out:,} positions", err=True)
+
+
+def weights_of(words: list[str]) -> dict[Path, float]:
+    """Files and their weights, from FILE or FILE=WEIGHT.
+
+    >>> weights_of(["a.npy", "b.bf=0.5"])
+    {PosixPath('a.npy'): 1.0, PosixPath('b.bf'): 0.5}
+    """
+    found: dict[Path, float] = {}
+    for word in words:
+        name, equals, weight = word.rpartition("=")
+        try:
+            path, value = (Path(name), float(weight)) if equals and name else (Path(word), 1.0)
+        except ValueError:
+            if Path(word).suffix == "":
+                raise UserError(f"{word}: its weight {weight!r} is not a number") from None
+            path, value = Path(word), 1.0  # a name with an equals sign
+        if path in found:
+            raise UserError(f"{path} is given twice; name it once")
+        found[path] = value
+    return found

@@ -5,16 +5,24 @@ a larger one, blocks of neighbours are drawn in random order, as many as make a 
 positions are shuffled: each batch holds positions of hundreds of places in the file, which is
 read once an epoch, block by block. The order is a function of the seed, the epoch and the number of
 positions alone.
+
+What is decoded as it is read, has weights, or has epochs of a stated length is one endless row of
+passes (`Walk`): in each the blocks come in another order, as often as their weight says, and an
+epoch begins where the one before it ends. This order depends on the sizes of the blocks, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count as numbers
 from itertools import pairwise
 
 import numpy as np
 
 from nnuelab.data.dataset import Dataset
+from nnuelab.data.draws import STEP, splitmix64
+from nnuelab.data.encoded import Encoded
 from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.jit import jit
 
@@ -48,6 +56,8 @@ def shuffled(
     keep: Callable[[np.ndarray], np.ndarray] = scored,
     window: int = WINDOW,
     block: int = BLOCK,
+    walk: Walk | None = None,
+    workers: int = 1,
 ) -> Iterator[np.ndarray]:
     """All positions that are kept, in random order, in batches.
 
@@ -61,6 +71,10 @@ def shuffled(
         Which of some records, bool [n].
     window, block : int
         Positions.
+    walk : Walk, optional
+        The epoch's part of it, instead of the whole dataset: without an end.
+    workers : int
+        Threads that read.
 
     Yields
     ------
@@ -68,11 +82,15 @@ def shuffled(
         Within a batch the order has no meaning.
     """
     generator = np.random.default_rng([seed, epoch])
+    windows = _windows(len(dataset), generator, window, block)
     held = np.empty(min(window, len(dataset)), RECORD)
+    if walk is not None:
+        windows = walk.windows(epoch, window)
+        held = np.empty(max(min(window, walk.longest), walk.largest), RECORD)
     dealt, batch_of = np.empty_like(held), np.empty(len(held), np.uint32)
     rest: list[np.ndarray] = []  # of a batch that goes on in the next window
-    for ranges in _windows(len(dataset), generator, window, block):
-        records = _kept(dataset, ranges, held, keep)
+    for ranges in windows:
+        records = _kept(dataset, ranges, held, keep, workers)
         n, before = len(records), sum(map(len, rest))
         # Where the batches begin; the first one may have begun in the window before.
         starts = np.maximum(np.arange(0, before + n, size) - before, 0)
@@ -104,6 +122,83 @@ def parts(dataset: Dataset) -> Iterator[np.ndarray]:
             yield shard[start : start + WINDOW]
 
 
+class Walk:
+    """The endless row of passes over a dataset, and how much of it an epoch is.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    seed : int
+    block : int
+        Positions that are read at once where the dataset is mapped into memory.
+
+    Attributes
+    ----------
+    stride : int
+        Positions of the row from the beginning of one epoch to that of the next; at first those of
+        the first pass.
+    longest, largest : int
+        Positions of the longest pass, and of the largest block.
+    """
+
+    def __init__(self, dataset: Dataset, seed: int, block: int = BLOCK) -> None:
+        bounds, shard_of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        first = 0
+        for number, shard in enumerate(dataset.shards):
+            mapped = not isinstance(shard, Encoded)
+            own = np.arange(0, len(shard), block) if mapped else shard.starts[:-1]
+            bounds.append(own + first)
+            shard_of.append(np.full(len(own), number))
+            first += len(shard)
+        self._starts = np.concatenate(bounds)
+        self._stops = np.append(self._starts[1:], first)
+        sizes = self._stops - self._starts
+        weights = np.array(dataset.weights or [1.0] * len(dataset.shards))
+        self._weights = weights[np.concatenate(shard_of)]
+        self._seed = seed
+        # A block of weight 0.3 comes in three of ten passes, not all such blocks in the same ones.
+        mixed = splitmix64.py_func((np.arange(len(sizes), dtype=np.uint64) + np.uint64(seed)) * STEP)
+        self._phase = (mixed >> np.uint64(11)) * 2.0**-53
+        self._sizes, self.largest = sizes, int(sizes.max(initial=0))
+        self.longest = int((np.ceil(self._weights) * sizes).sum())
+        self.stride = self._length(0)
+
+    def _times(self, number: int) -> np.ndarray:
+        """How often each block comes in a pass, int64 [n]."""
+        before, after = (
+            np.floor(self._weights * passed + self._phase) for passed in (number, number + 1)
+        )
+        return (after - before).astype(np.int64)
+
+    def _length(self, number: int) -> int:
+        return int((self._times(number) * self._sizes).sum())
+
+    def windows(self, epoch: int, window: int) -> Iterator[list[tuple[int, int]]]:
+        """Ranges of the positions of each window, from the beginning of an epoch on, endlessly.
+
+        A window has positions of one pass: those of a pass that is one epoch come in no other.
+        """
+        skipped = epoch * self.stride
+        for number in numbers():
+            if skipped >= (length := self._length(number)):
+                skipped -= length
+                continue
+            blocks = np.repeat(np.arange(len(self._sizes)), self._times(number))
+            order = np.random.default_rng([self._seed, number, 1]).permutation(blocks)
+            ends = np.cumsum(self._sizes[order])
+            first = int(np.searchsorted(ends, skipped, "right"))
+            done = int(ends[first] - self._sizes[order[first]])  # positions before that block
+            inside, skipped = skipped - done, 0
+            while first < len(order):
+                last = max(int(np.searchsorted(ends, done + window, "right")), first + 1)
+                starts = self._starts[order[first:last]]
+                starts[0] += inside
+                stops = self._stops[order[first:last]]
+                by_place = np.argsort(starts, kind="stable")  # ascending reads follow the disk
+                yield [*zip(starts[by_place].tolist(), stops[by_place].tolist(), strict=True)]
+                first, done, inside = last, int(ends[last - 1]), 0
+
+
 def count(dataset: Dataset, keep: Callable[[np.ndarray], np.ndarray] = scored) -> int:
     """Positions that are kept."""
     return sum(int(np.count_nonzero(keep(part))) for part in parts(dataset))
@@ -125,16 +220,28 @@ def _windows(
 
 def _kept(
     dataset: Dataset,
-    ranges: Iterable[tuple[int, int]],
+    ranges: Sequence[tuple[int, int]],
     held: np.ndarray,
     keep: Callable[[np.ndarray], np.ndarray],
+    workers: int = 1,
 ) -> np.ndarray:
     """The positions of some ranges that are kept, in ``held`` or, fewer, in other memory."""
-    n = 0
-    for start, stop in ranges:
-        for part in dataset.parts(start, stop):
-            _words(held[n : n + len(part)])[:] = _words(part)
-            n += len(part)
+    sizes = [max(min(stop, len(dataset)) - start, 0) for start, stop in ranges]
+    places = np.cumsum([0, *sizes]).tolist()
+    n = places.pop()
+
+    def read(place: int, between: tuple[int, int]) -> None:
+        for part in dataset.parts(*between):
+            _words(held[place : place + len(part)])[:] = _words(part)
+            place += len(part)
+
+    if workers == 1:
+        for _ in map(read, places, ranges):
+            pass
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            for _ in pool.map(read, places, ranges):
+                pass
     kept = keep(held[:n])
     return held[:n] if kept.all() else held[:n][kept]
 

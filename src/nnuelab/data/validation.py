@@ -9,6 +9,7 @@ import numpy as np
 
 from nnuelab.chess.position import KING_HOMES, POSITION, ROOK_HOMES, attackers, king_square
 from nnuelab.data import dataset
+from nnuelab.data.encoded import Encoded
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, unpack_board
 from nnuelab.errors import UserError
 from nnuelab.jit import inline, jit, popcount
@@ -137,9 +138,12 @@ def chunks(path: Path) -> Iterator[np.ndarray]:
         When there is no dataset, or a position is damaged.
     """
     for shard in dataset.open(path).shards:
-        assert isinstance(shard, np.memmap)
-        assert shard.filename is not None
         for start in range(0, len(shard), _CHUNK):
+            if isinstance(shard, Encoded):
+                yield shard[start : start + _CHUNK]
+                continue
+            assert isinstance(shard, np.memmap)
+            assert shard.filename is not None
             place = shard.offset + start * RECORD.itemsize
             records = np.fromfile(
                 shard.filename, RECORD, min(_CHUNK, len(shard) - start), "", place

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from nnuelab import artifacts
-from nnuelab.data import dataset, formats, sampling
+from nnuelab.data import conversion, dataset, sampling
 from nnuelab.data.draws import STEP, splitmix64
 from nnuelab.data.formats import texts
 from nnuelab.data.labels import part_of
@@ -59,7 +59,7 @@ def make(
     Parameters
     ----------
     sources : sequence of Path
-        PGN (.pgn, also .zst, .gz, .bz2), and what `formats` reads, one after the other.
+        PGN (.pgn, also .zst, .gz, .bz2), and what `conversion` reads, one after the other.
     train, validation : Path
         Datasets, .npy. Their games are numbered through all sources.
     filters : Path
@@ -88,7 +88,7 @@ def make(
         if not path.is_file():
             raise UserError(f"there is no file {path}; check its name")
         if not _is_pgn(path):
-            formats.of(path)  # a name that says nothing is told before hours of work
+            conversion.of(path)  # a name that says nothing is told before hours of work
     counts: Counter[str] = Counter(dict.fromkeys(("read", *FILTERS), 0))
     artifacts.make_parent(train)
     with tempfile.TemporaryFile(dir=train.parent) as passed:
@@ -128,7 +128,7 @@ def make(
 
 def _is_pgn(path: Path) -> bool:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in formats.COMPRESSED:
+    if suffixes and suffixes[-1] in conversion.COMPRESSED:
         suffixes.pop()
     return suffixes[-1:] == [".pgn"]
 
@@ -139,7 +139,7 @@ def _batches(
     """All positions, with games numbered through all sources; whether they may lack a ply."""
     first = 0
     for path in sources:
-        games, lines = 0, not _is_pgn(path) and formats.of(path).is_text
+        games, lines = 0, not _is_pgn(path) and conversion.of(path).is_text
         for records in _positions(path, options, workers):
             games = max(games, int(records["game"].max(initial=0)) + 1)
             records["game"] += np.uint32(first)
@@ -154,7 +154,7 @@ def _positions(path: Path, options: Positions, workers: int) -> Iterator[np.ndar
         yield from sampling.positions([path], _EVERY, workers)
         return
     unusable = Unusable(path, options.max_unusable)
-    read = formats.of(path).read
+    read = conversion.of(path).read
     if read is texts.read_csv:
         yield from texts.read_csv(path, unusable, points=True)
     else:

@@ -54,16 +54,32 @@ def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     UserError
         When it is no such file, or too much is unusable.
     """
-    records = np.zeros(kernels.MAX_CHAIN + 1, RECORD)
+    for _, _, records in blocks(path, 1 << 15, unusable):
+        yield records
+
+
+def blocks(
+    path: Path, positions: int, unusable: Unusable
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Whole chains of one chunk, as many as make ``positions`` or a few more; see the package."""
+    held = np.zeros(positions + int(kernels.MAX_CHAIN), RECORD)
     scratch = np.empty(2 * MAX_MOVES, np.int64)
     numbers = GameNumbers()
     for place, chunk in _chunks(path, unusable):
         at, fault = 0, 0
         while at < len(chunk) and not fault:
-            n, at, fault = kernels.decode(chunk, at, len(chunk), records, scratch)
-            yield numbers.give(records[:n].copy())
+            start = at
+            n, at, fault = kernels.decode(chunk, at, len(chunk), held, positions, scratch)
+            yield place + start, chunk[start:at], numbers.give(held[:n].copy())
         if fault:
             unusable.add(f"chain at byte {place + at}", FAULTS[fault])
+
+
+def decode(content: np.ndarray, positions: int) -> np.ndarray:
+    """The records of a block (uint8 [m]); the first game is 0. Fewer come from a damaged one."""
+    records, scratch = np.zeros(positions, RECORD), np.empty(2 * MAX_MOVES, np.int64)
+    n, _, _ = kernels.decode(content, 0, len(content), records, positions, scratch)
+    return GameNumbers().give(records[:n])
 
 
 def _chunks(path: Path, unusable: Unusable) -> Iterator[tuple[int, np.ndarray]]:

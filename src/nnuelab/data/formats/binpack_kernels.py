@@ -241,7 +241,7 @@ def _fill(record, position, score, result, ply, move):
 
 
 @jit
-def decode(data, at, size, records, scratch):
+def decode(data, at, size, records, wanted, scratch):
     """Decodes whole chains of a chunk.
 
     Parameters
@@ -251,6 +251,8 @@ def decode(data, at, size, records, scratch):
         Where a chain begins; where the chunk ends.
     records : RECORD [more than MAX_CHAIN], written
         All but ``game``.
+    wanted : int64
+        No chain begins behind so many records.
     scratch : int64 [2 * MAX_MOVES]
 
     Returns
@@ -264,7 +266,7 @@ def decode(data, at, size, records, scratch):
     """
     n = np.int64(0)
     position, after = _position(), _position()
-    while at < size:
+    while at < size and n < wanted:
         if at + HEAD > size:
             return n, at, CUT_OFF
         plies = _word(data, at + STEM)

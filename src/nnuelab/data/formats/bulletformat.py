@@ -38,22 +38,43 @@ def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     UserError
         When too many are unusable.
     """
+    for _, _, records in blocks(path, BATCH, unusable):
+        yield records
+
+
+def blocks(
+    path: Path, positions: int, unusable: Unusable
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """So many positions at once; see the package."""
     size = kernels.BULLET.itemsize
-    scratch = np.empty(2 * MAX_MOVES, np.int64)
     first = 0
     with open(path, "rb") as file:
-        while content := file.read(BATCH * size):
+        while content := file.read(positions * size):
             n = len(content) // size
-            bullet = np.frombuffer(content, kernels.BULLET, n)
-            records, good = np.zeros(n, RECORD), np.empty(n, np.bool_)
-            kernels.decode(bullet, records, good, scratch)
-            records["game"] = np.arange(first, first + n)
+            data = np.frombuffer(content, np.uint8, n * size)
+            records, good = _decoded(data)
+            records["game"] += np.uint32(first)
             for i in np.flatnonzero(~good):
                 unusable.add(f"byte {(first + i) * size}", "no position that can be played from")
             if len(content) % size:
                 unusable.add(f"byte {(first + n) * size}", "it is cut off")
-            yield records[good]
+            yield first * size, data, records[good]
             first += n
+
+
+def decode(content: np.ndarray, positions: int) -> np.ndarray:
+    """The records of a block (uint8 [m]); the first game is 0. Fewer come from a damaged one."""
+    records, good = _decoded(content[: positions * kernels.BULLET.itemsize])
+    return records[good]
+
+
+def _decoded(content: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Records of bytes (uint8 [32 n]), and which of them are positions, bool [n]."""
+    bullet = content.view(kernels.BULLET)
+    records, good = np.zeros(len(bullet), RECORD), np.empty(len(bullet), np.bool_)
+    kernels.decode(bullet, records, good, np.empty(2 * MAX_MOVES, np.int64))
+    records["game"] = np.arange(len(bullet))
+    return records, good
 
 
 def write(file: BinaryIO, batches: Iterable[np.ndarray], left_out: Counter[str]) -> None:

@@ -25,24 +25,62 @@ import numpy as np
 from nnuelab.data.formats import rows
 from nnuelab.data.formats.rows import BadRow, Row
 from nnuelab.data.record_text import texts
-from nnuelab.data.records import NO_SCORE, UNKNOWN_RESULT
-from nnuelab.data.streams import lines
+from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT
+from nnuelab.data.streams import BYTE_ORDER_MARK, lines
 from nnuelab.data.unusable import Unusable
+from nnuelab.errors import UserError
 
 KEYS = {b"fen", b"move", b"score", b"ply", b"result"}
 MAX_PLY = 65_535
+LINES = 100  # of a position, empty ones included, at most
 
 
 def read(path: Path, unusable: Unusable) -> Iterator[np.ndarray]:
     """The positions of a file, as the package describes."""
     numbers = GameNumbers()
-    return (numbers.give(batch) for batch in rows.records(_rows(path, unusable), unusable))
+    return (numbers.give(batch) for batch in rows.records(_rows(lines(path), unusable), unusable))
 
 
-def _rows(path: Path, unusable: Unusable) -> Iterator[Row]:
+def blocks(
+    path: Path, positions: int, unusable: Unusable
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """So many positions at once, whole ones; see the package."""
+    numbers, waiting = GameNumbers(), list[bytes]()
+    with open(path, "rb") as file:
+        place = len(BYTE_ORDER_MARK) * (file.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK)
+    number = count = 0
+    for number, line in enumerate(lines(path), 1):
+        waiting.append(line)
+        count += line.strip() == b"e"
+        if len(waiting) > LINES * positions:
+            raise UserError(f"{path}: {len(waiting):,} lines have {count} ends of positions (`e`)")
+        if count == positions:
+            yield place, *_given(waiting, number - len(waiting) + 1, numbers, unusable)
+            place += sum(map(len, waiting))
+            waiting, count = [], 0
+    if waiting:
+        yield place, *_given(waiting, number - len(waiting) + 1, numbers, unusable)
+
+
+def decode(content: np.ndarray, positions: int) -> np.ndarray:
+    """The records of a block (uint8 [m]); the first game is 0. Fewer come from a damaged one."""
+    text = content.tobytes().splitlines(keepends=True)
+    return _given(text, 1, GameNumbers(), Unusable("", positions))[1]
+
+
+def _given(
+    text: list[bytes], first: int, numbers: GameNumbers, unusable: Unusable
+) -> tuple[np.ndarray, np.ndarray]:
+    """Some lines as bytes, and their positions; the first of them is line ``first``."""
+    found = [*rows.records(_rows(text, unusable, first), unusable)]
+    content = np.frombuffer(b"".join(text), np.uint8)
+    return content, numbers.give(np.concatenate([np.empty(0, RECORD), *found]))
+
+
+def _rows(text: Iterable[bytes], unusable: Unusable, start: int = 1) -> Iterator[Row]:
     said: dict[bytes, bytes] = {}
     first = number = 0
-    for number, line in enumerate(lines(path), 1):
+    for number, line in enumerate(text, start):
         key, _, value = line.strip().partition(b" ")
         if not said:
             first = number
