@@ -85,6 +85,11 @@ class Dataset:
                 yield shard[max(start, 0) : stop]
             start, stop = start - len(shard), stop - len(shard)
 
+    @property
+    def is_decoded(self) -> bool:
+        """Whether all of it is decoded: what a codec gives is a position."""
+        return all(isinstance(shard, Encoded) for shard in self.shards)
+
     def spaced(self, most: int) -> np.ndarray:
         """RECORD: copies of up to ``most`` positions, evenly spaced.
 

@@ -25,7 +25,7 @@ def join(
 ) -> tuple[Dataset, int]:
     """Writes an index of files, and the positions that are held out of it.
 
-    Held out are blocks of neighbours, drawn by a hash of the seed, the file's place and the block's.
+    Held out are blocks of neighbours, drawn by a hash of the seed and the places of file and block.
     The first and the last game of a block, which may go on beyond it, are left out of both sets. Of
     a dataset (.npy) nothing is held out: labelling has done that.
 
@@ -78,9 +78,7 @@ def join(
         held_out = 0 if writer is None else writer.count
         if writer is not None and not held_out:
             output.unlink()
-            raise UserError(
-                f"nothing of {len(joined):,} positions is held out; give a larger share"
-            )
+            raise UserError(f"of {len(joined):,} positions none is held out; give a larger share")
     if validation is not None:
         artifacts.provenance(
             validation,

@@ -13,10 +13,14 @@ from nnuelab.chess import notation
 from nnuelab.chess.position import (
     EMPTY,
     POSITION,
+    attackers,
     compute_key,
+    king_square,
     set_checkers,
 )
-from nnuelab.jit import jit, lsb
+from nnuelab.jit import jit, local_record, lsb
+
+_position = local_record(POSITION)
 
 RECORD = np.dtype(
     [
@@ -147,6 +151,20 @@ def unpack_board(record, position):
     position.ep = record.ep
     position.halfmove = record.halfmove
     position.fullmove = record.ply // 2 + 1
+
+
+@jit
+def in_check(records):
+    """Whether the side to move is in check, bool [n]: of RECORD [n] that are positions."""
+    found = np.empty(len(records), np.bool_)
+    position = _position()
+    for i in range(len(records)):
+        unpack_board(records[i], position)
+        us = np.int64(position.turn)
+        occupied = position.colors[0] | position.colors[1]
+        enemy = position.colors[us ^ 1]
+        found[i] = attackers(position, king_square(position, us), occupied) & enemy != 0
+    return found
 
 
 @jit

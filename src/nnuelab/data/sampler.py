@@ -72,7 +72,7 @@ def shuffled(
     window, block : int
         Positions.
     walk : Walk, optional
-        The epoch's part of it, instead of the whole dataset: without an end.
+        The epoch's part of it, instead of the whole dataset.
     workers : int
         Threads that read.
 
@@ -85,12 +85,14 @@ def shuffled(
     windows = _windows(len(dataset), generator, window, block)
     held = np.empty(min(window, len(dataset)), RECORD)
     if walk is not None:
-        windows = walk.windows(epoch, window)
-        held = np.empty(max(min(window, walk.longest), walk.largest), RECORD)
+        windows = walk.windows(seed, epoch, window)
+        held = walk.held(window)
+    left = len(dataset) if walk is None else walk.samples
     dealt, batch_of = np.empty_like(held), np.empty(len(held), np.uint32)
     rest: list[np.ndarray] = []  # of a batch that goes on in the next window
     for ranges in windows:
-        records = _kept(dataset, ranges, held, keep, workers)
+        records = _kept(dataset, ranges, held, keep, workers)[:left]
+        left -= len(records)
         n, before = len(records), sum(map(len, rest))
         # Where the batches begin; the first one may have begun in the window before.
         starts = np.maximum(np.arange(0, before + n, size) - before, 0)
@@ -100,6 +102,8 @@ def shuffled(
             if sum(map(len, rest)) == size:
                 yield rest[0] if len(rest) == 1 else np.concatenate(rest)
                 rest = []
+        if not left:
+            break
     if rest:
         yield np.concatenate(rest)
 
@@ -128,7 +132,6 @@ class Walk:
     Parameters
     ----------
     dataset : Dataset
-    seed : int
     block : int
         Positions that are read at once where the dataset is mapped into memory.
 
@@ -137,16 +140,18 @@ class Walk:
     stride : int
         Positions of the row from the beginning of one epoch to that of the next; at first those of
         the first pass.
-    longest, largest : int
-        Positions of the longest pass, and of the largest block.
+    samples : int
+        Positions of an epoch, of those that are kept; at first the same.
     """
 
-    def __init__(self, dataset: Dataset, seed: int, block: int = BLOCK) -> None:
+    def __init__(self, dataset: Dataset, block: int = BLOCK) -> None:
         bounds, shard_of = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         first = 0
         for number, shard in enumerate(dataset.shards):
-            mapped = not isinstance(shard, Encoded)
-            own = np.arange(0, len(shard), block) if mapped else shard.starts[:-1]
+            if isinstance(shard, Encoded):
+                own = shard.starts[:-1]
+            else:
+                own = np.arange(0, len(shard), block)
             bounds.append(own + first)
             shard_of.append(np.full(len(own), number))
             first += len(shard)
@@ -155,13 +160,12 @@ class Walk:
         sizes = self._stops - self._starts
         weights = np.array(dataset.weights or [1.0] * len(dataset.shards))
         self._weights = weights[np.concatenate(shard_of)]
-        self._seed = seed
         # A block of weight 0.3 comes in three of ten passes, not all such blocks in the same ones.
-        mixed = splitmix64.py_func((np.arange(len(sizes), dtype=np.uint64) + np.uint64(seed)) * STEP)
+        mixed = splitmix64.py_func(np.arange(1, len(sizes) + 1, dtype=np.uint64) * STEP)
         self._phase = (mixed >> np.uint64(11)) * 2.0**-53
-        self._sizes, self.largest = sizes, int(sizes.max(initial=0))
-        self.longest = int((np.ceil(self._weights) * sizes).sum())
-        self.stride = self._length(0)
+        self._sizes, self._largest = sizes, int(sizes.max(initial=0))
+        self._longest = int((np.ceil(self._weights) * sizes).sum())
+        self.samples = self.stride = self._length(0)
 
     def _times(self, number: int) -> np.ndarray:
         """How often each block comes in a pass, int64 [n]."""
@@ -170,33 +174,68 @@ class Walk:
         )
         return (after - before).astype(np.int64)
 
+    def held(self, window: int) -> np.ndarray:
+        """Memory for a window, RECORD [n]."""
+        return np.empty(max(min(window, self._longest), self._largest), RECORD)
+
     def _length(self, number: int) -> int:
         return int((self._times(number) * self._sizes).sum())
 
-    def windows(self, epoch: int, window: int) -> Iterator[list[tuple[int, int]]]:
+    def windows(self, seed: int, epoch: int, window: int) -> Iterator[list[tuple[int, int]]]:
         """Ranges of the positions of each window, from the beginning of an epoch on, endlessly.
 
-        A window has positions of one pass: those of a pass that is one epoch come in no other.
+        A window has positions of one pass and of one epoch, as far as the stride tells its end.
         """
-        skipped = epoch * self.stride
+        skipped, left = epoch * self.stride, self.stride
         for number in numbers():
             if skipped >= (length := self._length(number)):
                 skipped -= length
                 continue
             blocks = np.repeat(np.arange(len(self._sizes)), self._times(number))
-            order = np.random.default_rng([self._seed, number, 1]).permutation(blocks)
+            order = np.random.default_rng([seed, number, 1]).permutation(blocks)
             ends = np.cumsum(self._sizes[order])
             first = int(np.searchsorted(ends, skipped, "right"))
             done = int(ends[first] - self._sizes[order[first]])  # positions before that block
             inside, skipped = skipped - done, 0
             while first < len(order):
-                last = max(int(np.searchsorted(ends, done + window, "right")), first + 1)
-                starts = self._starts[order[first:last]]
+                begin = done + inside
+                room = min(window, left) if left > 0 else window
+                last = int(np.searchsorted(ends, begin + room, "right"))
+                cut = 0  # positions of the last block that are the next epoch's
+                if (
+                    room == left
+                    and last < len(order)
+                    and (last == first or ends[last - 1] < begin + room)
+                ):
+                    cut, last = int(ends[last]) - begin - room, last + 1
+                last = max(last, first + 1)  # at least one block, however large
+                starts, stops = self._starts[order[first:last]], self._stops[order[first:last]]
                 starts[0] += inside
-                stops = self._stops[order[first:last]]
+                stops[-1] -= cut
                 by_place = np.argsort(starts, kind="stable")  # ascending reads follow the disk
                 yield [*zip(starts[by_place].tolist(), stops[by_place].tolist(), strict=True)]
-                first, done, inside = last, int(ends[last - 1]), 0
+                left -= int(ends[last - 1]) - cut - begin
+                first = last - bool(cut)
+                inside = int(self._sizes[order[last - 1]]) - cut if cut else 0
+                done = int(ends[first - 1]) if first else 0
+
+
+def of_walk(
+    dataset: Dataset,
+    walk: Walk,
+    keep: Callable[[np.ndarray], np.ndarray],
+    most: int,
+    workers: int = 1,
+) -> tuple[int, int]:
+    """Positions that are kept of the first pass, or of its first ``most``; and of how many."""
+    held, kept, left = walk.held(WINDOW), 0, min(most, walk.stride)
+    seen = 0
+    for ranges in walk.windows(0, 0, WINDOW):
+        if seen >= left:
+            break
+        kept += len(_kept(dataset, ranges, held, keep, workers))
+        seen += sum(stop - start for start, stop in ranges)
+    return kept, seen
 
 
 def count(dataset: Dataset, keep: Callable[[np.ndarray], np.ndarray] = scored) -> int:
@@ -225,7 +264,7 @@ def _kept(
     keep: Callable[[np.ndarray], np.ndarray],
     workers: int = 1,
 ) -> np.ndarray:
-    """The positions of some ranges that are kept, in ``held`` or, fewer, in other memory."""
+    """The positions of some ranges that are kept, in ``held``."""
     sizes = [max(min(stop, len(dataset)) - start, 0) for start, stop in ranges]
     places = np.cumsum([0, *sizes]).tolist()
     n = places.pop()
@@ -242,13 +281,24 @@ def _kept(
         with ThreadPoolExecutor(workers) as pool:
             for _ in pool.map(read, places, ranges):
                 pass
-    kept = keep(held[:n])
-    return held[:n] if kept.all() else held[:n][kept]
+    return held[: gather(held, keep(held[:n]))]
 
 
 def _words(records: np.ndarray) -> np.ndarray:
     """uint64 [5 n]: the same memory; numpy copies structures field by field, five times slower."""
     return records.view(np.uint64)
+
+
+@jit
+def gather(records, kept):
+    """Moves the records (RECORD [n or more]) that are kept (bool [n]) to the front; how many."""
+    n = np.int64(0)
+    for i in range(len(kept)):
+        if kept[i]:
+            if n < i:
+                records[n] = records[i]
+            n += 1
+    return n
 
 
 @jit

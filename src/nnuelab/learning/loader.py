@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -164,13 +164,31 @@ class Loader:
             samples = self._keep
             self._keep = lambda records: samples(records) & sampler.of_games(records, games_share)
             missing = f"no sample in {games_share:g} of its games; give a larger --games-share"
-        if replace(filters, epoch_share=1.0, target_scale=ALL.target_scale) != ALL:
+        if filters.are_some:
             those = self._keep
             self._keep = lambda records: those(records) & filters(records)
             missing = "no sample that passes the filters of the training; let more pass"
-        self._samples = filters.of_epoch(sampler.count(self._dataset, self._keep), batch_size)
+        self._walk: sampler.Walk | None = None
+        if filters.epoch_positions or self._dataset.weights or not self._dataset.is_mapped:
+            self._walk = sampler.Walk(self._dataset)
+        self._samples = self._counted(filters)
         if not self._samples:
             raise UserError(f"{path} has {missing}")
+
+    def _counted(self, filters: Filters) -> int:
+        """Samples of an epoch; sets how much of the walk they take."""
+        if self._walk is None:
+            samples = sampler.count(self._dataset, self._keep)
+            return filters.of_epoch(samples, self.batch_size)
+        wanted = filters.epoch_positions
+        most = sampler.WINDOW if wanted else self._walk.stride
+        kept, seen = sampler.of_walk(self._dataset, self._walk, self._keep, most, self._workers)
+        if wanted and kept:
+            # Exact where all are samples; else as many as the first window lets expect.
+            self._walk.stride, self._walk.samples = -(-wanted * seen // kept), wanted
+        else:
+            self._walk.samples = filters.of_epoch(kept, self.batch_size)
+        return self._walk.samples
 
     def _triplets(self, quantile: float) -> Callable[[np.ndarray], np.ndarray]:
         """Which records make a triplet; moves are generated, so all have to be positions."""
@@ -191,7 +209,15 @@ class Loader:
 
     def shuffled(self, seed: int, epoch: int, start: int = 0) -> Iterator[Labelled]:
         """All samples in random order, from batch ``start`` on; the last batch may be smaller."""
-        found = sampler.shuffled(self._dataset, self.batch_size, seed, epoch, keep=self._keep)
+        found = sampler.shuffled(
+            self._dataset,
+            self.batch_size,
+            seed,
+            epoch,
+            keep=self._keep,
+            walk=self._walk,
+            workers=self._workers,
+        )
         done = epoch / (self._epochs - 1) if self._epochs > 1 else 1.0
         return self._ahead(islice(found, start, self.batches), (seed, epoch), done)
 
@@ -229,7 +255,7 @@ class Loader:
         )
         if objective.positions == 3:
             records = triplets.make_triplets(records, *draw)
-        else:
+        elif not self._dataset.is_decoded:
             validation.check(records, self._path)
         batch = extract(self._tables, records, self._width)
         return Labelled(batch, target, total, records)

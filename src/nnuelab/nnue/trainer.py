@@ -39,6 +39,9 @@ LATER: dict[str, Any] = {
     "min_pieces": 2,
     "max_pieces": 32,
     "max_disagreement": 1.0,
+    "epoch_positions": 0,
+    "skip_check": False,
+    "skip_captures": False,
     "weight_decay": 0.0,
     "average": 0.0,
     "factorize": "kings",
@@ -69,7 +72,8 @@ class Settings:
     epochs, batch_size : int
     games_share : float
         Of the games to learn from, so many.
-    min_ply, min_pieces, max_pieces, max_disagreement, epoch_share
+    min_ply, min_pieces, max_pieces, max_disagreement, epoch_share, epoch_positions, skip_check,
+    skip_captures
         See ``filters.Filters``.
     factorize : {"none", "kings", "all"}
         What features share in training: see ``FeatureSet.shared_rows``.
@@ -124,6 +128,9 @@ class Settings:
     max_pieces: int = Training.max_pieces
     max_disagreement: float = Training.max_disagreement
     epoch_share: float = Training.epoch_share
+    epoch_positions: int = Training.epoch_positions
+    skip_check: bool = Training.skip_check
+    skip_captures: bool = Training.skip_captures
 
     @classmethod
     def of(cls, feature_set: str, chosen: Training, seed: int) -> Self:

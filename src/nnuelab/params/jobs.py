@@ -141,7 +141,8 @@ def _sampled(plan: Plan, games: float, positions: float) -> Iterator[tuple[str, 
 
 def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "nets") -> Job:
     chosen = entry.train
-    seen = positions * chosen.games_share * chosen.epoch_share * chosen.epochs
+    share = positions * chosen.games_share * chosen.epoch_share
+    seen = (chosen.epoch_positions or share) * chosen.epochs
     seconds = START + seen * chosen.l1 * A_STEP
     gpu = chosen.device == "cuda"
     return Job(

@@ -47,11 +47,20 @@ class Training:
     epoch_share: float = setting(
         1.0, "Share of the positions that an epoch has, drawn anew for each.", gt=0, le=1
     )
+    epoch_positions: int = setting(
+        0,
+        "Positions of an epoch, which begins where the one before it ends; 0: one pass over all.",
+        ge=0,
+    )
     min_ply: int = setting(
         0, "Learn from positions with so many half-moves before, at least.", ge=0
     )
     min_pieces: int = setting(2, "Learn from positions with so many pieces, at least.", ge=2, le=32)
     max_pieces: int = setting(32, "Learn from positions with so many pieces, at most.", ge=2, le=32)
+    skip_check: bool = setting(False, "Leave out positions in check.")
+    skip_captures: bool = setting(
+        False, "Leave out positions whose move played is a capture or a promotion."
+    )
     max_disagreement: float = setting(
         1.0,
         "For scores: leave out positions whose result is further than this from the expected "
@@ -130,6 +139,15 @@ class Training:
         if self.min_pieces > self.max_pieces:
             raise ValueError(
                 f"min_pieces {self.min_pieces} is larger than max_pieces {self.max_pieces}"
+            )
+        if self.epoch_positions and self.epoch_share < 1:
+            raise ValueError(
+                "epoch_positions and epoch_share both say how long an epoch is: set one of them"
+            )
+        if 0 < self.epoch_positions < self.batch_size:
+            raise ValueError(
+                f"an epoch of {self.epoch_positions} positions (epoch_positions) is less than one "
+                f"batch of {self.batch_size}"
             )
         if self.max_disagreement < 1 and self.method != "scores":
             raise ValueError("max_disagreement compares results with scores: method must be scores")
