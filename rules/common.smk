@@ -30,6 +30,7 @@ from nnuelab.params import FINDING_SEED, default_experiment, fixed, kind_at, mad
 from nnuelab.params import options, plans
 from nnuelab.params import results_folder, validate
 from nnuelab.settings.texel import Positions
+from nnuelab.settings.weighted import weighted
 from nnuelab.sources import PACKAGE
 from nnuelab.tournament import yardsticks
 from nnuelab.tournament.players import PARTS, kinds_and_files, players_of
@@ -174,15 +175,25 @@ ALL_MOVES = settings.sample.model_copy(
 )
 
 
+LABELLED = settings.data.source == "positions"  # by others: there are no games
+POSITIONS = f"<results>/data/train.{'shards' if LABELLED else 'npy'}"
+
+
 def data_for(train):
     """The folder of the positions that a net learns from."""
-    return "<results>/data" if train.method == "scores" else "<results>/data/moves"
+    moves = train.method != "scores" and not LABELLED
+    return "<results>/data/moves" if moves else "<results>/data"
 
 
-def centring(quantize, folder):
+def positions_for(train):
+    """The positions that a net learns from."""
+    return POSITIONS if LABELLED else f"{data_for(train)}/train.npy"
+
+
+def centring(quantize, positions):
     """The positions whose mean error is taken out of a net, nothing where it stays."""
     fine = quantize.scheme == "fine" and quantize.count
-    return f"{folder}/train.npy" if fine else []
+    return positions if fine else []
 
 
 def start_of(entry, seed):
@@ -399,6 +410,10 @@ def seed_of_games(generation, part):
 
 def all_games():
     """The files of games that experiments learn from."""
+    if LABELLED:
+        raise WorkflowError(
+            "data.source positions has no games, which this needs: choose another source"
+        )
     if settings.data.source != "selfplay":
         return settings.data.games
     return [file for g in GENERATIONS for file in games_of_generation(g)]

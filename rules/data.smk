@@ -2,7 +2,8 @@
 
 Needs resources/embedded/games.pgn.zst, the Lichess database, files of the user's, or games of self-play; makes
 results/data/train.npy, validation.npy and test.npy, which is empty without a share of the games for it.
-Nets that learn from the moves played have the same with every position, whatever its move, in
+Files of positions that are labelled already become results/data/train.shards, an index, and
+validation.npy. Nets that learn from the moves played have the same with every position, whatever its move, in
 results/data/moves.
 
 What comes with the project, in resources, is made by resources/make/Snakefile.
@@ -11,9 +12,9 @@ What comes with the project, in resources, is made by resources/make/Snakefile.
 
 rule data:
     input:
-        "<results>/data/train.npy",
+        POSITIONS,
         "<results>/data/validation.npy",
-        "<results>/data/test.npy",
+        [] if LABELLED else "<results>/data/test.npy",
 
 
 rule lichess_puzzles:
@@ -89,7 +90,7 @@ rule download:
 
 rule sample:
     input:
-        games=all_games(),
+        games=lambda w: all_games(),
     output:
         sampled="<results>/data/sampled.npy",
         report="<results>/data/sample_report.json",
@@ -192,3 +193,59 @@ use rule label as label_moves with:
         ),
     message:
         "Scores for positions before any move; progress in {log}"
+
+
+if LABELLED:
+
+    ruleorder: index > label
+
+    rule index:
+        input:
+            files=[str(path) for path in weighted(settings.data.positions)],
+        output:
+            train="<results>/data/train.shards",
+            validation=(
+                [] if settings.data.validation else "<results>/data/validation.npy"
+            ),
+        log:
+            "<logs>/index.log",
+        benchmark:
+            "<benchmarks>/index.tsv"
+        conda:
+            "environment.yaml"
+        params:
+            code=code("data.joining"),
+            files=settings.data.positions,
+            held_out=lambda w, output: (
+                [
+                    f"--validation={output.validation}",
+                    f"--validation-share={settings.label.validation_share}",
+                    f"--seed={settings.label.seed}",
+                ]
+                if output.validation
+                else []
+            ),
+        message:
+            "Index of files of positions; progress in {log}"
+        shell:
+            "nnuelab data index {params.files:q} --output {output.train:q} {params.held_out:q} 2> {log:q}"
+
+    if settings.data.validation:
+
+        ruleorder: validation > label
+
+        rule validation:
+            input:
+                positions=settings.data.validation,
+            output:
+                validation="<results>/data/validation.npy",
+            log:
+                "<logs>/validation.log",
+            conda:
+                "environment.yaml"
+            params:
+                code=code("data.conversion"),
+            message:
+                "Positions that validate"
+            shell:
+                "nnuelab data convert {input.positions:q} {output.validation:q} 2> {log:q}"

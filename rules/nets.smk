@@ -64,7 +64,7 @@ rule learning_rate:
 
 rule train:
     input:
-        train=lambda w: f"{data_for(NETS[w.name].train)}/train.npy",
+        train=lambda w: positions_for(NETS[w.name].train),
         validation=lambda w: f"{data_for(NETS[w.name].train)}/validation.npy",
         start=lambda w: start_of(NETS[w.name], w.seed),
         found=lambda w: found_for(NETS[w.name]),
@@ -100,7 +100,7 @@ rule quantize:
     input:
         checkpoint="<results>/nets/{name}/{seed}/checkpoint.pt",
         positions=lambda w: centring(
-            NETS[w.name].quantize, data_for(NETS[w.name].train)
+            NETS[w.name].quantize, positions_for(NETS[w.name].train)
         ),
     output:
         net="<results>/nets/{name}/{seed}/net.nnue",

@@ -59,7 +59,7 @@ rule report:
         puzzles=[of_nets(experiment, "puzzles.csv") for experiment in REPORTED],
         statistics=rules.statistics.input,
         positions="<results>/data/validation.npy",
-        sample="<results>/data/sample_report.json",
+        sample=[] if LABELLED else "<results>/data/sample_report.json",
         tuned=lambda w: tuned_there(),
         policies=lambda w: policies_there(),
     output:

@@ -8,7 +8,7 @@ plays with fresh seeds. Once it is there, results/search_table.csv is a target a
 
 rule search:
     input:
-        train="<results>/data/train.npy",
+        train=POSITIONS,
         validation="<results>/data/validation.npy",
     output:
         history="<results>/search/history.csv",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import chess
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +16,7 @@ import torch
 
 from nnuelab import artifacts, features
 from nnuelab.data import sampler
-from nnuelab.data.records import NO_SCORE, RECORD
+from nnuelab.data.records import NO_SCORE, RECORD, captures, to_fen
 from nnuelab.errors import UserError
 from nnuelab.learning import memory
 from nnuelab.learning.filters import Filters
@@ -311,8 +312,16 @@ def test_a_share_of_the_games_is_a_dataset_of_them(
                 or abs(1 / (1 + math.exp(-int(r["score"]) / 410)) - (r["result"] + 1) / 2) <= 0.4
             ),
         ),
+        (
+            {"skip_check": True},
+            lambda r, pieces: not chess.Board(to_fen(r)).is_check(),
+        ),
+        (
+            {"skip_captures": True},
+            lambda r, pieces: not captures(np.array([r]), np.array([r["move"]]))[0],
+        ),
     ],
-    ids=["ply", "pieces", "disagreement"],
+    ids=["ply", "pieces", "disagreement", "check", "captures"],
 )
 def test_what_a_filter_lets_pass_is_a_dataset_of_it(
     datasets: tuple[Path, Path], tmp_path: Path, filters: dict, passes: Callable

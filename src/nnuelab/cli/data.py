@@ -10,6 +10,7 @@ import typer
 from nnuelab.cli.app import Commands, app
 from nnuelab.errors import UserError
 from nnuelab.settings import MAX_SEED
+from nnuelab.settings.weighted import weighted
 
 data_app = typer.Typer(
     cls=Commands, no_args_is_help=True, help="Position files: convert and join them."
@@ -75,29 +76,11 @@ def index(
     """
     from nnuelab.data import joining
 
-    weighted = weights_of(files)
-    joined, held_out = joining.join(output, weighted, validation, validation_share, seed)
-    typer.echo(f"{output}: {len(joined):,} positions in {len(weighted)} shards", err=True)
+    try:
+        weights = weighted(files)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    joined, held_out = joining.join(output, weights, validation, validation_share, seed)
+    typer.echo(f"{output}: {len(joined):,} positions in {len(weights)} shards", err=True)
     if validation is not None:
         typer.echo(f"{validation}: {held_out:,} positions", err=True)
-
-
-def weights_of(words: list[str]) -> dict[Path, float]:
-    """Files and their weights, from FILE or FILE=WEIGHT.
-
-    >>> weights_of(["a.npy", "b.bf=0.5"])
-    {PosixPath('a.npy'): 1.0, PosixPath('b.bf'): 0.5}
-    """
-    found: dict[Path, float] = {}
-    for word in words:
-        name, equals, weight = word.rpartition("=")
-        try:
-            path, value = (Path(name), float(weight)) if equals and name else (Path(word), 1.0)
-        except ValueError:
-            if Path(word).suffix == "":
-                raise UserError(f"{word}: its weight {weight!r} is not a number") from None
-            path, value = Path(word), 1.0  # a name with an equals sign
-        if path in found:
-            raise UserError(f"{path} is given twice; name it once")
-        found[path] = value
-    return found

@@ -20,6 +20,7 @@ import numpy as np
 from nnuelab import data, features
 from nnuelab.data import feature_counts, sampler, validation
 from nnuelab.data.dataset import evenly
+from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
@@ -86,10 +87,11 @@ def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Sea
     UserError
         For no dataset, or one with less than a batch of positions in the first screen.
     """
-    records = data.open(train_path).records
+    records = data.open(train_path)
     for rung in range(settings.rungs):
         share = settings.positions * settings.eta**rung / max(len(records), 1)
-        chosen = records[sampler.of_games(records, share)] if share < 1 else records
+        parts = [part[sampler.of_games(part, share)] for part in sampler.parts(records)]
+        chosen = np.concatenate([np.empty(0, RECORD), *parts])
         if len(chosen) < Training.batch_size:
             raise UserError(
                 f"a screen has {len(chosen):,} positions of {train_path}, less than a batch of "

@@ -132,6 +132,7 @@ class Plan:
 
     ``groups`` are those of sets whose trainings scatter otherwise than most, by set; ``selfplay``
     is the section of the games that nets learn from, where they are the project's own making;
+    ``is_labelled`` says that they learn from files of positions instead of games;
     ``expected`` are the positions of other games, where somebody knows. ``imported`` are the files
     of nets that were made elsewhere, by ``SET,NAME``.
     """
@@ -145,6 +146,7 @@ class Plan:
     sample: Sample
     label: Label
     puzzles: Puzzles
+    is_labelled: bool = False
     expected: float | None = None
     imported: Mapping[str, str] = field(default_factory=dict)
 
@@ -270,7 +272,8 @@ def plan_of(
     """A plan with what its nets learn from, as ``params`` say."""
     selfplay = params.selfplay if params.data.source == "selfplay" else None
     learnt = selfplay, params.sample, params.label
-    plan = Plan(entries, seeds, anchor, tournament, groups, *learnt, params.puzzles)
+    is_labelled = params.data.source == "positions"
+    plan = Plan(entries, seeds, anchor, tournament, groups, *learnt, params.puzzles, is_labelled)
     return replace(plan, imported=imported or {})
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from nnuelab.params.experiments import plans
 from nnuelab.params.models import Params, Texel
 from nnuelab.params.reading import FILE, ParamsError
+from nnuelab.settings.weighted import weighted
 from nnuelab.tournament.players import kinds_and_files
 
 EMBEDDED = ("resources/embedded/games.pgn.zst", "resources/embedded/games.pgn.zst.json")
@@ -61,6 +62,10 @@ def check_files(params: Params, source: str = str(FILE)) -> None:
         named.append(("spread", params.spread))
     if params.data.source == "files":
         named += [(f"data.files[{i}]", file) for i, file in enumerate(params.data.files)]
+    if params.data.source == "positions":
+        named += [("data.positions", str(file)) for file in weighted(params.data.positions)]
+        if params.data.validation is not None:
+            named.append(("data.validation", params.data.validation))
     if params.data.source == "embedded":
         named += [("data.source", file) for file in EMBEDDED]
     if params.label.labeller == "stockfish" and os.path.dirname(params.label.engine):

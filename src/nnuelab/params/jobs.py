@@ -24,6 +24,7 @@ A_STEP = 26e-9  # training, of a position and a neuron of the first layer
 MADE = 1_400_000  # positions of self-play games times the nodes of a move, per second
 A_GAME = 20e-6  # read and sampled: 4 KB of text (docs/data.md)
 A_LABEL = 2e-6  # taken from the games
+A_DECODED = 0.3e-6  # read from a .binpack
 DEEP_LABEL = 1 / 17  # Stockfish 15.1 at depth 10 (docs/datasets.md)
 PLOTS = 10.0  # of a sample's report
 PUZZLES, PUZZLE = 6.0, 2e-6  # of a net; of a puzzle, for each node of a move
@@ -105,6 +106,9 @@ def jobs_of(name: str, plan: Plan) -> list[Job]:
 
 def _data(plan: Plan) -> Iterator[Job]:
     positions, games, made = plan.positions, plan.games, plan.selfplay
+    if plan.is_labelled:
+        yield Job("data", "index", "", START + positions * A_DECODED)
+        return
     if made:
         each = START + made.games * KEPT * (made.nodes or 0) / MADE
         for generation in range(1, made.generations + 1):

@@ -39,6 +39,7 @@ from nnuelab.settings.search import Searching
 from nnuelab.settings.texel import Positions
 from nnuelab.settings.train import Training
 from nnuelab.settings.tuning import Tuning
+from nnuelab.settings.weighted import weighted
 from nnuelab.tournament import yardsticks
 from nnuelab.tournament.words import Runner
 from nnuelab.tournament.yardsticks import Yardstick
@@ -66,6 +67,14 @@ def _each_file_once(files: list[str]) -> list[str]:
     if (file := artifacts.first_repeated(files)) is not None:
         raise ValueError(f"{file} is listed twice")
     return files
+
+
+def _weighted(words: list[str]) -> list[str]:
+    """Words whose files and weights can be used."""
+    for path, weight in weighted(words).items():
+        if not weight > 0:
+            raise ValueError(f"{path} has weight {weight:g}; leave it out, or give more than 0")
+    return words
 
 
 def months(given: list[str]) -> list[str]:
@@ -99,9 +108,9 @@ def months(given: list[str]) -> list[str]:
 class Data(Section):
     """Where the games come from."""
 
-    source: Literal["embedded", "lichess", "files", "selfplay"]
+    source: Literal["embedded", "lichess", "files", "selfplay", "positions"]
     """Games that come with the project, months of the Lichess database, files of your own, or the
-    games of all generations of the section selfplay."""
+    games of all generations of the section selfplay; or positions that are labelled already."""
     months: Annotated[
         list[Annotated[str, Field(pattern=rf"^{_MONTH}(\.\.{_MONTH})?$")]],
         AfterValidator(months),
@@ -118,6 +127,12 @@ class Data(Section):
     """Bandwidth of a download, MB/s; 0: unlimited."""
     files: Annotated[list[str], AfterValidator(_each_file_once)]
     """PGN files (plain, .zst, .bz2, .gz), for the source files."""
+    positions: Annotated[list[str], AfterValidator(_weighted)]
+    """For the source positions: .binpack, .bf, .plain or .npy, as FILE or FILE=WEIGHT; a weight is
+    how often training sees a position of the file while it sees one of weight 1 once."""
+    validation: str | None
+    """For the source positions: a file of its own that validates; null: label.validation_share of
+    the others."""
 
     @model_validator(mode="after")
     def _has_what_its_source_needs(self) -> Data:
@@ -125,6 +140,8 @@ class Data(Section):
             raise ValueError("source lichess needs at least one month in data.months")
         if self.source == "files" and not self.files:
             raise ValueError("source files needs at least one file in data.files")
+        if self.source == "positions" and not self.positions:
+            raise ValueError("source positions needs at least one file in data.positions")
         return self
 
     @property
@@ -133,7 +150,7 @@ class Data(Section):
 
         None of those that the section selfplay makes.
         """
-        if self.source in ("files", "selfplay"):
+        if self.source in ("files", "selfplay", "positions"):
             return self.files
         parts = self.months if self.source == "lichess" else ["embedded"]
         return [f"results/games/{part}.pgn.zst" for part in parts]

@@ -286,10 +286,14 @@ class _Builder:
         section.figures = [feature_statistics.changes(rows)]
 
     def _data(self) -> Section:
-        """The positions, as the sample's report describes them."""
+        """The positions, as the sample's report describes them, or how many files have."""
         section = Section("data", "Data", ("data",))
         with told(section.problems, "the sample"):
             path = self.found.folder / "data" / "sample_report.json"
+            if (index := path.with_name("train.shards")).exists() and not path.exists():
+                held = reading.read_json(index, "positions", "shards")
+                section.said = [f"{held['positions']:,} positions of {len(held['shards'])} files."]
+                return section
             described = reading.read_json(path, *sample.DRAWN)
             section.figures = sample.figures(described)
             section.said = [sample.words(described)]
