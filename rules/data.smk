@@ -216,19 +216,22 @@ if LABELLED:
         params:
             code=code("data.joining"),
             files=settings.data.positions,
-            held_out=lambda w, output: (
-                [
-                    f"--validation={output.validation}",
+            held_out=(
+                []
+                if settings.data.validation
+                else [
                     f"--validation-share={settings.label.validation_share}",
                     f"--seed={settings.label.seed}",
                 ]
-                if output.validation
-                else []
+            ),
+            validation=lambda w, output: (
+                ["--validation", output.validation] if output.validation else []
             ),
         message:
             "Index of files of positions; progress in {log}"
         shell:
-            "nnuelab data index {params.files:q} --output {output.train:q} {params.held_out:q} 2> {log:q}"
+            "nnuelab data index {params.files:q} --output {output.train:q} {params.held_out:q}"
+            " {params.validation:q} 2> {log:q}"
 
     if settings.data.validation:
 

@@ -21,8 +21,9 @@ import yaml
 import zstandard
 
 from nnuelab import data
-from nnuelab.data import pgn
+from nnuelab.data import conversion, dataset, pgn
 from tests.data.test_download import Handler
+from tests.data.test_formats import whole_games
 from tests.naive.data import samples
 from tests.workflow.project import NOTHING, ROOT, Folder, change, project, ran
 
@@ -178,3 +179,39 @@ def test_games_of_self_play_are_data_of_experiments(folder) -> None:
     assert (
         scored(*(folder.path / f"results/data/{n}.npy" for n in ("train", "validation"))) == wanted
     )
+
+
+def test_files_of_positions_take_the_place_of_games(folder) -> None:
+    for name, seed in (("a", 1), ("b", 2), ("v", 3)):
+        with dataset.writing(folder.path / f"{name}.npy") as writer:
+            writer.append(whole_games(300 if name == "a" else 30, seed))
+    for name in ("a.binpack", "v.plain"):
+        conversion.convert(folder.path / f"{name[0]}.npy", folder.path / name)
+    settings(folder, "data", source="positions", positions=["a.binpack=2", "b.npy"])
+    settings(folder, "label", validation_share=0.5)
+    settings(folder, "train", l1=16, l2=4, epochs=1, batch_size=64)
+    net = "results/nets/ALL/1/net.nnue"
+    assert ran(folder.run("snakemake", net)) == {"index", "train", "quantize"}
+    index, validation = (
+        folder.path / f"results/data/{n}" for n in ("train.shards", "validation.npy")
+    )
+    opened = data.open(index)
+    assert opened.weights == (2, 1)
+    assert len(opened.shards[1]) == len(np.load(folder.path / "b.npy"))
+    assert len(np.load(validation)) > 0
+    assert NOTHING in folder.run("snakemake", net, "data")
+    assert not {"sample", "label", "download"} & folder.would_run().keys()
+
+    # Another file to validate with, and a file that changed
+    settings(folder, "data", validation="v.plain")
+    assert ran(folder.run("snakemake", "data")) == {"index", "validation"}
+    assert len(data.open(index).shards[0]) == len(np.load(folder.path / "a.npy"))
+    assert len(np.load(validation)) == len(np.load(folder.path / "v.npy"))
+    conversion.convert(folder.path / "v.npy", folder.path / "a.binpack")
+    assert folder.would_run(net) == {"index": 1, "train": 1, "quantize": 1}
+
+    assert "data.source positions has no games" in folder.run(
+        "snakemake", "-n", "results/data/sampled.npy", status=1
+    )
+    settings(folder, "data", positions=["a.binpack=0"])
+    assert "has weight 0; leave it out" in folder.run("snakemake", "-n", status=1)
