@@ -28,7 +28,7 @@ import zstandard
 from benchmarks.harness import Row, children, in_turn, rate, row
 from nnuelab.chess import moves, notation
 from nnuelab.chess.position import POSITION
-from nnuelab.data import dataset, download, labels, pgn, reader, records, sampler, uci
+from nnuelab.data import dataset, download, joining, labels, pgn, reader, records, sampler, uci
 from nnuelab.data.cache import Cache
 from nnuelab.data.formats import binpack
 from nnuelab.data.record_text import texts
@@ -306,7 +306,15 @@ def _binpack(folder: Path) -> Iterator[Row]:
         for _ in binpack.read(path, Unusable(path, 0)):
             pass
 
-    sides = {"written": write, "read": read}
+    write()
+    opened = joining.join(folder / "games.shards", {path: 1})[0]
+    walk = sampler.Walk(opened)
+
+    def stream() -> None:
+        for _ in sampler.shuffled(opened, SHUFFLED, 1, 0, walk=walk):
+            pass
+
+    sides = {"written": write, "read": read, "to shuffled batches": stream}
     rates = {name: partial(rate, len(games), action) for name, action in sides.items()}
     for name, found in in_turn(rates, ROUNDS).items():
         yield row(f".binpack {name}", "positions/s", found)

@@ -91,7 +91,7 @@ def test_blocks_of_a_large_binpack_are_what_its_authors_decode(
     assert len(opened) == 434_921
 
 
-def test_no_block_cuts_a_game(folder: Path, tmp_path: Path) -> None:
+def test_no_block_of_a_binpack_cuts_a_game(folder: Path, tmp_path: Path) -> None:
     (shard,) = joined(folder, tmp_path, binpack=1).shards
     last = shard[:]["game"][shard.starts[1:-1] - 1]
     first = shard[:]["game"][shard.starts[1:-1]]

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from nnuelab.data import conversion
+from nnuelab.data import conversion, joining
 from nnuelab.hce import checkpoint, evaluation, trace
 from nnuelab.nnue import bullet
 from nnuelab.nnue.layers import Direct
@@ -106,8 +106,12 @@ def _positions(folder: Path, dataset: Path) -> None:
     shutil.copy(dataset, folder / "a.npy")
     for kind in ("binpack", "bf", "plain", "epd", "fen", "positions.csv"):
         conversion.convert(dataset, folder / f"a.{kind}", 10**9)
-    shard = {"file": str(folder / "a.npy"), "positions": len(np.load(dataset))}
-    index = {"shards": [shard]}
+    joining.join(
+        folder / "a.shards", {folder / f"a.{kind}": 2 for kind in ("npy", "binpack", "bf")}
+    )
+    index = json.loads((folder / "a.shards").read_text())
+    for shard in index["shards"]:
+        shard["file"] = str(folder / shard["file"])
     (folder / "a.shards").write_text(json.dumps(index))
 
 

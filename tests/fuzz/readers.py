@@ -139,7 +139,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     results: Callable[[Path], object] = lambda path: read_results([path])  # noqa: E731
     books = (results, Book, _games)
     yield "npy", Kind((_dataset, _convert), Damage((damage.of_records(40, 128),)))
-    yield "shards", Kind((dataset.open,), values)
+    yield "shards", Kind((_dataset,), values)
     yield "binpack", Kind((_convert,))
     yield "bf", Kind((_convert,), Damage((damage.of_records(32, 0),)))
     yield "plain", Kind((_convert,), lines)

@@ -167,7 +167,7 @@ def open(path: Path | str) -> Dataset:
         weights = [_weight(shard.get("weight", 1)) for shard in said]
     except FileNotFoundError:
         raise UserError(f"there is no index {path}; make it with `nnuelab data index`") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         told = f"{type(error).__name__}: {str(error)[:200]}"
         raise UserError(f"{path} is not an index of shards ({told}); make it again") from error
     shards = [
@@ -203,8 +203,8 @@ def _encoded(path: Path, blocks: np.ndarray, size: int) -> Encoded:
         raise UserError(f"{path}: the index has blocks of it, which this format has not")
     try:
         found = path.stat().st_size
-    except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror or error}; check its name") from error
+    except (OSError, ValueError) as error:  # ValueError: no name at all
+        raise UserError(f"can't read {path}: {one_line(error)}; check its name") from error
     if found != size:
         raise UserError(f"{path} has {found:,} bytes, not {size:,}: {encoded.CHANGED}")
     return Encoded(path, blocks)
