@@ -1,7 +1,8 @@
 """Files of other formats as shards of a dataset: found by blocks, decoded when they are read.
 
-A block is some thousand neighbours, of a .binpack whole chains. One pass over a file (`scan`) lays out its blocks; from then on they are read from any place, by several threads
-at once, and a file that has changed is noticed at the first block that has.
+A block is some thousand neighbours, of a .binpack whole chains. One pass over a file (`scan`) lays
+out its blocks; from then on they are read from any place, by several threads at once, and a file
+that has changed is noticed at the first block that has.
 """
 
 from __future__ import annotations
