@@ -311,6 +311,11 @@ def test_checks_and_captures_are_those_of_python_chess() -> None:
     assert 0 < in_check(records).sum() < len(records)
 
 
+def test_a_file_without_an_index_is_told_to_get_one(folder: Path) -> None:
+    with pytest.raises(UserError, match=r"needs an index: nnuelab data index .*a\.binpack"):
+        data.open(folder / "a.binpack")
+
+
 def test_a_plain_file_may_begin_with_a_byte_order_mark(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.plain"
     path.write_bytes(b"\xef\xbb\xbf" + (folder / "a.plain").read_bytes().replace(b"\n", b"\r\n"))

@@ -156,6 +156,8 @@ def open(path: Path | str) -> Dataset:
         When there is no such file, or it is no dataset.
     """
     path = Path(path)
+    if encoded.is_encoded(path):
+        raise UserError(f"{path} needs an index: nnuelab data index {path} --output FILE{INDEX}")
     if path.suffix != INDEX:
         return Dataset(path, (_mapped(path),))
     try:
