@@ -27,8 +27,14 @@ BASES: list[dict[str, Any]] = [
     {
         "data": {"source": "files", "files": ["games.pgn"]},
         "label": {"labeller": "stockfish"},
+        "tournament": {"cost_games_per_pairing": 0},  # another engine plays none
         "experiments": {
-            "one": {**SETS, "anchor": "ALL,v", "variants": {"v": {"from": "x.pt"}}},
+            "one": {
+                **SETS,
+                "anchor": "ALL,v",
+                "variants": {"v": {"from": "x.pt"}},
+                "nets": {"ALL,mine": "games.pgn"},
+            },
             "two": SETS,  # plays by the section tournament
         },
     },

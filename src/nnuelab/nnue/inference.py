@@ -145,7 +145,7 @@ class Inference:
             "l2_shift": net.l2_shift,
             "l3_shift": net.l3_shift,
             "out_shift": net.out_shift,
-            "forward": compiled_forward(layers, net.direct),
+            "forward": compiled_forward(net),
             "max_active": max_active,
             **{name: address(array) for name, array in self.memory.items()},
         }.items():
@@ -354,35 +354,43 @@ def _quotient(value, divisor):
 
 
 @cache
-def _direct_of(direct: Direct, squared: bool) -> Callable[..., Any]:
-    """The forward pass of nets without a second layer, to be compiled."""
+def _direct_of(direct: Direct, squared: bool, narrow: bool) -> Callable[..., Any]:
+    """The forward pass of nets without a second layer, to be compiled.
+
+    ``narrow`` where no sum leaves int32, so that more of them fit in a vector.
+    """
     one, centipawns = direct.one, direct.centipawns
+    integer = np.int32 if narrow else np.int64
     unit = direct.one * direct.weight
 
     def forward(net, position, stm, other):  # type: ignore[no-untyped-def]
-        total, width = np.int64(0), net.width
+        total, width = integer(0), net.width
         for side in range(2):
             acc = view(other if side else stm, width, np.int16)
             weights = view(net.w3 + 4 * side * width, width, np.int32)
             for i in range(width):
-                value = np.int32(min(max(acc[i], np.int16(0)), np.int16(one)))
+                x = np.int32(min(max(acc[i], np.int16(0)), np.int16(one)))
                 # Within int32: 255 * 255 * 32768 is less than 2^31.
-                product = np.int32(value * weights[i])
+                product = np.int32(x * weights[i])
                 if squared:
-                    product = np.int32(product * value)
-                total += np.int64(product)
+                    product = np.int32(product * x)
+                total = integer(total + integer(product))
+        value = np.int64(total)
         if squared:
-            total = _quotient(total, one)
-        return _quotient((total + view(net.b3, 1, np.int64)[0]) * centipawns, unit)
+            value = _quotient(value, one)
+        return _quotient((value + view(net.b3, 1, np.int64)[0]) * centipawns, unit)
 
     return forward
 
 
-def compiled_forward(layers: Layers, direct: Direct | None) -> int:
+def compiled_forward(net: Net) -> int:
     """The address of the forward pass of such nets; each kind is compiled when a net needs it."""
     arguments = from_dtype(NET), from_dtype(POSITION), types.int64, types.int64
+    layers, direct = net.layers, net.direct
     if direct is not None:
-        return entry(_direct_of(direct, layers.activation == "squared"), *arguments)
+        squared = layers.activation == "squared"
+        most = int(np.abs(net.w3, dtype=np.int64).sum()) * direct.one ** (2 if squared else 1)
+        return entry(_direct_of(direct, squared, most < 1 << 31), *arguments)
     kind = replace(
         layers, n_features=1, l1=2, l2=1, l3=min(layers.l3, 1), buckets=min(layers.buckets, 2)
     )
