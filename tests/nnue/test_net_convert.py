@@ -258,7 +258,16 @@ def test_a_net_without_a_second_layer_means_what_bullet_s_example_says(
     assert convert(there, back).exit_code == 0
     assert back.read_bytes() == content
     records = packed(FENS)
-    assert neurons.evaluations(net, neurons.inputs(net, records), records).tolist() == values
+    x = neurons.inputs(net, records)
+    assert neurons.evaluations(net, x, records).tolist() == values
+    measured = neurons.activity(net, records)
+    held = x.astype(float)
+    held[:, [0, m]] = held[:, [0, m]].mean()
+    change = (held - x) @ net.w3 / (255 if activation == "squared" else 1) * 400 / (255 * 64)
+    assert measured.influence[0] == pytest.approx(np.sqrt(np.mean(change**2)))
+    assert measured.active[0] == (x[:, [0, m]] > 0).mean()
+    most = 255**2 if activation == "squared" else 255
+    assert measured.saturated.tolist() == (x.reshape(-1, m) == most).mean(0).tolist()
 
 
 # Bad input ---------------------------------------------------------------------------------------

@@ -331,10 +331,11 @@ def _net(path: Path) -> Summary:
     from nnuelab.nnue.netfile import read_net
 
     net = read_net(path)
+    shifts = [f"{LAYERS[name]} {shift}" for name, shift in net.shifts.items()]
     facts = {
         "feature_set": net.feature_set,
         "layers": str(net.layers),
-        "shifts": ", ".join(f"{LAYERS[name]} {shift}" for name, shift in net.shifts.items()),
+        **({"shifts": ", ".join(shifts)} if shifts else {}),
         "scales": ", ".join(f"{name} {scale:g}" for name, scale in net.scales.items()),
     }
     rows = []
