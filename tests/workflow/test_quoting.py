@@ -45,6 +45,10 @@ BASES: list[dict[str, Any]] = [
             "one": {**SETS, "anchor": "ALL,from-x.pt", "grid": {"from": ["y.pt", "x.pt"]}}
         },
     },
+    {
+        "data": {"source": "positions", "positions": ["games.pgn"]},
+        "experiments": {"one": SETS},
+    },
 ]
 WHERE = ("", "experiments.*.")
 # Settings whose form has no room for it, and one that no command has.
@@ -132,7 +136,10 @@ def test_a_setting_is_one_argument(folder, monkeypatch):
             f"results/books/{HOSTILE}",
         ]
         overlay = ["--configfile", f"{HOSTILE}.yaml", "--replace-workflow-config"]
-        found |= arguments(folder, "snakemake", "-n", "-p", *targets, MADE, *overlay)
+        asked = [*targets, MADE]
+        if base["data"]["source"] == "positions":  # which have no games
+            asked = ["data"]
+        found |= arguments(folder, "snakemake", "-n", "-p", *asked, *overlay)
     assert values.keys() == {*TEXT_SETTINGS} - REFUSED
     for path, value in values.items():
         assert any(word == value or word.endswith(f"={value}") for word in found), path
