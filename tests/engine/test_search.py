@@ -384,9 +384,11 @@ def test_exchanges_of_the_suite(shared: Path) -> None:
 
 
 LAZY = [*feature_sets.blocks(), "ALL+H+V+D1+D2", "PP+KB(4)+PH", "KING*PV+H*V", "PHASE(3,KA+PH)"]
+KEPT = ["ALL+MB", "SC+MB+H+MC", "AC+ALL+MB", "KB(4)+MB", "MB"]
+"""Sets of squares: alone, with blocks of which changes are kept as well, and with others."""
 
 
-@pytest.mark.parametrize("feature_set", LAZY)
+@pytest.mark.parametrize("feature_set", [*LAZY, *KEPT])
 def test_lazy_accumulators_are_those_from_scratch(
     feature_set: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,6 +417,20 @@ def test_lazy_accumulators_are_those_from_scratch(
                 assert value == inference.evaluate(net, line[ply]["position"])
         position = notation.from_fen(fen)
         assert engine.evaluate(position) == inference.evaluate(net, position)
+
+
+@pytest.mark.parametrize("feature_set", KEPT)
+def test_searches_with_kept_changes_are_those_without(feature_set: str) -> None:
+    net = NetEvaluator(random_net(feature_set, l1=96, l1_shift=2, psqt=True))
+    kept, direct = Engine(net, hash_mb=1), Engine(net, hash_mb=1)
+    direct._memory.evaluator.data["revise"] = 0
+    direct._memory.evaluator.memory["sums"][:] = 0  # engines search a little as they begin
+    for fen in (chess.STARTING_FEN, KIWIPETE):
+        position = notation.from_fen(fen)
+        found, wanted = (engine.search(position, nodes=4000) for engine in (kept, direct))
+        assert (found.nodes, found.score_cp, found.pv) == (wanted.nodes, wanted.score_cp, wanted.pv)
+    assert kept._memory.evaluator.memory["sums"].any(axis=(1, 2)).sum() > 200
+    assert not direct._memory.evaluator.memory["sums"].any()
 
 
 def test_a_position_in_check_gets_no_accumulator_on_the_way(fresh: Engine) -> None:

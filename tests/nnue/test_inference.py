@@ -116,8 +116,18 @@ def test_every_mix_of_added_and_removed_rows(na: int, nr: int) -> None:
     added, removed = rng.choice(96, 8, replace=False).astype(np.int32).reshape(2, 4)
     expected = source + net.w1[added[:na]].sum(0) - net.w1[removed[:nr]].sum(0)
     target = np.empty(320, np.int16)
-    inference.update(Inference(net).record, source, target, added, na, removed, nr)
+    record = Inference(net).record
+    inference.update(record, source, target, added, na, removed, nr)
     assert np.array_equal(target, expected)
+    kept = rng.integers(-500, 500, 320).astype(np.int16)
+    inference.update_by(record, source, kept, target, added, na, removed, nr)
+    assert np.array_equal(target, expected + kept)
+    # Both perspectives: the other one has other rows.
+    lists = np.stack([added, removed]), np.stack([removed, added])
+    other = kept + net.w1[removed[:na]].sum(0) - net.w1[added[:nr]].sum(0)
+    sums = np.stack([source, kept])
+    inference.update_both(record, sums, lists[0].copy(), na, lists[1].copy(), nr)
+    assert np.array_equal(sums, np.stack([expected, other]))
 
 
 def test_evaluate_is_the_twin_s_on_games() -> None:

@@ -5,6 +5,11 @@ theirs, for all the siblings that follow: jumping over them would be paid again 
 positions in check are jumped over. They are not evaluated, few moves follow, and what the check has
 taken from the accumulator, most of the mobility for one, an evasion brings back.
 
+A move changes mobility in much the same way wherever it is made, and that takes many rows. So where
+a feature set has sets of squares, what a move has changed is kept together with the sum of its rows
+(`_step_by_change`). When the move is made again, the rows by which the change differs this time are
+added to that sum, and the sum to the accumulator.
+
 Where the key of the features changes on the way (the own king has moved, mostly), no feature stays.
 Then the accumulator comes from the last position with that key and its accumulator, wherever in the
 tree that was: a *finny table*, first in Koivisto, here for whatever the features depend on.
@@ -21,9 +26,27 @@ from nnuelab import artifacts
 from nnuelab.chess.position import POSITION
 from nnuelab.errors import UserError
 from nnuelab.evaluator import EVALUATOR, PLIES, ply_at
-from nnuelab.features import fingerprint
+from nnuelab.features import fingerprint, revision
 from nnuelab.features.kernels import feature_set as kernels
-from nnuelab.jit import CHECKED, address, aligned, at, copy_record, entry, inline, jit, view
+from nnuelab.features.kernels import moved
+from nnuelab.features.kernels.lists import place
+from nnuelab.features.kernels.moved import PLACED
+from nnuelab.features.kernels.piece_square import changed_rows, changed_squares
+from nnuelab.features.records import COUNTS, FEATURES, KEPT, PIECE_SQUARE
+from nnuelab.features.revision import Revision
+from nnuelab.jit import (
+    CHECKED,
+    address,
+    aligned,
+    at,
+    call,
+    copy_record,
+    entry,
+    inline,
+    jit,
+    local_record,
+    view,
+)
 from nnuelab.nnue import inference
 from nnuelab.nnue.inference import NET, Inference
 from nnuelab.nnue.netfile import DEFAULT_NET, Net, read_net
@@ -36,12 +59,25 @@ CACHED = np.dtype(
     align=True,
 )
 """The position of an accumulator in the cache."""
+CHANGES = 512
+"""Kept changes, a power of two. Twice as many need a tenth fewer rows, and more of the cache."""
 CACHE_SLOTS = 1024  # by perspective; one for each key up to so many
 NO_KEY = -1
 
 ACCUMULATORS = np.dtype(
     [
         ("net", NET),
+        ("revise", "u8"),  # function of kernels.revision, or 0: no changes are kept
+        ("terms", "i8"),  # address of TERM[n_terms], of which changes are kept
+        ("n_terms", "i8"),
+        ("pieces", PIECE_SQUARE),  # and the blocks of which they are, too
+        ("rest", FEATURES),  # the others, for updates
+        ("rest_is_empty", "i8"),
+        ("words", "i8"),  # of a kept change
+        ("changes", "u8"),  # -> uint64[CHANGES, words]
+        ("sums", "u8"),  # -> int16[CHANGES, 2, stride]: of their rows, by perspective
+        ("more", "u8"),  # -> int32[2, 2 * max_active], scratch
+        ("less", "u8"),  # -> int32[2, 2 * max_active], scratch
         ("accumulators", "u8"),  # -> int16[PLIES, 2, stride], by ply and perspective
         ("slots", "i8"),  # of the cache of accumulators
         ("cached", "u8"),  # -> CACHED[2, slots], by perspective
@@ -54,6 +90,8 @@ ACCUMULATORS = np.dtype(
 )
 """A net and the accumulators of a line."""
 
+_counts = local_record(COUNTS)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd: 2^64 by the golden ratio (Knuth's hashing)
 _COUNT_BITS = np.int64(32)  # of lists.pack
 _COUNT = np.int64((1 << 32) - 1)
 
@@ -133,34 +171,94 @@ def _steps(a, line, source, ply, perspective):
         source = step
 
 
+@jit
+def _step_by_change(a, line, source, step):
+    """Computes both accumulators at ``step`` from those at ``source`` by a kept change.
+
+    The change is that of the last time that the move was made, if it is still there, and becomes
+    that of this time.
+    """
+    net, accumulators, counts = a.net, accumulators_of(a), _counts()
+    old, new = ply_at(line, source).position, ply_at(line, step).position
+    added = view(a.added, (2, net.max_active), np.int32)
+    removed = view(a.removed, (2, net.max_active), np.int32)
+    changed = changed_squares(old, new)
+    # A move and the way back change the same bits of the key.
+    arrived = changed & (new.colors[0] | new.colors[1]) & ~(old.colors[0] | old.colors[1])
+    move = (old.key ^ new.key) + arrived * _SPREAD
+    slot = at((move >> np.uint64(32)) & np.uint64(CHANGES - 1))
+    words = view(a.changes, (CHANGES, a.words), np.uint64)[slot]
+    sums = view(a.sums, (CHANGES, 2, net.stride), np.int16)[slot]
+    if not moved.is_of(words, changed, old, new):
+        moved.begin(words, changed, old, new)
+        sums[:] = 0
+        for i in range(2):
+            perspective = at(i)
+            more, less = added[perspective], removed[perspective]
+            n_more, n_less = changed_rows(a.pieces, changed, old, new, i, more, less)
+            row = sums[perspective]
+            inference.update(net, row, row, more, n_more, less, n_less)
+    width = 2 * net.max_active
+    more, less = view(a.more, (2, width), np.int32), view(a.less, (2, width), np.int32)
+    kept, plus, minus = inference.location(words) + 8 * PLACED, place(more, 0), place(less, 0)
+    at_old, at_new = source & (KEPT - 1), step & (KEPT - 1)
+    at_new ^= np.int64(at_old == at_new)
+    call(a.revise, old, new, at_old, at_new, a.terms, a.n_terms, kept, plus, minus, width, counts)
+    n_more, n_less = counts.added & _COUNT, counts.removed & _COUNT
+    if n_more | n_less:
+        inference.update_both(net, sums, more, n_more, less, n_less)
+    n_added, n_removed = np.int64(0), np.int64(0)
+    if not a.rest_is_empty:
+        n_added, n_removed = kernels.changes_of_both(a.rest, old, new, added, removed)
+    for i in range(2):
+        perspective = at(i)
+        inference.update_by(
+            net,
+            accumulators[at(source), perspective],
+            sums[perspective],
+            accumulators[at(step), perspective],
+            added[perspective],
+            n_added & _COUNT,
+            removed[perspective],
+            n_removed & _COUNT,
+        )
+        n_added >>= _COUNT_BITS
+        n_removed >>= _COUNT_BITS
+        ply_at(line, step).computed[perspective] = 1
+
+
 @inline
-def _steps_of_both(a, line, source, ply):
-    """The same for both perspectives."""
+def _step_of_both(a, line, source, step):
+    """The same without one."""
     net, accumulators = a.net, accumulators_of(a)
     added = view(a.added, (2, net.max_active), np.int32)
     removed = view(a.removed, (2, net.max_active), np.int32)
+    old, new = ply_at(line, source).position, ply_at(line, step).position
+    n_added, n_removed = kernels.changes_of_both(net.features, old, new, added, removed)
+    for perspective in range(2):
+        inference.update(
+            net,
+            accumulators[at(source), at(perspective)],
+            accumulators[at(step), at(perspective)],
+            added[at(perspective)],
+            n_added & _COUNT,
+            removed[at(perspective)],
+            n_removed & _COUNT,
+        )
+        n_added >>= _COUNT_BITS
+        n_removed >>= _COUNT_BITS
+        ply_at(line, step).computed[at(perspective)] = 1
+
+
+@inline
+def _steps_of_both(a, line, source, ply):
+    """Computes the accumulators of both perspectives behind ``source``, up to ``ply``."""
     while source < ply:
         step = _next(line, source, ply)
-        n_added, n_removed = kernels.changes_of_both(
-            net.features,
-            ply_at(line, source).position,
-            ply_at(line, step).position,
-            added,
-            removed,
-        )
-        for perspective in range(2):
-            inference.update(
-                net,
-                accumulators[at(source), at(perspective)],
-                accumulators[at(step), at(perspective)],
-                added[at(perspective)],
-                n_added & _COUNT,
-                removed[at(perspective)],
-                n_removed & _COUNT,
-            )
-            n_added >>= _COUNT_BITS
-            n_removed >>= _COUNT_BITS
-            ply_at(line, step).computed[at(perspective)] = 1
+        if a.revise:
+            _step_by_change(a, line, source, step)
+        else:
+            _step_of_both(a, line, source, step)
         source = step
 
 
@@ -245,9 +343,21 @@ class Accumulators:
             "added": np.zeros(lists, np.int32),
             "removed": np.zeros(lists, np.int32),
         }
+        self._revision = Revision(net.features, self._inference.tables)
+        if self._revision.n:
+            twice = (2, 2 * int(of_net["max_active"]))
+            self.memory |= {
+                "changes": aligned((CHANGES, self._revision.words), np.uint64),
+                "sums": aligned((CHANGES, 2, stride), np.int16),
+                "more": np.zeros(twice, np.int32),
+                "less": np.zeros(twice, np.int32),
+            }
         self.memory["cached"]["key"] = NO_KEY
         data = np.zeros(1, ACCUMULATORS)
         data["net"], data["slots"] = of_net, slots
+        for name in ("terms", "pieces", "rest", "rest_is_empty", "words"):
+            data[name] = getattr(self._revision, name)
+        data["revise"], data["n_terms"] = self._revision.function, self._revision.n
         for name, array in self.memory.items():
             data[name] = address(array)
         arguments = from_dtype(ACCUMULATORS), types.uint64, types.int64
@@ -295,7 +405,9 @@ class NetEvaluator:
 
     def code(self) -> str:
         """Of this module and of the blocks of its features."""
-        return artifacts.code_hash("nnue.evaluator", more=[fingerprint.code(self.net.features)])
+        features = self.net.features
+        of_features = fingerprint.code(features), revision.code(features)
+        return artifacts.code_hash("nnue.evaluator", more=list(of_features))
 
     def bind(self) -> Accumulators:
         """The net in the layout of the kernels, with its accumulators."""

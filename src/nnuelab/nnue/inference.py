@@ -42,7 +42,7 @@ NET = np.dtype(
         ("l3_shift", "i8"),
         ("out_shift", "i8"),
         ("forward", "u8"),  # function: compiled_forward
-        ("w1", "u8"),  # address of int16[N, width]
+        ("w1", "u8"),  # address of int16[N + 1, width], the last row 0
         ("b1", "u8"),  # int16[stride]
         ("psqt", "u8"),  # int32[N, psqt_buckets], or 0
         ("psqt_buckets", "i8"),
@@ -85,7 +85,7 @@ class Inference:
     def __init__(self, net: Net) -> None:
         self.net = net
         feature_set = net.features
-        self._tables, max_active = compiled(feature_set), feature_set.max_active
+        self.tables, max_active = compiled(feature_set), feature_set.max_active
         k, o, p, layers = net.buckets, net.l2, net.l3, net.layers
         inputs = _padded(layers.inputs, simd.LANES)
         width = inputs * net.l1 // layers.inputs
@@ -99,7 +99,7 @@ class Inference:
         w2 = np.zeros((k, outputs, 2, inputs), np.int8)
         w2[:, :o, :, : layers.inputs] = net.w2.reshape(k, o, 2, layers.inputs)
         self.memory = {
-            "w1": aligned((net.n_features, width), np.int16),
+            "w1": aligned((net.n_features + 1, width), np.int16),
             "b1": aligned(stride, np.int16),
             "w2": aligned((k, blocks + 1, outputs, simd.BLOCK), np.int8),
             "b2": aligned((k, outputs), np.int32),
@@ -116,7 +116,7 @@ class Inference:
             "hidden_inputs": aligned(hidden, np.uint8),
             "hidden_sums": aligned(last, np.int32),
         }
-        self.memory["w1"][:], self.memory["b1"][:width] = padded(net, net.w1), padded(net, net.b1)
+        self.memory["w1"][:-1], self.memory["b1"][:width] = padded(net, net.w1), padded(net, net.b1)
         if net.psqt is not None:
             self.memory["psqt"] = net.psqt
         self.memory["w2"][:, :-1] = _by_blocks(w2.reshape(k, outputs, -1))
@@ -131,8 +131,8 @@ class Inference:
             by_output[:, :p, :, :o] = net.wh.reshape(k, p, both, o)
             self.memory["wh"][:] = _by_blocks(wh)
             self.memory["bh"][:, :p] = net.bh.reshape(k, p)
-        record = owning(NET, self.memory, self._tables)
-        record["features"] = self._tables.record
+        record = owning(NET, self.memory, self.tables)
+        record["features"] = self.tables.record
         for name, value in {
             "width": width,
             "stride": stride,
@@ -166,7 +166,7 @@ class Inference:
 
     def check(self) -> None:
         """Raises UserError when a block of a user's has broken its bounds since the last time."""
-        self._tables.check()
+        self.tables.check()
 
 
 def _padded(size: int, multiple: int) -> int:
@@ -228,6 +228,42 @@ def update(net, source, target, added, na, removed, nr):
         simd.combine_2_2(here, there, width, rows, plus, na, minus, nr)
     else:
         simd.combine(here, there, width, rows, plus, na, minus, nr)
+
+
+@inline
+def update_both(net, sums, added, na, removed, nr):
+    """sums += rows ``added[:, :na]`` - rows ``removed[:, :nr]``, by perspective.
+
+    The lists have room for as many as the other has.
+    """
+    if net.psqt:
+        for p in range(2):
+            place = location(sums[at(p)])
+            _add_psqt(net, place, place, added[at(p)], na, removed[at(p)], nr)
+    n, none = max(na, nr), np.int32(net.features.size)
+    for p in range(2):
+        for i in range(na, n):
+            added[at(p), at(i)] = none
+        for i in range(nr, n):
+            removed[at(p), at(i)] = none
+    plus, minus, between = location(added), location(removed), 4 * np.int64(added.shape[1])
+    apart, rows = 2 * net.stride, np.int64(net.w1)
+    simd.combine_pair(location(sums), apart, net.width, rows, plus, minus, between, n)
+
+
+@inline
+def update_by(net, source, change, target, added, na, removed, nr):
+    """The same and a kept ``change``, as long as an accumulator."""
+    here, kept, there = location(source), location(change), location(target)
+    width, rows = net.width, np.int64(net.w1)
+    if net.psqt:
+        _add_psqt(net, here, there, added, na, removed, nr)
+        psqt_of(net, there)[0] += psqt_of(net, kept)[0]
+    plus, minus = location(added), location(removed)
+    if na == 0 and nr == 0:
+        simd.combine_kept_0_0(here, kept, there, width, rows, plus, na, minus, nr)
+    else:
+        simd.combine_kept(here, kept, there, width, rows, plus, na, minus, nr)
 
 
 @jit

@@ -54,8 +54,48 @@ def _loop(builder: Any, count: Any, step: int) -> Iterator[Any]:
 # Accumulators ------------------------------------------------------------------------------------
 
 
-def _combine(added: int | None, removed: int | None) -> Any:
+def _combine(added: int | None, removed: int | None, kept: bool = False) -> Any:
     """A kernel for so many rows; None: for any number of them."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        source, *changes, target, width, rows, plus, n_plus, minus, n_minus = args
+        stride = builder.mul(width, I64(2))
+
+        def pass_over(first: Any, count: Any, lanes: int) -> None:
+            """``count`` times ``lanes`` values, beginning with byte ``first``."""
+            vector = ir.VectorType(I16, lanes)
+
+            def change(total: Any, indices: Any, i: Any, offset: Any, operation: Any) -> None:
+                index = builder.zext(element(builder, indices, i, I32), I64)
+                place = builder.add(rows, builder.add(builder.mul(index, stride), offset))
+                row = load(builder, place, vector, 2)
+                builder.store(operation(builder.load(total), row), total)
+
+            total = cgutils.alloca_once(builder, vector)
+            with _loop(builder, count, 2 * lanes) as here:
+                offset = builder.add(first, here)
+                start = load(builder, builder.add(source, offset), vector, 2)
+                for place in changes:
+                    more = load(builder, builder.add(place, offset), vector, 2)
+                    start = builder.add(start, more)
+                builder.store(start, total)
+                for fixed, n, indices, operation in (
+                    (added, n_plus, plus, builder.add),
+                    (removed, n_minus, minus, builder.sub),
+                ):
+                    if fixed is None:
+                        with cgutils.for_range(builder, n) as loop:
+                            change(total, indices, loop.index, offset, operation)
+                    else:
+                        for i in range(fixed):
+                            change(total, indices, I64(i), offset, operation)
+                store(builder, builder.load(total), builder.add(target, offset), 2)
+
+        whole = builder.udiv(width, I64(_RESIDENT))
+        rest = builder.udiv(builder.urem(width, I64(_RESIDENT)), I64(LANES))
+        pass_over(I64(0), whole, _RESIDENT)
+        pass_over(builder.mul(whole, I64(2 * _RESIDENT)), rest, LANES)
+        return context.get_dummy_value()
 
     @intrinsic
     def combine(
@@ -74,53 +114,87 @@ def _combine(added: int | None, removed: int | None) -> Any:
         Parameters are addresses, but for the numbers and ``width``, the int16 values of a row, a
         multiple of LANES. ``rows`` is int16[N, width], ``plus`` and ``minus`` are int32.
         """
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            source, target, width, rows, plus, n_plus, minus, n_minus = args
-            stride = builder.mul(width, I64(2))
-
-            def pass_over(first: Any, count: Any, lanes: int) -> None:
-                """``count`` times ``lanes`` values, beginning with byte ``first``."""
-                vector = ir.VectorType(I16, lanes)
-
-                def change(total: Any, indices: Any, i: Any, offset: Any, operation: Any) -> None:
-                    index = builder.zext(element(builder, indices, i, I32), I64)
-                    place = builder.add(rows, builder.add(builder.mul(index, stride), offset))
-                    row = load(builder, place, vector, 2)
-                    builder.store(operation(builder.load(total), row), total)
-
-                total = cgutils.alloca_once(builder, vector)
-                with _loop(builder, count, 2 * lanes) as here:
-                    offset = builder.add(first, here)
-                    start = load(builder, builder.add(source, offset), vector, 2)
-                    builder.store(start, total)
-                    for fixed, n, indices, operation in (
-                        (added, n_plus, plus, builder.add),
-                        (removed, n_minus, minus, builder.sub),
-                    ):
-                        if fixed is None:
-                            with cgutils.for_range(builder, n) as loop:
-                                change(total, indices, loop.index, offset, operation)
-                        else:
-                            for i in range(fixed):
-                                change(total, indices, I64(i), offset, operation)
-                    store(builder, builder.load(total), builder.add(target, offset), 2)
-
-            whole = builder.udiv(width, I64(_RESIDENT))
-            rest = builder.udiv(builder.urem(width, I64(_RESIDENT)), I64(LANES))
-            pass_over(I64(0), whole, _RESIDENT)
-            pass_over(builder.mul(whole, I64(2 * _RESIDENT)), rest, LANES)
-            return context.get_dummy_value()
-
         return types.void(*[types.int64] * 8), generate
 
-    return combine
+    @intrinsic
+    def combine_kept(
+        typing_context: Any,
+        source: Any,
+        change: Any,
+        target: Any,
+        width: Any,
+        rows: Any,
+        plus: Any,
+        n_plus: Any,
+        minus: Any,
+        n_minus: Any,
+    ) -> Any:
+        """The same and ``change``, the address of int16[width]."""
+        return types.void(*[types.int64] * 9), generate
+
+    return combine_kept if kept else combine
 
 
 combine = _combine(None, None)
 combine_1_1 = _combine(1, 1)  # a quiet move
 combine_1_2 = _combine(1, 2)  # a capture
 combine_2_2 = _combine(2, 2)  # a move that two blocks see
+combine_kept = _combine(None, None, kept=True)
+combine_kept_0_0 = _combine(0, 0, kept=True)  # all that a move changes is kept
+
+
+@intrinsic
+def combine_pair(
+    typing_context: Any,
+    sums: Any,
+    apart: Any,
+    width: Any,
+    rows: Any,
+    plus: Any,
+    minus: Any,
+    between: Any,
+    n: Any,
+) -> Any:
+    """sums += rows[plus[:n]] - rows[minus[:n]], of both perspectives, int16 modulo 2^16.
+
+    Parameters are addresses, but for the numbers, as in ``combine``. What belongs to Black is
+    ``apart`` bytes behind ``sums``, and ``between`` bytes behind the lists. One loop for all: lists
+    are short, and each loop has an end that the CPU can't predict.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        sums, apart, width, rows, plus, minus, between, n = args
+        stride = builder.mul(width, I64(2))
+
+        def pass_over(first: Any, count: Any, lanes: int) -> None:
+            vector = ir.VectorType(I16, lanes)
+            totals = [cgutils.alloca_once(builder, vector) for _ in range(2)]
+            with _loop(builder, count, 2 * lanes) as here:
+                offset = builder.add(first, here)
+                places = [builder.add(sums, offset)]
+                places.append(builder.add(places[0], apart))
+                begin = builder.add(rows, offset)
+                for total, place in zip(totals, places, strict=True):
+                    builder.store(load(builder, place, vector, 2), total)
+                with cgutils.for_range(builder, n) as loop:
+                    for k, total in enumerate(totals):
+                        for indices, operation in ((plus, builder.add), (minus, builder.sub)):
+                            listed = builder.add(indices, between) if k else indices
+                            index = builder.zext(element(builder, listed, loop.index, I32), I64)
+                            place = builder.add(begin, builder.mul(index, stride))
+                            row = load(builder, place, vector, 2)
+                            builder.store(operation(builder.load(total), row), total)
+                for total, place in zip(totals, places, strict=True):
+                    store(builder, builder.load(total), place, 2)
+
+        lanes = _RESIDENT if SIMD == "avx512" else _RESIDENT // 2
+        whole = builder.udiv(width, I64(lanes))
+        rest = builder.udiv(builder.urem(width, I64(lanes)), I64(LANES))
+        pass_over(I64(0), whole, lanes)
+        pass_over(builder.mul(whole, I64(2 * lanes)), rest, LANES)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 8), generate
 
 
 # Activation and the list of blocks that aren't zero ----------------------------------------------
