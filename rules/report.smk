@@ -97,6 +97,37 @@ rule report:
         " --figures {output.files:q}/figures --metrics {output.files:q}/metrics 2> {log:q}"
 
 
+MADE = [
+    name
+    for name in settings.experiments
+    if Path(f"{RESULTS}/{name}_table.csv").exists()
+] or [DEFAULT]
+
+
+# Of the experiments that are made. Which figures there are is for the data to decide.
+rule paper:
+    input:
+        tables=expand("<results>/{experiment}_table.csv", experiment=MADE),
+        games=expand("<results>/tournament/{experiment}.pgn", experiment=MADE),
+        nets=[of_nets(experiment, "net.nnue") for experiment in MADE],
+        histories=[of_nets(experiment, "history.csv") for experiment in MADE],
+        errors=[of_nets(experiment, "verify.json") for experiment in MADE],
+    output:
+        files=directory("<results>/paper"),
+    log:
+        "<logs>/paper.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code("report.paper", sets=sets_of(MADE)),
+        experiments=MADE,
+        results=lambda w, output: str(Path(output.files).parent),
+    message:
+        "Tables and figures of a paper"
+    shell:
+        "nnuelab paper {params.experiments:q} --results {params.results:q} --output {output.files:q} 2> {log:q}"
+
+
 # After a job that failed a page of what there is says what isn't. No rule makes it.
 FAILED = f"{RESULTS}/failed.html"
 

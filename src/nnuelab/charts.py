@@ -14,9 +14,28 @@ import altair as alt
 
 from nnuelab import artifacts
 
-FORMATS = (".svg", ".png", ".html")
+FORMATS = (".svg", ".png", ".html", ".pdf")
 ALMOST = 0.9  # a share, from which on an axis would go beyond 1 to the next round number
 HEIGHT, WIDTH = 340, 640  # pixels; the width is that of a file, a page has its own
+# A figure in a column of a paper, in points. Its colours differ in lightness, and so in grey, too.
+# It has one font in one weight: several would stand in the file in an order that changes.
+PAPER_WIDTH = 240
+_PAPER = {
+    "font": "Liberation Sans",
+    "axis": {"labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal"},
+    "legend": {
+        **{"labelFontSize": 7, "titleFontSize": 7, "titleFontWeight": "normal"},
+        **{"orient": "bottom", "columns": 2, "labelLimit": 110},
+    },
+    "header": {"labelFontSize": 7, "titleFontSize": 8, "titleFontWeight": "normal"},
+    "text": {"fontSize": 7},
+    "range": {
+        "category": [
+            *("#000000", "#d55e00", "#0072b2", "#e69f00"),
+            *("#009e73", "#56b4e9", "#7f3c8d", "#bbbbbb"),
+        ]
+    },
+}
 # The page zooms by buttons, and with the wheel only while shift is held: else it scrolls.
 _ZOOM = "wheel![event.shiftKey]"
 
@@ -83,7 +102,7 @@ def histogram(
 
 
 def save(path: Path, drawn: Figure) -> None:
-    """Writes a figure as SVG, PNG or HTML, by the ending of its name."""
+    """Writes a figure as SVG, PNG, HTML or PDF (of a paper), by the ending of its name."""
     import vl_convert
 
     artifacts.check_ending(path, "a figure", *FORMATS)
@@ -94,7 +113,19 @@ def save(path: Path, drawn: Figure) -> None:
         content = vl_convert.vegalite_to_svg(spec).encode()
     elif path.suffix == ".png":
         content = vl_convert.vegalite_to_png(spec, scale=2)
+    elif path.suffix == ".pdf":
+        content = vl_convert.svg_to_pdf(vl_convert.vegalite_to_svg(_on_paper(spec)))
     else:
         content = vl_convert.vegalite_to_html(spec, bundle=True).encode()
     with artifacts.atomic(path) as temporary:
         temporary.write_bytes(content)
+
+
+def _on_paper(spec: dict[str, Any]) -> dict[str, Any]:
+    """A figure of a column's width without its title, which is its caption there."""
+    narrow = {name: value for name, value in spec.items() if name not in ("title", "width")}
+    if "width" in spec:
+        narrow |= {"width": PAPER_WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
+    if isinstance(spec.get("height"), int):
+        narrow["height"] = spec["height"] // 2
+    return {**narrow, "config": {**spec.get("config", {}), **_PAPER}}

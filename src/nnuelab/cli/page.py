@@ -1,4 +1,4 @@
-"""Commands of the HTML page: report, serve."""
+"""Commands that show all results: report, paper, serve."""
 
 from __future__ import annotations
 
@@ -66,6 +66,48 @@ def report(
     missing = [e.name for e in gathered.experiments if not e.rows]
     said = f"; not made yet: {', '.join(missing)}" if missing else ""
     typer.echo(f"{output}: {len(built.html.encode()) / 1e6:.1f} MB{said}", err=True)
+
+
+@app.command()
+def paper(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Experiments, in order; default: all that have a table.",
+            autocompletion=completion.experiments,
+        ),
+    ] = None,
+    results: ResultsFolder = Path("results"),
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="For the files.")] = Path(
+        "results/paper"
+    ),
+    blocks: Blocks = None,
+) -> None:
+    """Make the tables (LaTeX, CSV) and figures (PDF, CSV) of a paper, and a paper.tex of them.
+
+    Example: nnuelab paper axis pairwise --output results/paper
+    """
+    from nnuelab import artifacts
+    from nnuelab.report import paper
+    from nnuelab.report import results as found
+
+    if not results.is_dir():
+        raise UserError(f"there is no folder {results}; make some results: snakemake")
+    gathered = found.gather(results, experiments or [])
+    for experiment in gathered.experiments:
+        if not experiment.rows:
+            raise UserError("; ".join([f"{experiment.name} has no table", *experiment.problems]))
+    if not gathered.experiments:
+        raise UserError(f"there is no table in {results}; make one: snakemake")
+    made = paper.make(gathered, output)
+    artifacts.provenance(
+        output / "paper.tex",
+        inputs={str(path): path for path in gathered.files},
+        parameters={"experiments": [experiment.name for experiment in gathered.experiments]},
+        module="report.paper",
+        also=made,
+    )
+    typer.echo(f"{output}: {len(made)} files", err=True)
 
 
 @app.command()
