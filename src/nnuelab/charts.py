@@ -5,6 +5,7 @@ A figure holds its data and no style: that is the report page's, or the default 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +15,11 @@ import altair as alt
 
 from nnuelab import artifacts
 
-FORMATS = (".svg", ".png", ".html", ".pdf")
+FORMATS = (".svg", ".png", ".html")
 ALMOST = 0.9  # a share, from which on an axis would go beyond 1 to the next round number
 HEIGHT, WIDTH = 340, 640  # pixels; the width is that of a file, a page has its own
 # A figure in a column of a paper, in points. Its colours differ in lightness, and so in grey, too.
-# It has one font in one weight: several would stand in the file in an order that changes.
+# It has one font in one weight: several would be numbered in an order that changes.
 PAPER_WIDTH = 240
 _PAPER = {
     "font": "Liberation Sans",
@@ -36,6 +37,7 @@ _PAPER = {
         ]
     },
 }
+_RESOURCES = re.compile(rb"(?:^ +/[a-z]+\d+ \d+ 0 R\n){2,}", re.MULTILINE)
 # The page zooms by buttons, and with the wheel only while shift is held: else it scrolls.
 _ZOOM = "wheel![event.shiftKey]"
 
@@ -102,7 +104,7 @@ def histogram(
 
 
 def save(path: Path, drawn: Figure) -> None:
-    """Writes a figure as SVG, PNG, HTML or PDF (of a paper), by the ending of its name."""
+    """Writes a figure as SVG, PNG or HTML, by the ending of its name."""
     import vl_convert
 
     artifacts.check_ending(path, "a figure", *FORMATS)
@@ -113,19 +115,23 @@ def save(path: Path, drawn: Figure) -> None:
         content = vl_convert.vegalite_to_svg(spec).encode()
     elif path.suffix == ".png":
         content = vl_convert.vegalite_to_png(spec, scale=2)
-    elif path.suffix == ".pdf":
-        content = vl_convert.svg_to_pdf(vl_convert.vegalite_to_svg(_on_paper(spec)))
     else:
         content = vl_convert.vegalite_to_html(spec, bundle=True).encode()
     with artifacts.atomic(path) as temporary:
         temporary.write_bytes(content)
 
 
-def _on_paper(spec: dict[str, Any]) -> dict[str, Any]:
-    """A figure of a column's width without its title, which is its caption there."""
-    narrow = {name: value for name, value in spec.items() if name not in ("title", "width")}
-    if "width" in spec:
-        narrow |= {"width": PAPER_WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
+def pdf(drawn: Figure) -> bytes:
+    """A figure as wide as a column of a paper, without its title, which is its caption there."""
+    import vl_convert
+
+    spec = {name: value for name, value in drawn.spec.items() if name != "width"}
+    if "width" in drawn.spec:
+        spec |= {"width": PAPER_WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}}
     if isinstance(spec.get("height"), int):
-        narrow["height"] = spec["height"] // 2
-    return {**narrow, "config": {**spec.get("config", {}), **_PAPER}}
+        spec["height"] //= 2
+    spec |= {"background": "white", "config": {**spec.get("config", {}), **_PAPER}}
+    made: bytes = vl_convert.svg_to_pdf(vl_convert.vegalite_to_svg(spec))
+    # Entries of a dictionary of resources come in any order; sorted they keep their total length,
+    # and the table of objects its offsets.
+    return _RESOURCES.sub(lambda found: b"".join(sorted(found[0].splitlines(True))), made)

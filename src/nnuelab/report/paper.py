@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nnuelab import artifacts
-from nnuelab.charts import Figure, save
+from nnuelab.charts import Figure, pdf
 from nnuelab.report import grids, plots, table
 from nnuelab.report.page import readable
 from nnuelab.report.results import Experiment, Results
@@ -60,7 +60,8 @@ def make(found: Results, folder: Path) -> dict[str, str]:
         )
         for drawn in figures(found, experiment):
             stem = f"{name}_{drawn.name}"
-            save(folder / f"{stem}.pdf", drawn)
+            with artifacts.atomic(folder / f"{stem}.pdf") as temporary:
+                temporary.write_bytes(pdf(drawn))
             texts[f"{stem}.csv"] = _csv(_data(drawn.spec))
             picture = rf"\includegraphics[width=\columnwidth]{{{stem}.pdf}}"
             body.append(_float("figure", f"{name}: {drawn.title}. {drawn.caption}", picture))
