@@ -1,7 +1,6 @@
 """Tables and figures for a paper: booktabs and CSV, vector PDF of one column's width.
 
-The same results give the same bytes: no file has a date, and figures have one font in one weight,
-since the writer of PDFs puts several in any order.
+The same results give the same bytes: no file has a date, see `charts.pdf`.
 """
 
 from __future__ import annotations
