@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -82,6 +83,14 @@ def test_the_same_results_give_the_same_bytes(results, made, tmp_path):
 
 def test_text_is_escaped():
     assert paper.escaped("A_1 & 5% \\x") == r"A\_1 \& 5\% \textbackslash{}x"
+
+
+def test_a_damaged_net_is_told(results, tmp_path):
+    shutil.copytree(results, tmp_path / "results")
+    (tmp_path / "results/nets/ALL/1/verify.json").write_text("{")
+    done = make(tmp_path / "results", tmp_path / "paper")
+    assert done.exit_code == 1
+    assert "verify.json is damaged" in done.output
 
 
 def test_nothing_is_made_where_no_experiment_is(tmp_path):

@@ -14,9 +14,10 @@ from typing import Any
 
 from nnuelab import artifacts
 from nnuelab.charts import Figure, pdf
+from nnuelab.errors import UserError
 from nnuelab.report import grids, plots, table
-from nnuelab.report.page import readable
 from nnuelab.report.results import Experiment, Results
+from nnuelab.report.section import readable
 from nnuelab.tournament import yardsticks
 
 # What answers the question; a column that is empty in a table is left out.
@@ -86,6 +87,8 @@ def figures(found: Results, experiment: Experiment) -> list[Figure]:
         *plots.losses(readable(readable(nets, "history", problems), "objective", problems), sets),
         plots.errors(readable(nets, "verification", problems), sets),
     ]
+    if problems:
+        raise UserError(problems[0])
     return [figure for figure in drawn if figure is not None]
 
 
