@@ -109,7 +109,9 @@ use rule train as generation_train with:
 use rule quantize as generation_quantize with:
     input:
         checkpoint="<results>/selfplay/{generation}/{seed}/checkpoint.pt",
-        positions=centring(settings.quantize, "<results>/selfplay/{generation}"),
+        positions=centring(
+            settings.quantize, "<results>/selfplay/{generation}/train.npy"
+        ),
     output:
         net="<results>/selfplay/{generation}/{seed}/net.nnue",
     log:
