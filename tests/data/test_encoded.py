@@ -156,6 +156,17 @@ def test_weights_are_how_often_a_position_is_seen(folder: Path, tmp_path: Path) 
     assert set(seen[first:]) == {25}
 
 
+@pytest.mark.parametrize("weight", [1e-300, 1e-9, 0.001])
+def test_weights_below_one_count_by_their_ratios(
+    folder: Path, tmp_path: Path, weight: float
+) -> None:
+    opened = joined(folder, tmp_path, binpack=weight, bf=weight)
+    walk = sampler.Walk(opened)
+    assert walk.stride == len(opened)
+    first = next(walk.windows(1, 0, len(opened)))
+    assert sum(stop - start for start, stop in first) == len(opened)
+
+
 def test_windows_mix_the_files(folder: Path, tmp_path: Path) -> None:
     opened = joined(folder, tmp_path, binpack=1, bf=1)
     windows = sampler.Walk(opened).windows(1, 0, 2000)

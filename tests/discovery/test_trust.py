@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from nnuelab import features
 from nnuelab.cli.__main__ import application
-from nnuelab.discovery import trust
+from nnuelab.data import joining
+from nnuelab.discovery import screen, trust
 from nnuelab.errors import UserError
 from nnuelab.settings.search import Searching
 from tests.discovery.test_search import datasets, small_batches  # noqa: F401
@@ -74,3 +75,11 @@ def test_a_check_goes_on_and_says_what_ranks_say(datasets, tmp_path: Path) -> No
     journal.write_bytes(b"".join(lines[:4]) + lines[4][:5])
     path.unlink()
     assert (run(), path.read_bytes()) == (said, whole)
+
+
+def test_files_with_weights_are_refused(datasets, tmp_path: Path) -> None:  # noqa: F811
+    train, validation = datasets
+    index = tmp_path / "i.shards"
+    joining.join(index, {train: 2.0})
+    with pytest.raises(UserError, match="files with weights"):
+        screen.prepare(tmp_path, index, validation, SETTINGS)

@@ -419,9 +419,11 @@ def test_lazy_accumulators_are_those_from_scratch(
         assert engine.evaluate(position) == inference.evaluate(net, position)
 
 
+@pytest.mark.parametrize("buckets", [1, 8])
 @pytest.mark.parametrize("feature_set", KEPT)
-def test_searches_with_kept_changes_are_those_without(feature_set: str) -> None:
-    net = NetEvaluator(random_net(feature_set, l1=96, l1_shift=2, psqt=True))
+def test_searches_with_kept_changes_are_those_without(feature_set: str, buckets: int) -> None:
+    shape = {"l1": 96, "l1_shift": 2, "psqt": buckets, "buckets": buckets}
+    net = NetEvaluator(random_net(feature_set, **shape))
     kept, direct = Engine(net, hash_mb=1), Engine(net, hash_mb=1)
     direct._memory.evaluator.data["revise"] = 0
     direct._memory.evaluator.memory["sums"][:] = 0  # engines search a little as they begin

@@ -85,12 +85,19 @@ def test_text_is_escaped():
     assert paper.escaped("A_1 & 5% \\x") == r"A\_1 \& 5\% \textbackslash{}x"
 
 
-def test_a_damaged_net_is_told(results, tmp_path):
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [("{", "verify.json is damaged"), ("an edge", "a figure of axis can't be shown")],
+)
+def test_a_damaged_net_is_told(results, tmp_path, damage, said):
     shutil.copytree(results, tmp_path / "results")
-    (tmp_path / "results/nets/ALL/1/verify.json").write_text("{")
+    path = tmp_path / "results/nets/ALL/1/verify.json"
+    if damage != "{":
+        damage = re.sub(r'("edges_cp": \[)\s*[^,]+,', r"\1null,", path.read_text())
+    path.write_text(damage)
     done = make(tmp_path / "results", tmp_path / "paper")
     assert done.exit_code == 1
-    assert "verify.json is damaged" in done.output
+    assert said in done.output
 
 
 def test_nothing_is_made_where_no_experiment_is(tmp_path):

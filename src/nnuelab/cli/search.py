@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,7 +125,7 @@ def search_check(
     artifacts.provenance(
         csv,
         inputs={"train": train, "validation": validation},
-        parameters={"count": count, "full_epochs": full_epochs},
+        parameters={**asdict(settings), "count": count, "full_epochs": full_epochs},
         module="discovery.trust",
     )
     print(f"rank correlation of {count} sets: {trust.agreement(rows):.3f}")

@@ -159,6 +159,8 @@ class Walk:
         self._stops = np.append(self._starts[1:], first)
         sizes = self._stops - self._starts
         weights = np.array(dataset.weights or [1.0] * len(dataset.shards))
+        # Where all are below 1, only their ratios count: no pass is without positions.
+        weights /= min(weights.max(), 1.0)
         self._weights = weights[np.concatenate(shard_of)]
         # A block of weight 0.3 comes in three of ten passes, not all such blocks in the same ones.
         mixed = splitmix64.py_func(np.arange(1, len(sizes) + 1, dtype=np.uint64) * STEP)

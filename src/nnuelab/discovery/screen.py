@@ -85,9 +85,14 @@ def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Sea
     Raises
     ------
     UserError
-        For no dataset, or one with less than a batch of positions in the first screen.
+        For no dataset, weights, or less than a batch of positions in the first screen.
     """
     records = data.open(train_path)
+    if records.weights:
+        raise UserError(
+            f"{train_path} has files with weights, by which a screen draws no games; make an index "
+            "without them: nnuelab data index"
+        )
     for rung in range(settings.rungs):
         share = settings.positions * settings.eta**rung / max(len(records), 1)
         parts = [part[sampler.of_games(part, share)] for part in sampler.parts(records)]

@@ -258,7 +258,8 @@ def update_by(net, source, change, target, added, na, removed, nr):
     width, rows = net.width, np.int64(net.w1)
     if net.psqt:
         _add_psqt(net, here, there, added, na, removed, nr)
-        psqt_of(net, there)[0] += psqt_of(net, kept)[0]
+        for k in range(net.psqt_buckets):
+            psqt_of(net, there)[at(k)] += psqt_of(net, kept)[at(k)]
     plus, minus = location(added), location(removed)
     if na == 0 and nr == 0:
         simd.combine_kept_0_0(here, kept, there, width, rows, plus, na, minus, nr)

@@ -35,9 +35,9 @@ class Judging(section(judge.Judge, net_option=OptionName, engine_options=Options
             _ = self.program
         except UserError as error:
             raise ValueError(f"engine: {error}") from None
-        words = [] if self.net_command is None else self.made_by("{net}", "{file}")
+        words = self.made_by("{net}", "{file}")
         for what in ("{net}", "{file}"):
-            if words and not any(what in word for word in words):
+            if not any(what in word for word in words):
                 raise ValueError(f"net_command needs {what}, as in ./tomine {{net}} {{file}}")
         return self
 

@@ -17,7 +17,7 @@ from nnuelab.charts import Figure, pdf
 from nnuelab.errors import UserError
 from nnuelab.report import grids, plots, table
 from nnuelab.report.results import Experiment, Results
-from nnuelab.report.section import readable
+from nnuelab.report.section import readable, told
 from nnuelab.tournament import yardsticks
 
 # What answers the question; a column that is empty in a table is left out.
@@ -80,13 +80,16 @@ def figures(found: Results, experiment: Experiment) -> list[Figure]:
     sets = [table.entry(row) for row in rows]
     cheapness = {table.entry(r): 1 / float(r["cost_ratio"]) for r in rows if r.get("cost_ratio")}
     axis = "nodes for the cost of one of the anchor's"
-    drawn = [
-        plots.elo(rows, experiment.anchor),
-        plots.depth(rows, found.nodes(experiment)),
-        *(plots.pareto(rows, cheapness, axis, y) for y in (yardsticks.NODES, yardsticks.COST)),
-        *plots.losses(readable(readable(nets, "history", problems), "objective", problems), sets),
-        plots.errors(readable(nets, "verification", problems), sets),
-    ]
+    drawn: list[Figure | None] = []
+    with told(problems, f"a figure of {experiment.name}"):
+        trained = readable(readable(nets, "history", problems), "objective", problems)
+        drawn = [
+            plots.elo(rows, experiment.anchor),
+            plots.depth(rows, found.nodes(experiment)),
+            *(plots.pareto(rows, cheapness, axis, y) for y in (yardsticks.NODES, yardsticks.COST)),
+            *plots.losses(trained, sets),
+            plots.errors(readable(nets, "verification", problems), sets),
+        ]
     if problems:
         raise UserError(problems[0])
     return [figure for figure in drawn if figure is not None]

@@ -275,9 +275,19 @@ def _judged(settings: dict[str, Any], judge: Judge) -> dict[str, Any]:
 
 def program_of(text: str) -> dict[str, Any]:
     """An engine with its arguments, as settings; UserError where it is none."""
+    if not text.strip():
+        raise UserError("it is empty; name a UCI engine")
     found = {"engine": text} if Path(text).is_file() else _understood(text)
     if "engine" not in found:
-        raise UserError(f"{text} is no engine but a {next(iter(found))}")
+        raise UserError(f"{text} is no engine but a {next(iter(found), 'setting without a name')}")
+    arguments: Any = found.get("args", [])
+    if not isinstance(found["engine"], str) or not isinstance(arguments, list):
+        raise UserError(f"{text}: an engine is a name or path, args is a list")
+    if others := sorted(set(map(str, found)) - {"engine", "args"}):
+        raise UserError(
+            f"{text}: {others[0]} doesn't belong here; options have engine_options, limits the "
+            "section tournament"
+        )
     return found
 
 
