@@ -92,12 +92,15 @@ class Labelled:
         Samples of the whole batch, of which other processes have other parts.
     records : ndarray of RECORD
         What ``batch`` is made of.
+    ready : Tensor, optional
+        What the trainer makes of ``batch``, made ahead.
     """
 
     batch: Batch
     target: torch.Tensor
     total: int
     records: np.ndarray
+    ready: torch.Tensor | None = None
 
 
 class Loader:
@@ -128,6 +131,8 @@ class Loader:
         Threads; so many batches are made at once, ahead of the training. Changes none of them.
     epochs : int
         Of the run; validation has the targets of its last one.
+    prepare : callable, optional
+        What the trainer makes of a batch; the threads do it.
 
     Raises
     ------
@@ -148,7 +153,9 @@ class Loader:
         workers: int = 1,
         epochs: int = 1,
         filters: Filters = ALL,
+        prepare: Callable[[Batch], torch.Tensor] | None = None,
     ) -> None:
+        self._prepare = prepare
         self._path, self._dataset = path, data.open(path)
         self._tables = compiled(feature_set)
         self._width = feature_set.max_active
@@ -258,7 +265,8 @@ class Loader:
         elif not self._dataset.is_decoded:
             validation.check(records, self._path)
         batch = extract(self._tables, records, self._width)
-        return Labelled(batch, target, total, records)
+        ready = None if self._prepare is None else self._prepare(batch)
+        return Labelled(batch, target, total, records, ready)
 
 
 def extract(tables: features.tables.Tables, records: np.ndarray, width: int) -> Batch:

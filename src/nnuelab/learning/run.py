@@ -13,11 +13,12 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import pandas as pd
+import torch
 
 from nnuelab import artifacts, features
 from nnuelab.data import dataset
@@ -26,6 +27,7 @@ from nnuelab.features import fingerprint
 from nnuelab.learning.checkpoint import Running, RunState, set_aside
 from nnuelab.learning.loader import ALL, Labelled, Loader, Objective
 from nnuelab.learning.parallel import Group
+from nnuelab.learning.sparse import Batch
 from nnuelab.progress import Progress
 
 SAVE_SECONDS = 600.0  # between two checkpoints of a long epoch
@@ -121,6 +123,8 @@ class Run(Generic[State]):
         Processes that train together.
     workers : int
         Threads that make batches.
+    prepare : callable, optional
+        See ``Loader``.
     device : str
         Its type, which the checkpoint names.
 
@@ -141,6 +145,7 @@ class Run(Generic[State]):
         *,
         group: Group,
         workers: int = 1,
+        prepare: Callable[[Batch], torch.Tensor] | None = None,
         device: str = "cpu",
     ) -> None:
         self.kind, self.settings, self.trainer = kind, settings, trainer
@@ -148,7 +153,9 @@ class Run(Generic[State]):
         self.partial = path.with_name(path.name + ".partial")
         self.best = path.with_name(path.name + ".best")  # only with patience
         self._feature_set = features.parse(settings.feature_set)
-        self.loader, self.validation = _loaders(settings, self._feature_set, data, group, workers)
+        self.loader, self.validation = _loaders(
+            settings, self._feature_set, data, group, workers, prepare
+        )
         self._inputs = {"train": data[0], "validation": data[1]}
         if start is not None:
             self._inputs["from"] = start
@@ -312,6 +319,7 @@ def _loaders(
     data: tuple[Path, Path],
     group: Group,
     workers: int,
+    prepare: Callable[[Batch], torch.Tensor] | None,
 ) -> tuple[Loader, Loader]:
     quantile = getattr(settings.objective, "moves_quantile", 0.0)
     loader = Loader(
@@ -326,6 +334,7 @@ def _loaders(
         workers,
         settings.epochs,
         getattr(settings, "filters", ALL),
+        prepare,
     )
     if len(loader) < settings.batch_size:
         raise UserError(
@@ -333,7 +342,15 @@ def _loaders(
             f"{settings.batch_size:,}; give more games, or set a smaller --batch-size"
         )
     # What validates is the same for every quantile and all filters.
-    return loader, Loader(data[1], feature_set, settings.objective, settings.batch_size)
+    validation = Loader(
+        data[1],
+        feature_set,
+        settings.objective,
+        settings.batch_size,
+        workers=workers,
+        prepare=prepare,
+    )
+    return loader, validation
 
 
 def _describe(settings: Settings, data: tuple[Path, Path], start: Path | None) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from nnuelab.learning import schedules
 from nnuelab.learning.averaging import Average
 from nnuelab.learning.filters import Filters
 from nnuelab.learning.first_layer import FirstLayers
+from nnuelab.learning.graphs import Replayed
 from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
 from nnuelab.learning.parallel import Group, Threads
@@ -22,12 +23,12 @@ from nnuelab.learning.sparse import Batch, pad
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.layers import USUAL, Layers
 from nnuelab.nnue.losses import Objective, Scores, objective_of
-from nnuelab.nnue.network import Network, of_clipped
+from nnuelab.nnue.network import DENSE, Network, of_clipped
 from nnuelab.nnue.scales import shifts_of
 from nnuelab.settings.train import Training
 
 CALIBRATION = 65536  # positions over which activations are averaged
-
+WIDTH = 32  # features of a position, of which a batch for a GPU has a multiple: a graph for each
 
 # Settings that older checkpoints don't have, and what these were trained with
 LATER: dict[str, Any] = {
@@ -224,14 +225,23 @@ class Trainer:
             parameters = self.network.dense_parameters()
         elif settings.optimizer != "adam":
             raise UserError(f"{settings.optimizer} is for the CPU; add --device cpu")
+        on_gpu = self.device.type == "cuda"
+        if on_gpu:
+            torch.set_float32_matmul_precision("high")  # TF32: the tensor cores
+        # A graph has no numbers but those on the device.
+        self._rate = torch.tensor(settings.learning_rate, device=self.device) if on_gpu else None
         self.optimizer = torch.optim.AdamW(
             parameters,
-            lr=settings.learning_rate,
+            lr=settings.learning_rate if self._rate is None else self._rate,
             betas=BETAS,
             eps=EPS,
             weight_decay=settings.weight_decay,
             fused=True,
+            capturable=on_gpu,
         )
+        plain = settings.buckets == 1 and feature_set.size <= DENSE and not settings.clip_norm
+        self._graphed = on_gpu and plain and self.group.size == 1
+        self._replayed: Replayed | None = None
 
     def learning_rate(self, done: int, per_epoch: int) -> float:
         """After ``done`` steps, with ``per_epoch`` in an epoch."""
@@ -248,6 +258,7 @@ class Trainer:
 
     def fake_quantize(self) -> None:
         """From now on the net rounds as its integer net would if quantized now."""
+        self._replayed = None  # the graph of a net that doesn't
         shifts = shifts_of(self.kept, self.feature_set)
         for network in (self.network, self.kept):
             network.shifts = dict(shifts)
@@ -255,12 +266,32 @@ class Trainer:
 
     def step(self, labelled: Labelled, rate: float) -> float:
         """One step of the optimizer; returns the sum of the losses before it."""
+        if self._rate is not None:
+            self._rate.fill_(rate)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.zero_grad()
-        output = self._valued(self.network, labelled.batch)
-        loss = self.settings.objective.losses(output, labelled.target.to(self.device)).sum()
-        (loss / labelled.total).backward()
+            group["lr"] = rate if self._rate is None else self._rate
+        if self._graphed and labelled.total == self.settings.batch_size:
+            if self._replayed is None:
+                self._replayed = Replayed(self._captured, self.optimizer.zero_grad)
+            total = self._replayed(self._active(labelled), labelled.target)
+        else:
+            self.optimizer.zero_grad()
+            output = self._valued(self.network, labelled)
+            total = self._update(output, labelled.target.to(self.device), labelled.total, rate)
+        if self.average:
+            self.average.step(self.network)
+        return float(total)
+
+    def _captured(self, active: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """A step of a whole batch that a graph can hold."""
+        return self._update(self.network.by_torch(active, None), target, self.settings.batch_size)
+
+    def _update(
+        self, output: torch.Tensor, target: torch.Tensor, samples: int, rate: float = 0.0
+    ) -> torch.Tensor:
+        """Moves the weights against the gradient; the sum of the losses before that."""
+        loss = self.settings.objective.losses(output, target).sum()
+        (loss / samples).backward()
         gradients = []
         if self._layers is not None:
             gradients = [torch.from_numpy(self._layers.gradient)]
@@ -274,9 +305,7 @@ class Trainer:
             self.rows_optimizer.step(self._layers, rate)
         self.optimizer.step()
         self.network.clip_weights()
-        if self.average:
-            self.average.step(self.network)
-        return float(total)
+        return total
 
     def is_finite(self) -> bool:
         """Whether all weights are numbers."""
@@ -285,17 +314,20 @@ class Trainer:
     @torch.no_grad()
     def outputs(self, labelled: Labelled) -> torch.Tensor:
         """Centipawns for the side to move of each position, float32[B * positions]."""
-        return self._valued(self.kept, labelled.batch).cpu()
+        return self._valued(self.kept, labelled).cpu()
 
-    def _valued(self, network: Network, batch: Batch) -> torch.Tensor:
+    def _valued(self, network: Network, labelled: Labelled) -> torch.Tensor:
         if self._layers is not None:
-            return network.valued(batch, self._layers)
-        return network.by_torch(self._active(batch), batch.pieces)
+            return network.valued(labelled.batch, self._layers)
+        return network.by_torch(self._active(labelled), labelled.batch.pieces)
 
-    def _active(self, batch: Batch) -> torch.Tensor:
+    def _active(self, labelled: Labelled) -> torch.Tensor:
+        return self.active(labelled.batch) if labelled.ready is None else labelled.ready
+
+    def active(self, batch: Batch) -> torch.Tensor:
         """Features on the device, int32[2, B, K], with N for none."""
-        width = max(int(batch.n.max()), 1)
         pinned = self.device.type == "cuda"  # is copied while the device computes
+        width = -(-max(int(batch.n.max()), 1) // WIDTH) * WIDTH
         active = torch.empty((2, len(batch), width), dtype=torch.int32, pin_memory=pinned)
         pad(batch.rows, batch.n, self.network.layers.n_features, active.numpy())
         return active.to(self.device, non_blocking=pinned)
@@ -385,7 +417,7 @@ class Trainer:
                 clipped = self._layers.accumulators(own, shared, bias, labelled.batch)
                 found = of_clipped(torch.from_numpy(clipped), layers.first).flatten(1)
             else:
-                found = self.kept.accumulators(self._active(labelled.batch))
+                found = self.kept.accumulators(self._active(labelled))
             total += found.double().sum(0).cpu()
             positions += len(labelled.batch)
         return (total / positions).float()

@@ -80,16 +80,18 @@ def train(
             settings.factorize,
             settings.average > 0,
         )
+        trainer = Trainer(settings, feature_set, threads, group, device)
         run = Run(
             Checkpoint,
             settings,
-            Trainer(settings, feature_set, threads, group, device),
+            trainer,
             (train_path, validation_path),
             checkpoint_path,
             start,
             group=group,
             # On the CPU the threads have the training to do.
             workers=1 if device.type == "cpu" else threads.n,
+            prepare=None if device.type == "cpu" else trainer.active,
             device=device.type,
         )
         run.epochs(history_path, save_seconds)
