@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import chess
@@ -24,6 +25,7 @@ from nnuelab.learning.first_layer import SMALL, FirstLayers, sums
 from nnuelab.learning.loader import Labelled, Loader, Objective
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch, pad
+from nnuelab.nnue import network
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.layers import Layers
 from nnuelab.nnue.losses import PQR, Scores
@@ -407,8 +409,12 @@ def test_wide_sets_are_verified_in_smaller_parts() -> None:
 @pytest.mark.parametrize(
     ("name", "factorize"), [("ALL+H", "none"), ("KB(4)", "kings"), ("KB(4)+PP", "all")]
 )
-def test_steps_of_torch_operators_are_those_of_the_kernels(name: str, factorize: str) -> None:
+@pytest.mark.parametrize("dense", [0, network.DENSE], ids=["gathered", "dense"])
+def test_steps_of_torch_operators_are_those_of_the_kernels(
+    name: str, factorize: str, dense: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a GPU does, here on the CPU."""
+    monkeypatch.setattr(network, "DENSE", dense)
     settings = replace(SETTINGS, feature_set=name, batch_size=300, factorize=factorize)
     feature_set = features.parse(name)
     ours, theirs = (Trainer(settings, feature_set, Threads(1)) for _ in range(2))
@@ -424,6 +430,38 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(name: str, factorize:
     # Adam divides by the size of the gradient, which magnifies the rounding of tiny ones.
     assert float(apart.median()) < 0.05
     assert float(apart.max()) < 0.05 * float(outputs[0].abs().max())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="a CUDA graph needs a GPU")
+@pytest.mark.parametrize("name", ["ALL+H", "ALL+MB"])
+def test_steps_that_are_replayed_are_those_that_run(name: str) -> None:
+    settings = replace(SETTINGS, feature_set=name, batch_size=300)
+    feature_set, device = features.parse(name), torch.device("cuda")
+    replayed, run = (Trainer(settings, feature_set, Threads(1), None, device) for _ in range(2))
+    run._graphed = False
+    for seed in range(8):
+        batch = random_batch(feature_set.size, 300, seed=seed, width=20 + 20 * (seed % 2))
+        target = torch.rand(300, generator=torch.Generator().manual_seed(seed))
+        losses = [t.step(labelled(batch, target), 1e-3 / (1 + seed)) for t in (replayed, run)]
+        assert losses[0] == losses[1]
+    assert replayed._replayed is not None
+    for ours, theirs in zip(replayed.network.parameters(), run.network.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+
+
+def test_threads_of_the_loader_prepare_batches_for_the_device(datasets: tuple[Path, Path]) -> None:
+    feature_set = features.parse("ALL+MB")
+    trainer = Trainer(replace(SETTINGS, feature_set="ALL+MB"), feature_set, Threads(1))
+    loader = Loader(
+        datasets[0], feature_set, SETTINGS.objective, 64, workers=3, prepare=trainer.active
+    )
+    for found in islice(loader.shuffled(1, 0), 4):
+        assert found.ready is not None
+        torch.testing.assert_close(found.ready, trainer.active(found.batch))
+        for side, rows, n in zip(found.ready, found.batch.rows, found.batch.n, strict=True):
+            for active, row, count in zip(side.tolist(), rows, n, strict=True):
+                assert active[:count] == row[:count].tolist()
+                assert set(active[count:]) <= {feature_set.size}
 
 
 def test_features_that_are_none_stand_behind_the_others() -> None:
