@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from nnuelab import params
 from nnuelab.cli.__main__ import application
 from nnuelab.errors import UserError
+from nnuelab.params.jobs import START, jobs_of
 from nnuelab.params.planning import Planner, with_games
 from nnuelab.tournament import spread
 from nnuelab.tournament.yardsticks import COST, NODES
@@ -36,6 +37,24 @@ def test_the_proposed_plan_suffices_and_no_other_number_of_seeds_is_faster(plann
     assert planner.forecast("mobility", fewer, NODES).detects_primary > 20
     with pytest.raises(UserError, match="plan more seeds"):
         planner.cheapest("mobility", plan, 2.0, [2], primary=True)
+
+
+def test_a_gpu_is_paid_as_long_as_its_steps_take(settings):
+    """ALL, 256 neurons, on one H200 (docs/training.md): 4.6 million positions/s by 4096."""
+
+    def seconds(threads, batch_size):
+        chosen = {"device": "cuda", "threads": threads, "batch_size": batch_size}
+        parts = settings | {"train": settings["train"] | chosen}
+        jobs = jobs_of("axis", params.plans(params.validate(parts))["axis"])
+        job = next(job for job in jobs if job.rule == "train")
+        assert job.on_gpu
+        return (job.seconds - START) / job.cores
+
+    axis = params.plans(params.validate(settings))["axis"]
+    seen = axis.positions * axis.entries[0].train.epochs
+    assert seconds(1, 4096) == pytest.approx(seen / 4.6e6, rel=0.1)
+    assert seconds(3, 4096) == pytest.approx(seconds(1, 4096))
+    assert seconds(1, 1024) > 2 * seconds(1, 4096)
 
 
 def test_earlier_runs_tell_the_speed_of_this_machine(planner, tmp_path):

@@ -21,6 +21,7 @@ MOVES = 100  # of a game at fixed time
 COST = 7.0  # of a node, of each set
 START = 4.0  # until a job has loaded what it needs
 A_STEP = 26e-9  # training, of a position and a neuron of the first layer
+A_GPU_STEP, A_GPU_POSITION = 4e-4, 0.11e-6  # of an H200, and all cores of the net as long
 MADE = 1_400_000  # positions of self-play games times the nodes of a move, per second
 A_GAME = 20e-6  # read and sampled: 4 KB of text (docs/data.md)
 A_LABEL = 2e-6  # taken from the games
@@ -54,7 +55,7 @@ class Job:
     is_alone : bool
         Others wait while it measures, on one core.
     on_gpu : bool
-        The seconds are still those of a core.
+        Its cores wait for it, and their seconds count.
     disk : float
         MB that it leaves.
     """
@@ -147,8 +148,9 @@ def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "n
     chosen = entry.train
     share = positions * chosen.games_share * chosen.epoch_share
     seen = (chosen.epoch_positions or share) * chosen.epochs
-    seconds = START + seen * chosen.l1 * A_STEP
     gpu = chosen.device == "cuda"
+    by_gpu = seen / chosen.batch_size * A_GPU_STEP + seen * A_GPU_POSITION
+    seconds = START + (by_gpu * max(chosen.threads, 1) if gpu else seen * chosen.l1 * A_STEP)
     return Job(
         stage, rule, name, seconds, chosen.threads, on_gpu=gpu, disk=768 * chosen.l1 * WEIGHT
     )
