@@ -17,6 +17,7 @@ from nnuelab.nnue.layers import LEVELS, OF_FEATURES, PRODUCT_SHIFT, Layers, buck
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 HIDDEN = {"w2": "l2_shift", "wh": "l3_shift"}  # layers of int8 weights, and their shifts
+ALIGNED = 8  # floats that tensor cores want a row of a matrix to be a multiple of, at least 4
 DENSE = 16384  # features up to which rows are added by a matrix product where kernels don't do it
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
 
@@ -172,7 +173,8 @@ class Network(nn.Module):
     def row_sums(self, active: torch.Tensor) -> torch.Tensor:
         """What the features add to both accumulators, without the biases, [B, 2M]."""
         rows = self.rows()
-        padded = torch.cat([rows, torch.zeros_like(rows[:1])])
+        nothing = rows.new_zeros(ALIGNED - len(rows) % ALIGNED, rows.shape[1])  # the first is of N
+        padded = torch.cat([rows, nothing])
         if len(rows) <= DENSE:  # a GPU multiplies by zeros faster than it gathers rows
             ones = rows.new_zeros(*active.shape[:2], len(padded))
             places = active.long()
