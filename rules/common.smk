@@ -7,12 +7,14 @@ from functools import cache
 from pathlib import Path
 from statistics import mean
 
+import snakemake_logger_plugin_nnuelab as logger_plugin
 from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
 
 from nnuelab import features
 from nnuelab.artifacts import code_hash, logs_of
 from nnuelab.errors import UserError
+from nnuelab.eta import USUAL
 from nnuelab.evaluator import module_of
 from nnuelab.features import fingerprint
 from nnuelab.hce import evaluation
@@ -29,13 +31,12 @@ from nnuelab.params import (
 from nnuelab.params import FINDING_SEED, default_experiment, fixed, kind_at, made
 from nnuelab.params import options, plans
 from nnuelab.params import results_folder, validate
+from nnuelab.runs import journal_of
 from nnuelab.settings.texel import Positions
 from nnuelab.settings.weighted import weighted
 from nnuelab.sources import PACKAGE
 from nnuelab.tournament import yardsticks
 from nnuelab.tournament.players import PARTS, kinds_and_files, players_of
-from snakemake_logger_plugin_nnuelab import targets
-from snakemake_logger_plugin_nnuelab.eta import USUAL
 
 # params.yaml alone makes results/; with overlays a run has folders of its own, named after them.
 # Downloads are shared: results/games, books and puzzles.
@@ -442,7 +443,9 @@ def policies_there():
 
 
 def inform_logger():
-    """Tells what may be asked for, by what it may be called, and how long jobs usually take."""
+    """Tells where runs are told, what may be asked for by what name, how long jobs usually take."""
+    logger_plugin.journal = journal_of(RESULTS)
+    targets = logger_plugin.targets
     tables = {name: f"{RESULTS}/{name}_table.csv" for name in settings.experiments}
     targets.update({table: table for table in tables.values()} | tables)
     match = f"{RESULTS}/texel/match_table.txt"

@@ -1,8 +1,8 @@
 """How a run looks: on a terminal one live screen, elsewhere a line where a job begins or ends.
 
 Snakemake finds the plugin by the name of this package; `profiles/default` asks for it. Dry runs,
-``--verbose`` and the log of Snakemake have all of its own words. The progress of a job is the last
-line of its log, as :class:`nnuelab.progress.Progress` writes it.
+``--verbose`` and the log of Snakemake have all of its own words. What a run tells of its jobs goes
+to a journal, too (:mod:`nnuelab.runs`), which `nnuelab serve` shows.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import sys
 import time
-from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import get_close_matches
 from logging import INFO, LogRecord
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -25,11 +25,9 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from snakemake_logger_plugin_nnuelab.eta import Eta
+from nnuelab import eta
+from nnuelab.runs import Entry, Job, Journal, Run
 
-TAIL = 1000  # bytes at the end of a log that surely hold its last line
-PROGRESS = re.compile(r".*: ([\d,]+.* [\d,.]+/s.*)")
-SHARE = re.compile(r"\((\d+)%\)")
 # What Snakemake says of every run
 USUAL = (
     *("Assuming unrestricted", "Building DAG", "Using shell", "Conda environments", "Select jobs"),
@@ -38,44 +36,9 @@ USUAL = (
 UNKNOWN = re.compile(r"No rule to produce (.*) \(if you use input functions")
 targets: dict[str, str] = {}
 """Targets by what they may be called: the workflow fills it for those who misspell one."""
+journal: Path | None = None
+"""Where runs are told; the workflow says it."""
 EVENTS = (LogEvent.RESOURCES_INFO, LogEvent.JOB_STARTED, LogEvent.SHELLCMD, LogEvent.PROGRESS)
-
-
-@dataclass
-class Job:
-    """A job that runs now."""
-
-    rule: str
-    what: str
-    log: Path | None
-    threads: int
-    start: float = field(default_factory=time.time)
-
-    @property
-    def seconds(self) -> float:
-        """For how long it runs."""
-        return time.time() - self.start
-
-    def progress(self) -> str:
-        """How far it is, where its log says so."""
-        if self.log is None:
-            return ""
-        try:
-            written = self.log.stat()
-            with self.log.open("rb") as file:
-                file.seek(max(written.st_size - TAIL, 0))
-                lines = file.read().decode(errors="replace").splitlines()
-        except OSError:  # not there yet
-            return ""
-        if written.st_mtime < int(self.start):  # of an earlier run
-            return ""
-        found = PROGRESS.fullmatch(lines[-1]) if lines else None
-        return found[1] if found else ""
-
-    def share(self) -> float | None:
-        """The same as a share of the whole, if known."""
-        found = SHARE.search(self.progress())
-        return int(found[1]) / 100 if found else None
 
 
 class Filter(DefaultFilter):
@@ -114,10 +77,47 @@ class LogHandler(LogHandlerBase):
         self._short = not (settings.dryrun or settings.verbose or settings.debug_dag)
         plain = self._words.nocolor  # by --nocolor, or in a pipe, or on a dumb terminal
         self._is_live = self._short and not plain and not silent
-        self._eta = Eta()
-        self._running: dict[int, Job] = {}
+        self._run = Run()
+        self._cores = 1
+        self._journal: Journal | None = None
         self._failed = False
         self._live: Live | None = None
+
+    def handle(self, record: LogRecord) -> bool:
+        # Before any filter: a quiet run has a journal, too.
+        if not self.common_settings.dryrun and (entry := self._entry(record)):
+            if entry["event"] == "run":
+                if journal is not None:
+                    self._journal = Journal(journal, entry)
+            elif self._journal is not None:
+                self._journal.add(entry)
+            self._run.take(entry)
+        return super().handle(record)
+
+    def _entry(self, record: LogRecord) -> Entry | None:
+        """What a record tells of the run."""
+        event, told = get_event(record), vars(record)
+        if event == LogEvent.RESOURCES_INFO:
+            self._cores = told.get("cores", self._cores)
+        elif event == LogEvent.RUN_INFO:
+            usual = {rule: eta.USUAL[rule] for rule in told["stats"] if rule in eta.USUAL}
+            return _told("run", jobs=told["stats"], cores=self._cores, usual=usual)
+        elif event == LogEvent.JOB_INFO:
+            what, _, log = (told["rule_msg"] or "").partition("; progress in ")
+            return _told(
+                "job",
+                id=told["jobid"],
+                rule=told["rule_name"],
+                what=what,
+                log=log or next(iter(told["log"]), ""),
+                output=[str(name) for name in told["output"]],
+                threads=told["threads"] or 1,
+            )
+        elif event == LogEvent.JOB_FINISHED:
+            return _told("finished", id=told["job_id"])
+        elif event == LogEvent.JOB_ERROR:
+            return _told("failed", id=told["jobid"])
+        return None
 
     def emit(self, record: LogRecord) -> None:
         if unknown := UNKNOWN.search(record.getMessage()):
@@ -129,48 +129,37 @@ class LogHandler(LogHandlerBase):
             return
         event, told = get_event(record), vars(record)
         if event == LogEvent.RUN_INFO:
-            self._eta.plan(told["stats"])
-            self._say(f"{self._eta.total} jobs; about {_time(self._eta.left())}")
+            self._say(f"{self._run.eta.total} jobs; about {_time(self._run.left())}")
         elif event == LogEvent.JOB_INFO:
-            what, _, log = (told["rule_msg"] or "").partition("; progress in ")
-            log = log or (told["log"][0] if told["log"] else "")
-            job = Job(told["rule_name"], what, Path(log) if log else None, told["threads"] or 1)
-            self._running[told["jobid"]] = job
-            if what and not self._is_live:
-                self._say(f"{job.rule}: {what}" + (f" ({log})" if log else ""))
+            job = self._run.jobs[told["jobid"]]
+            if job.what and not self._is_live:
+                self._say(f"{job.rule}: {job.what}" + (f" ({job.log})" if job.log else ""))
         elif event == LogEvent.JOB_FINISHED:
-            self._finish(told["job_id"])
+            self._finish(self._run.jobs.get(told["job_id"]))
         elif event in EVENTS:
-            if "cores" in told:
-                self._eta.cores = told["cores"]
+            pass
         elif record.levelno > INFO or self._failed or not record.getMessage().startswith(USUAL):
             # Above what is redrawn.
             self._hide()
             self._words.emit(record)
             if event in (LogEvent.JOB_ERROR, LogEvent.GROUP_ERROR):
                 self._failed = True
-                self._running.pop(told.get("jobid", -1), None)
-        self._hide() if not self._running else self._show()
+        self._show() if self._run.running else self._hide()
 
     def close(self) -> None:
         self._hide()
+        if self._journal is not None:
+            self._journal.close()
         super().close()
 
-    def _finish(self, number: int) -> None:
-        job = self._running.pop(number, None)
-        if job is None:
-            return
-        self._eta.finish(job.rule, job.seconds * job.threads)
-        if job.what and not self._is_live:
+    def _finish(self, job: Job | None) -> None:
+        if job is not None and job.what and not self._is_live:
             self._say(f"{self._whole()}: {job.rule}, {_time(job.seconds)}, done")
 
     def _whole(self) -> str:
         """How far the run is, and when it will be done."""
-        running = [
-            (job.rule, job.seconds * job.threads, job.share()) for job in self._running.values()
-        ]
-        left = self._eta.left(running)
-        return f"{self._eta.done}/{self._eta.total} jobs" + (f", ETA {_time(left)}" if left else "")
+        counted, left = self._run.eta, self._run.left()
+        return f"{counted.done}/{counted.total} jobs" + (f", ETA {_time(left)}" if left else "")
 
     def _say(self, text: str) -> None:
         self._hide()
@@ -197,11 +186,15 @@ class LogHandler(LogHandlerBase):
         table = Table.grid(padding=(0, 2))
         for _ in range(3):
             table.add_column(no_wrap=True)
-        for job in list(self._running.values()):
+        for job in self._run.running:
             if job.what:
                 table.add_row(Text(job.what, style="bold"), _time(job.seconds), job.progress())
-        table.add_row(Text(self._whole(), style="italic"), _time(self._eta.seconds))
+        table.add_row(Text(self._whole(), style="italic"), _time(time.time() - self._run.start))
         return table
+
+
+def _told(event: str, **more: Any) -> Entry:
+    return {"event": event, "at": time.time(), **more}
 
 
 def _time(seconds: float) -> str:

@@ -11,7 +11,8 @@ import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 import snakemake_logger_plugin_nnuelab as plugin
-from snakemake_logger_plugin_nnuelab.eta import USUAL, Eta
+from nnuelab import runs
+from nnuelab.eta import USUAL, Eta
 
 SETTINGS = {
     **dict.fromkeys(("dryrun", "verbose", "debug_dag", "nocolor", "stdout"), False),
@@ -40,8 +41,7 @@ def screen(monkeypatch):
 def tell(handler, message=None, event=None, level=logging.INFO, **more):
     record = logging.LogRecord("snakemake", level, "", 0, message, (), None)
     vars(record).update(more, event=event)
-    if handler.filter(record):
-        handler.emit(record)
+    handler.handle(record)
 
 
 def begin(handler, number, rule, log="", threads=1):
@@ -51,6 +51,7 @@ def begin(handler, number, rule, log="", threads=1):
         event=LogEvent.JOB_INFO,
         **{"jobid": number, "rule_name": rule, "rule_msg": what, "threads": threads},
         log=[log] if log else [],
+        output=[],
     )
 
 
@@ -109,6 +110,39 @@ def test_dry_runs_have_all_of_snakemakes_words(screen):
     tell(handler, "Building DAG of jobs...")
     tell(handler, "nnuelab train", LogEvent.SHELLCMD, cmd="nnuelab train")
     assert stream.getvalue() == "Building DAG of jobs...\nnnuelab train\n"
+
+
+@pytest.mark.parametrize("settings", [{}, {"quiet": {plugin.Quietness.ALL}}, {"verbose": True}])
+def test_every_run_has_a_journal(screen, tmp_path, monkeypatch, settings):
+    path = tmp_path / "logs" / "workflow.jsonl"
+    monkeypatch.setattr(plugin, "journal", path)
+    monkeypatch.setitem(USUAL, "train", 30)
+    handler = screen(io.StringIO(), **settings)
+    begin(handler, 9, "train")  # of a job's own process, which plans no run
+    tell(handler, "Provided cores: 2", LogEvent.RESOURCES_INFO, cores=2)
+    tell(handler, "Job stats", LogEvent.RUN_INFO, stats={"train": 3, "total": 3})
+    for number in (1, 2, 3):
+        begin(handler, number, "train", "logs/train.log")
+    tell(handler, "Finished", LogEvent.JOB_FINISHED, job_id=1)
+    error = {"rule_name": "train", "rule_msg": "m", "input": [], "output": [], "log": []}
+    error |= {"conda_env": None, "shellcmd": "nnuelab train", "aux": {}}
+    tell(handler, "Error", LogEvent.JOB_ERROR, logging.ERROR, jobid=2, **error)
+    run = runs.Run()
+    assert runs.replay(path, run)
+    assert list(run.jobs) == [1, 2, 3]
+    assert (run.eta.total, run.eta.done, run.eta.cores) == (3, 1, 2)
+    assert [job.what for job in (*run.failed, *run.running)] == ["Work of train"] * 2
+    assert str(run.jobs[3].log) == "logs/train.log"
+    handler.close()
+    assert not runs.replay(path, runs.Run())
+
+
+def test_a_dry_run_has_no_journal(screen, tmp_path, monkeypatch):
+    path = tmp_path / "workflow.jsonl"
+    monkeypatch.setattr(plugin, "journal", path)
+    handler = screen(io.StringIO(), dryrun=True)
+    tell(handler, "Job stats", LogEvent.RUN_INFO, stats={"train": 1, "total": 1})
+    assert not path.exists()
 
 
 def test_a_misspelt_target_gets_the_nearest(screen, monkeypatch):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -18,6 +17,11 @@ SHORT = 5.0
 class Eta:
     """Counts jobs by rule, and the core-seconds that they took.
 
+    Parameters
+    ----------
+    usual : mapping of str to float, optional
+        Core-seconds of a job by rule, as `USUAL`.
+
     Attributes
     ----------
     total, done : int
@@ -26,17 +30,12 @@ class Eta:
         On which they run side by side.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, usual: Mapping[str, float] = USUAL) -> None:
         self.total = self.done = 0
         self.cores = 1
         self._waiting: Counter[str] = Counter()
         self._spent: dict[str, list[float]] = {}
-        self._start = time.time()
-
-    @property
-    def seconds(self) -> float:
-        """For how long the run runs."""
-        return time.time() - self._start
+        self._usual = usual
 
     def plan(self, jobs: Mapping[str, int]) -> None:
         """Takes the number of jobs of each rule, and of all as "total"."""
@@ -70,5 +69,8 @@ class Eta:
         if rule in self._spent:
             return sum(self._spent[rule]) / len(self._spent[rule])
         measured = sum(sum(times) for times in self._spent.values())
-        usual = sum(len(times) * USUAL.get(name, SHORT) for name, times in self._spent.items())
-        return USUAL.get(rule, SHORT) * (measured / usual if usual else 1)
+        usual = sum(len(times) * self._told(name) for name, times in self._spent.items())
+        return self._told(rule) * (measured / usual if usual else 1)
+
+    def _told(self, rule: str) -> float:
+        return self._usual.get(rule, SHORT)
