@@ -11,12 +11,12 @@ from urllib.parse import quote
 import chess
 import pytest
 
-from nnuelab import features
+from nnuelab import features, runs
 from nnuelab.chess.notation import from_fen
 from nnuelab.errors import UserError
 from nnuelab.features import check
 from nnuelab.nnue.inference import Inference
-from nnuelab.report import explorer, results, serve
+from nnuelab.report import explorer, live, results, serve
 from tests import report_results
 from tests.report.conftest import serving
 
@@ -73,6 +73,25 @@ def test_without_a_page_it_says_how_to_make_it(nets, tmp_path):
 def test_without_nets_there_is_nothing_to_serve(tmp_path):
     with pytest.raises(UserError, match="no net to serve"):
         serve.Answers([], tmp_path / "report.html")
+
+
+def test_without_nets_a_run_is_served(tmp_path):
+    logs = tmp_path / "logs"
+    begun = {"event": "run", "at": 1000.0, "jobs": {"a": 1, "total": 1}, "cores": 1, "usual": {}}
+    runs.Journal(logs / "workflow.jsonl", begun).close()
+    watched = live.Live(tmp_path / "results")
+    answers = serve.Answers([], tmp_path / "results" / "report.html", live=watched)
+    with serving(answers) as running:
+        opened = http.client.HTTPConnection(serve.HOST, running.server_port, timeout=60)
+        status, page = ask(opened, "/")
+        assert (status, b"<body data-served>" in page) == (200, True)
+        status, body = ask(opened, "/live")
+        assert (status, json.loads(body)["state"]) == (200, "stopped")
+        opened.close()
+
+
+def test_where_no_run_is_watched_there_is_none(connection):
+    assert ask(connection, "/live") == (200, b'{"state": "none"}')
 
 
 def test_a_port_in_use_is_said(server, nets, tmp_path):

@@ -124,12 +124,13 @@ def serve(
 ) -> None:
     """Serve the page on this machine, and a board to play against policies.
 
-    The page lets the engine analyse positions of your own.
+    The page lets the engine analyse positions of your own, and shows a run of the workflow live.
 
     Example: nnuelab serve --port 8001 --policy net.policy
     """
     from nnuelab.report import play
     from nnuelab.report import results as found
+    from nnuelab.report.live import Live
     from nnuelab.report.serve import HOST, Answers, Server
 
     gathered = found.gather(results, [])
@@ -138,9 +139,13 @@ def serve(
     for problem in told:
         typer.echo(problem, err=True)
     opponents = play.Opponents(policies) if policies else None
-    with Server(Answers(gathered.nets, results / "report.html", opponents), port) as server:
+    live = Live(results)
+    answers = Answers(gathered.nets, results / "report.html", opponents, live)
+    with Server(answers, port) as server:
         address = f"http://{HOST}:{server.server_port}/"
         typer.echo(f"{address} (stop with Ctrl-C)", err=True)
+        if live.has_run:
+            typer.echo(f"{address}#/live: the run of the workflow", err=True)
         if opponents:
             typer.echo(f"{address}play: a game with {', '.join(opponents.names)}", err=True)
         server.serve_forever()

@@ -51,7 +51,7 @@ from nnuelab.tournament import yardsticks
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.yardsticks import Yardstick
 
-FIRST = ("base.js", "views.js")  # before the page is painted
+FIRST = ("base.js", "live.js", "views.js")  # before the page is painted
 SCRIPTS = (
     *FIRST,
     *("tables.js", "plots.js", "boards.js", "squares.js", "games.js", "weights.js"),

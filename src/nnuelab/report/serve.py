@@ -1,8 +1,8 @@
 """`nnuelab serve`: the page on loopback, the engine's analysis of positions, games with policies.
 
-Five paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
+Six paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
 the evaluation of a position, ``/moves?fen=&set=`` what its legal moves change; ``/play`` is a board
-to play on, ``/choose?fen=`` what a policy plays.
+to play on, ``/choose?fen=`` what a policy plays; ``/live`` is what a run of the workflow does now.
 Nothing of a request becomes part of a path.
 """
 
@@ -23,13 +23,18 @@ from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
 from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.report import document
 from nnuelab.report.explorer import Explorer
+from nnuelab.report.live import Live
 from nnuelab.report.play import Opponents, fen_of
 from nnuelab.report.results import NetFiles
 
 HOST = "127.0.0.1"
 NO_NET = "there is no net to serve; train some: snakemake nets"
 NO_POLICY = "there is no policy to play; train some: snakemake policy; or name one: --policy"
+NO_RUN = "there is no run to watch; start one: snakemake"
+# Views that ask are there on a served page alone; its scripts see it by this.
+BODY, SERVED = b'<body class="report">', b'<body class="report" data-served>'
 NODES = 20_000  # of the search
 TIMEOUT = 20  # seconds that a connection may be silent
 
@@ -44,17 +49,36 @@ class Answers:
         The report; without it the server says how to make it.
     opponents : Opponents or None
         Policies to play against.
+    live : Live or None
+        Runs to watch. Where there is one and no report, its view is the page.
+
+    Raises
+    ------
+    UserError
+        When there is nothing of all this to serve.
     """
 
     def __init__(
-        self, nets: Sequence[NetFiles], page: Path, opponents: Opponents | None = None
+        self,
+        nets: Sequence[NetFiles],
+        page: Path,
+        opponents: Opponents | None = None,
+        live: Live | None = None,
     ) -> None:
-        if not nets and opponents is None:
-            raise UserError(f"{NO_NET}; {NO_POLICY}")
+        self.live = live
+        has_run = live is not None and live.has_run
+        if not nets and opponents is None and not has_run:
+            raise UserError(f"{NO_NET}; {NO_POLICY}; {NO_RUN}")
         self._nets = {net.player: net for net in nets}
         self._engines: dict[str, Engine] = {}
         self._lock = threading.Lock()
-        made = page.read_bytes() if page.is_file() else None
+        made = None
+        if page.is_file():
+            made = page.read_bytes().replace(BODY, SERVED, 1)
+        elif has_run:
+            made = document.html(
+                "page/live.html", styles=["page/page.css"], scripts=["page/base.js", "page/live.js"]
+            ).encode()
         self.page = made or f"{page} isn't there; make it: snakemake report".encode()
         self.has_page = made is not None
         self.opponents = opponents
@@ -163,6 +187,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif asked.path == "/play":
             opponents = answers.opponents
             self._page(opponents.page if opponents else NO_POLICY.encode(), bool(opponents))
+        elif asked.path == "/live":
+            live = answers.live
+            self._say(HTTPStatus.OK, {"state": "none"} if live is None else live.state())
         elif asked.path in ("/explore", "/moves", "/choose"):
             first = {name: values[0] for name, values in query.items()}
             try:
@@ -177,7 +204,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._say(HTTPStatus.OK, found)
         else:
-            paths = "/, /explore?fen=, /moves?fen=&set=, /play and /choose?fen="
+            paths = "/, /explore?fen=, /moves?fen=&set=, /play, /choose?fen= and /live"
             self._say(HTTPStatus.NOT_FOUND, {"error": f"there are only {paths}"})
 
     def _page(self, content: bytes, found: bool) -> None:

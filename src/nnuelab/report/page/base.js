@@ -1,5 +1,6 @@
 "use strict";
 const byId = (id) => document.getElementById(id);
+const isServed = document.body.hasAttribute("data-served"); // by nnuelab: as a file the page asks nobody
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element with attributes and children; text is never taken for markup. */

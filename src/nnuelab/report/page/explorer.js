@@ -58,9 +58,9 @@ function explore({ positions, sets, terms, evaluations, moves }) {
           make("th", { scope: "row" }, move), make("td", { class: "number" }, percent(p))))))));
     byId("explore-features").replaceChildren(...activeLists(sets[set.value], terms, place.value, turn, byId("explore-board")));
   }
-  // Served by nnuelab, the page can ask the engine; as a file it asks nobody.
+  // Served, the page can ask the engine.
   const form = byId("explore-form");
-  form.hidden = !location.protocol.startsWith("http");
+  form.hidden = !isServed;
   options(byId("explore-net"), Object.keys(evaluations).map((name) => [name, name]));
   let asked = 0; // questions so far: the answer to another one than the last is late
   form.addEventListener("submit", async (event) => {

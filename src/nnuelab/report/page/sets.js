@@ -10,7 +10,7 @@ const EXAMPLE = 2;
  * nets say. `known` is what Python found of moves, by FEN; a server is asked for that of other positions.
  */
 function example(element, { positions, sets, terms }, known) {
-  const set = element.dataset.explore, isServed = location.protocol.startsWith("http");
+  const set = element.dataset.explore;
   const picture = make("div", {}), code = make("code", {}), said = make("p", { class: "moved", "aria-live": "polite" });
   const lists = make("div", { class: "active", role: "region", tabindex: 0, "aria-label": "Features" });
   const place = make("select", {}), choice = make("select", {});
