@@ -142,6 +142,7 @@ class Live:
             stat = path.stat()
             version, key = (stat.st_mtime_ns, stat.st_size), (path, read)
             if self._read.get(key, (None,))[0] != version:
+                self._read[key] = version, None  # stays, where it isn't what is looked for
                 self._read[key] = version, read(path)
             return self._read[key][1]
         return None
