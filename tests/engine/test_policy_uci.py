@@ -39,6 +39,7 @@ def converse(policy: Path, *lines: str) -> list[str]:
 
 
 def test_a_game_is_played_through(engine: chess.engine.SimpleEngine) -> None:
+    engine.configure({"Threads": 1})
     board = chess.Board()
     while not board.is_game_over(claim_draw=True) and board.ply() < 40:
         result = engine.play(board, chess.engine.Limit(nodes=1))

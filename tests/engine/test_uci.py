@@ -306,6 +306,7 @@ def broken_line(rng: random.Random) -> str:
         squares = [file + rank for file in "abcdefghi" for rank in "123456789"]
         return " ".join(rng.choice(squares) + rng.choice(squares) for _ in range(rng.randrange(4)))
 
+    spins = ("MultiPV", "Move Overhead", "nodestime", "Threads", "No")
     number = rng.choice(["0", "1", "30", "-7", "x", "1e9", "", str(1 << 70)])
     return rng.choice(
         [
@@ -318,7 +319,7 @@ def broken_line(rng: random.Random) -> str:
             "go infinite",
             "go ponder wtime 100 btime 100",
             rng.choice(["stop", "ponderhit", "ucinewgame", "isready", "uci", "d", "eval"]),
-            f"setoption name {rng.choice(['MultiPV', 'Move Overhead', 'No'])} value {number}",
+            f"setoption name {rng.choice(spins)} value {number}",
             "setoption name "
             + rng.choice(["Hash value 1", "Clear Hash", "value", "EvalFile value x"]),
             "".join(rng.choices("abc go\t\0\x7f\ufffdé0123", k=rng.randrange(40))),
@@ -341,7 +342,7 @@ def test_a_hundred_thousand_broken_lines_are_survived(net: Path) -> None:
     engine.obey(["position", "startpos"])
     engine.obey(["go", "nodes", "100"])
     engine.obey(["isready"])
-    engine.obey(["stop"])
+    engine.run(["quit"])  # which waits for the answer
     assert "readyok" in output.getvalue()
     assert re.findall(r"bestmove (\S+)", output.getvalue())[-1] in map(
         str, chess.Board().legal_moves

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from nnuelab.engine.protocol import (
     COMPILING,
     MULTIPV_MAX,
+    THREADS,
     Conversation,
     announced,
     any_move,
@@ -66,6 +67,7 @@ class PolicyUci(Conversation):
             "option name UCI_ShowWDL type check default true",
             "option name PolicyFile type string default <empty>",
             "option name Ponder type check default false",
+            THREADS,
         )
 
     def _load(self) -> None:

@@ -22,6 +22,7 @@ NUMBERS = (
     *("movetime", "depth", "nodes", "mate"),
 )
 KEYWORDS = {*NUMBERS, "infinite", "ponder", "searchmoves"}
+THREADS = "option name Threads type spin default 1 min 1 max 1"  # set by every tournament manager
 LARGEST = 1 << 42  # nodes or ms (139 years), of which a search still reckons in 64 bits
 COMPILING = "compiling the engine, once on this machine: about half a minute"
 LONGEST = 300  # letters of what is said of an error
@@ -208,7 +209,10 @@ class Conversation:
         place = words.index("value") if "value" in words else len(words)
         name, value = " ".join(words[1:place]).lower(), " ".join(words[place + 1 :])
         self._halt()
-        self._set_option(name, value)
+        if name == "threads":
+            within(value, "Threads", 1, 1)
+        else:
+            self._set_option(name, value)
 
     # The game
 

@@ -11,10 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from nnuelab.engine.nodestime import RATE_MAX, NodeClock
 from nnuelab.engine.protocol import (
     COMPILING,
+    LARGEST,
     MULTIPV_MAX,
     NUMBERS,
+    THREADS,
     Conversation,
     Go,
     announced,
@@ -35,12 +38,14 @@ UNCLEAR_MS = 100  # a search takes where it isn't clear how much it may
 _OPTIONS = (
     f"option name Hash type spin default {HASH_DEFAULT} min 1 max {HASH_MAX}",
     "option name Clear Hash type button",
+    THREADS,
     "option name EvalFile type string default <empty>",
     "option name OrderingFile type string default <empty>",
     f"option name OrderingDepth type spin default {ORDERING_DEPTH} min 1 max {ORDERING_DEPTH_MAX}",
     f"option name MultiPV type spin default 1 min 1 max {MULTIPV_MAX}",
     "option name Ponder type check default false",
     f"option name Move Overhead type spin default {OVERHEAD_DEFAULT} min 0 max {OVERHEAD_MAX}",
+    f"option name nodestime type spin default 0 min 0 max {RATE_MAX}",
 )
 
 
@@ -87,6 +92,7 @@ class Uci(Conversation):
         self._hash_mb = HASH_DEFAULT
         self._ordering, self._ordering_depth = ordering, ORDERING_DEPTH
         self._overhead = OVERHEAD_DEFAULT
+        self._node_clock: NodeClock | None = None  # None: time is what clocks tell
         self._multipv = 1
         self._budget: Budget | None = None  # of a search that ponders
         self._commands |= {"bench": self._bench, "eval": self._eval}
@@ -132,6 +138,8 @@ class Uci(Conversation):
     def _new_game(self) -> None:
         if self._engine is not None:
             self._engine.new_game()
+        if self._node_clock is not None:
+            self._node_clock.new_game()
 
     def _set_option(self, name: str, value: str) -> None:
         if name == "hash":
@@ -141,6 +149,9 @@ class Uci(Conversation):
             self._hash_mb = megabytes
         elif name == "move overhead":
             self._overhead = within(value, "Move Overhead", 0, OVERHEAD_MAX)
+        elif name == "nodestime":
+            rate = within(value, "nodestime", 0, RATE_MAX)
+            self._node_clock = NodeClock(rate) if rate else None
         elif name == "multipv":
             self._multipv = within(value, "MultiPV", 1, MULTIPV_MAX)
         elif name == "evalfile":
@@ -177,13 +188,21 @@ class Uci(Conversation):
 
     def _begin(self, words: list[str]) -> None:
         """Starts the search of a ``go``."""
+        from nnuelab.chess import notation
+
         go, moves = self._read_go(words)
         engine, positions = self._loaded(), self._current()
         position = positions[-1]
         numbers: dict[str, Any] = {
             name: max(go.numbers[name], 1) for name in NUMBERS[-3:] if name in go.numbers
         }
-        budget = self._budget_of(go, int(position["turn"]))
+        turn, node_clock = int(position["turn"]), self._node_clock
+        budget, soft, spares = self._budget_of(go, turn), LARGEST, False
+        if node_clock is not None and budget is not None:
+            soft, spares = node_clock.nodes(budget.soft), budget.soft < budget.hard
+            hard = node_clock.nodes(budget.hard)
+            numbers["nodes"] = min(numbers.get("nodes", hard), hard)
+            budget = None  # also while pondering: nodes are counted from the start
         engine.ready()
         self._is_limited, self._is_pondering = bool(numbers) or budget is not None, go.ponder
         self._budget = budget if go.ponder else None
@@ -196,11 +215,14 @@ class Uci(Conversation):
         def think() -> None:
             keys = [int(p["key"]) for p in positions[:-1]]
             told: list[Result] = []
+            is_forced = spares and len(notation.moves_of(position)) == 1
 
             def tell(result: Result) -> None:
                 if result.number == 0:
                     told[:] = [result]
                 self._say_info(result)
+                if result.nodes >= soft or is_forced:
+                    engine.stop()  # no new iteration, as on a clock
 
             try:
                 best = engine.search(
@@ -215,6 +237,8 @@ class Uci(Conversation):
                 self._say(f"info string error: the search failed: {error!r}")
                 self._say(f"bestmove {any_move(position)}")
                 return
+            if node_clock is not None and _clock_of(go, turn) is not None:
+                node_clock.charge(turn, best.nodes, _increment(go, turn))
             self._may_answer.wait()
             if told != [best]:  # the last iteration was cut
                 self._say_info(best)
@@ -228,16 +252,18 @@ class Uci(Conversation):
         n = go.numbers
         if "movetime" in n:
             return clock.fixed(n["movetime"], self._overhead)
-        remaining = n.get("btime" if turn else "wtime")
+        told = _clock_of(go, turn)
         if go.infinite:
             return None
-        if remaining is None:
+        if told is None:
             unclear = (n or go.faults) and not any(name in n for name in NUMBERS[-3:])
             return clock.fixed(UNCLEAR_MS, 0) if unclear else None
-        increment = max(n.get("binc" if turn else "winc", 0), 0)
-        to_go = n.get("movestogo")
+        node_clock, to_go = self._node_clock, n.get("movestogo")
         return clock.budget(
-            remaining, increment, to_go if to_go and to_go > 0 else None, self._overhead
+            told if node_clock is None else node_clock.remaining(turn, told),
+            _increment(go, turn),
+            to_go if to_go and to_go > 0 else None,
+            self._overhead,
         )
 
     def _say_info(self, result: Result) -> None:
@@ -275,6 +301,16 @@ class Uci(Conversation):
 
 def _file(value: str) -> Path | None:
     return None if value in ("", "<empty>") else Path(value)
+
+
+def _clock_of(go: Go, turn: int) -> int | None:
+    """What is left on the clock of a side, ms."""
+    return go.numbers.get("btime" if turn else "wtime")
+
+
+def _increment(go: Go, turn: int) -> int:
+    """What a move adds to it, ms."""
+    return max(go.numbers.get("binc" if turn else "winc", 0), 0)
 
 
 def _bestmove(best: Result) -> str:
