@@ -28,7 +28,7 @@ from nnuelab.params import (
     selfplay_seconds,
     texel_seconds,
 )
-from nnuelab.params import FINDING_SEED, default_experiment, fixed, kind_at, made
+from nnuelab.params import FINDING_SEED, default_experiment, duels, fixed, kind_at, made
 from nnuelab.params import options, plans
 from nnuelab.params import results_folder, validate
 from nnuelab.runs import journal_of
@@ -291,7 +291,7 @@ def others(experiment, input):
 
 LIMITS = ["nodes", "nodes_deep", "check_time", "movetime", "costs"]
 LIMITS += ["games_per_pairing", "cost_games_per_pairing"]
-LIMITS += ["deep_games_per_pairing", "timed_games_per_pairing", "parts"]
+LIMITS += ["deep_games_per_pairing", "timed_games_per_pairing", "parts", "sprt"]
 JUDGED = ["engine", "net_option", "engine_options"]
 
 
@@ -321,14 +321,18 @@ def played_with(experiment):
     return [f"<results>/{folder}/{net}/{chosen.net_file}" for net in nets]
 
 
-def options_at(yardstick, chosen):
-    """Options of games at a yardstick, by the section tournament or an experiment's own."""
+def limit_at(yardstick, chosen):
+    """What a player may take for a move at a yardstick."""
     nodes = chosen.nodes_at(yardstick)
-    limit = (
+    return (
         ["--movetime", f"{chosen.movetime:g}"] if nodes is None else ["--nodes", nodes]
     )
+
+
+def options_at(yardstick, chosen):
+    """Options of games at a yardstick, by the section tournament or an experiment's own."""
     games = ["--games-per-pairing", chosen.games_at(yardstick)]
-    return [*games, *limit, *adjudication(chosen)]
+    return [*games, *limit_at(yardstick, chosen), *adjudication(chosen)]
 
 
 def options_of(played):
@@ -339,6 +343,14 @@ def options_of(played):
     anchored = chosen.format == "anchored"
     meetings = ["--format=anchored", f"--anchor={plan.anchor}"] if anchored else []
     return [*meetings, *options_at(yardstick, chosen), *judged_by(chosen)]
+
+
+def sequential_options(played):
+    """Options of an experiment's games, played as a match until a test decides."""
+    experiment, yardstick = PLAYED[played]
+    chosen = plan_of[experiment].tournament
+    rest = [*limit_at(yardstick, chosen), *adjudication(chosen), *judged_by(chosen)]
+    return ["--format=match", *chosen.sprt.options, *rest]
 
 
 def at_cost(played):

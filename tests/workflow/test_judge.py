@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shlex
 import shutil
 import sys
@@ -67,6 +68,36 @@ def test_a_command_s_words_stay_words(folder):
     assert told[1].startswith("results/nets/")
     assert told[2].startswith("results/tournament/nets/judged/")
     assert not (folder.path / "pwned").exists()
+
+
+def test_sequential_tests_of_an_experiment_are_played_by_its_engine(folder):
+    tables = {name: f"results/sprt/{name}.csv" for name in ("axis", "judged")}
+    told = folder.run("snakemake", *tables.values(), **OWN)
+    assert ran(told) == {"sprt_games", "sprt_table"}
+    ours, judged = ((folder.path / file).read_text() for file in tables.values())
+    assert ours == judged
+    rows = list(csv.DictReader(ours.splitlines()))
+    assert [(row["player"], row["opponent"]) for row in rows] == [
+        ("H+V#1", "ALL#1"),
+        ("ALL,mine#1", "ALL#1"),
+    ]
+    for row in rows:
+        low, high = float(row["lower"]), float(row["upper"])
+        assert (low, high) == (-2.94, 2.94)
+        decided = not low < float(row["llr"]) < high
+        assert bool(row["verdict"]) == decided
+        assert decided or row["games"] == "120"
+    # A net of a real training is stronger than one of a moment, and that is soon clear.
+    assert rows[1]["verdict"] == "elo1"
+    assert int(rows[1]["games"]) < 120
+    games = "results/tournament/sprt/{}/ALL,mine/1.pgn"
+    texts = [(folder.path / games.format(name)).read_text() for name in tables]
+    assert texts[0] == texts[1]
+    record = json.loads((folder.path / (games + ".json").format("judged")).read_text())
+    assert "engine" in " ".join(record["inputs"])
+    assert NOTHING in folder.run("snakemake", "-n", *tables.values(), **OWN)
+    refused = folder.run("snakemake", "-n", "results/tournament/sprt/axis/ALL/1.pgn", status=1)
+    assert "ALL/1" in refused
 
 
 def test_another_engine_plays_anew_and_another_net_file_is_made_anew(folder):

@@ -1,12 +1,14 @@
-"""The sequential test between two feature sets: `nnuelab sequential`."""
+"""Sequential tests that were made: `nnuelab sequential` of sets, `nnuelab sprt-table` of nets."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from nnuelab import artifacts
 from nnuelab.cli.app import app
 from nnuelab.cli.options import with_settings
 from nnuelab.settings.sequential import Stopping
@@ -39,3 +41,32 @@ def sequential(
     for look in found:
         numbers = ",".join(f"{value:.1f}" for value in (look.elo, look.mean, look.low, look.high))
         print(f"{look.seed},{look.games},{numbers},{look.verdict}")
+
+
+@app.command()
+def sprt_table(
+    pgn: Annotated[
+        list[Path], typer.Argument(help="Matches of `nnuelab tournament --sprt`, with their .json.")
+    ],
+    csv: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
+) -> None:
+    """Gather sequential tests of two players each, made while they played.
+
+    Prints CSV: player, opponent, the hypotheses elo0 and elo1 with their model, then as `nnuelab
+    sprt` does. The verdict is elo0, elo1, or empty where the games ended first. The Elo of a match
+    that a test ended is overstated.
+
+    Example: nnuelab sprt-table results/tournament/sprt/mine/*/*.pgn
+    """
+    from nnuelab.report.sprt import row, to_csv
+
+    if csv is not None:
+        artifacts.check_apart(pgn, [csv])
+    table = to_csv(map(row, pgn))
+    if csv is not None:
+        with artifacts.atomic(csv) as temporary:
+            temporary.write_text(table)
+        artifacts.provenance(
+            csv, inputs=artifacts.by_name(pgn), parameters={}, module="report.sprt"
+        )
+    sys.stdout.write(table)

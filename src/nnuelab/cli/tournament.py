@@ -266,6 +266,7 @@ def sprt(
 
     Example: nnuelab sprt --counts 365,16618,36229,16974,390 --elo0 0 --elo1 2 --model normalized
     """
+    from nnuelab.report.sprt import RESULT, result
     from nnuelab.tournament.sprt import Sprt, from_pgn, read_counts
 
     if (counts is None) == (not pgn):
@@ -277,13 +278,8 @@ def sprt(
         raise typer.BadParameter("give --player, whose results are tested")
     else:
         tally = from_pgn(pgn or [], player)
-    lower, upper = test.bounds
-    elo, error = tally.elo()
-    print("llr,lower,upper,verdict,games,counts,elo,error")
-    print(
-        f"{test.llr(tally):.2f},{lower:.2f},{upper:.2f},{test.verdict(tally) or ''},{tally.games},"
-        f"{' '.join(map(str, tally.counts))},{elo:.1f},{error:.1f}"
-    )
+    print(",".join(RESULT))
+    print(",".join(result(test, tally, test.verdict(tally))))
 
 
 @app.command()

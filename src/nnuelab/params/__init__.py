@@ -45,6 +45,7 @@ from nnuelab.params.reading import (
     validate,
 )
 from nnuelab.params.sections import Section
+from nnuelab.params.sprt import duels
 
 __all__ = [
     "FILE",
@@ -58,6 +59,7 @@ __all__ = [
     "check_names",
     "core_seconds",
     "default_experiment",
+    "duels",
     "fixed",
     "found_experiments",
     "kind_at",

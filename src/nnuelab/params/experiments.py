@@ -37,6 +37,7 @@ from nnuelab.settings.train import Training
 from nnuelab.tournament.yardsticks import Yardstick
 
 HARDWARE = ("device", "threads", "parts")
+NO_DESIGN = (*HARDWARE, "sprt")  # what no game of the table depends on
 Kind = TypeVar("Kind", bound=Section)
 
 # First layers that l1: auto is found with, as shares of the anchor's, and how they are trained.
@@ -202,14 +203,14 @@ def fixed(params: Params, name: str) -> dict[str, Any]:
     for variant, changes in asked_for.get("variants", {}).items():
         asked_for["variants"][variant] = expanded(changes)
     games = asked_for.pop("tournament", {})
-    if games := {key: value for key, value in games.items() if key not in HARDWARE}:
+    if games := {key: value for key, value in games.items() if key not in NO_DESIGN}:
         asked_for["tournament"] = games
     unused = {"tournament": params.tournament.unused}
     design = {
         "experiment": asked_for,
         **{
             each: getattr(params, each).model_dump(
-                mode="json", by_alias=True, exclude={*HARDWARE, *unused.get(each, ())}
+                mode="json", by_alias=True, exclude={*NO_DESIGN, *unused.get(each, ())}
             )
             for each in sections
         },

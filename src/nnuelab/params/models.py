@@ -30,6 +30,7 @@ from nnuelab.params.sections import (
     overrides,
     section,
 )
+from nnuelab.params.sprt import SequentialTest
 from nnuelab.settings import found, games
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.presets import PRESETS, expanded
@@ -204,6 +205,7 @@ class Tournament(section(games.Games, games.Rules, nodes=int), Judging):  # type
     """Number of these games, which take longer."""
     parts: Count
     """Jobs that games are shared out among, on as many machines; the games are the same."""
+    sprt: SequentialTest
 
     @model_validator(mode="after")
     def _knows_what_a_node_costs(self) -> Self:

@@ -1,0 +1,99 @@
+"""Sequential tests: each net of an experiment against the anchor's, until the test has decided.
+
+Needs the nets of an experiment, a book of openings and, for games at equal cost, what a node costs; makes
+results/sprt/{played}.csv, and the games in results/tournament/sprt: {played} is the experiment for those at fixed
+nodes, or cost/, deep/, deep-cost/ or time/ before it, as of its tournament, whose settings and engine play here, too.
+Nothing else depends on it.
+"""
+
+DUELS = {name: duels(plan.players, plan.anchor) for name, plan in plan_of.items()}
+
+
+def duel(wildcards):
+    """The players of a test, and what each is made of."""
+    experiment = PLAYED[wildcards.played][0]
+    files = dict(zip(plan_of[experiment].players, played_with(experiment), strict=True))
+    found = DUELS[experiment].get(wildcards.net)
+    if found is None:
+        tested = "; ".join(DUELS[experiment])
+        raise WorkflowError(
+            f"{wildcards.net} is not tested in {experiment}; there are {tested}"
+        )
+    return {player: files[player] for player in found}
+
+
+def tests_of(wildcards):
+    """The games of all tests."""
+    experiment = PLAYED[wildcards.played][0]
+    if not DUELS[experiment]:
+        raise WorkflowError(
+            f"{experiment} has no set but its anchor; a sequential test needs another one"
+        )
+    folder = f"<results>/tournament/sprt/{wildcards.played}"
+    return [f"{folder}/{net}.pgn" for net in DUELS[experiment]]
+
+
+def of_duel(experiment, players):
+    """Arguments of `code` for what the games of two players run."""
+    found = players_code(experiment)
+    if "sets" in found:
+        found["sets"] = sorted({NetName.parse(name).feature_set for name in players})
+    return found
+
+
+rule sprt_games:
+    input:
+        nets=lambda w: list(duel(w).values()),
+        engine=lambda w: plan_of[PLAYED[w.played][0]].tournament.program or [],
+        # A proof must be there; a new one of the same net is no reason to play again.
+        verified=lambda w: [
+            ancient(f"<results>/nets/{net}/verify.json")
+            for player, net in plan_of[PLAYED[w.played][0]].trained.items()
+            if player in duel(w)
+        ],
+        book=lambda w: plan_of[PLAYED[w.played][0]].tournament.book,
+        costs=lambda w: at_cost(w.played),
+    output:
+        games="<results>/tournament/sprt/{played}/{net}.pgn",
+        record="<results>/tournament/sprt/{played}/{net}.pgn.json",
+    log:
+        "<logs>/sprt_games/{played}/{net}.log",
+    benchmark:
+        "<benchmarks>/sprt_games/{played}/{net}.tsv"
+    wildcard_constraints:
+        net="|".join(map(re.escape, set().union(*DUELS.values()))) or "none",
+    conda:
+        "environment.yaml"
+    threads: ALL_CORES
+    params:
+        code=lambda w: code(
+            "tournament.runner", **of_duel(PLAYED[w.played][0], duel(w))
+        ),
+        players=lambda w, input: [
+            f"{player}={net}" for player, net in zip(duel(w), input.nets, strict=True)
+        ],
+        costs=lambda w, input: ["--cost", input.costs] if input.costs else [],
+        options=lambda w: sequential_options(w.played),
+        at=lambda w: PLAYED[w.played][1].title,
+    message:
+        "Sequential test of {wildcards.net} in {wildcards.played}, at {params.at}; progress in {log}"
+    shell:
+        "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
+        " {params.costs:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
+
+
+rule sprt_table:
+    input:
+        games=tests_of,
+    output:
+        table="<results>/sprt/{played}.csv",
+    log:
+        "<logs>/sprt_table/{played}.log",
+    conda:
+        "environment.yaml"
+    params:
+        code=code("report.sprt"),
+    message:
+        "Table of the sequential tests of {wildcards.played}"
+    shell:
+        "nnuelab sprt-table {input.games:q} --csv {output.table:q} > {log:q} 2>&1"
