@@ -6,7 +6,7 @@ results/policy_agreement.csv, too: which moves of these games they would have ch
 """
 
 REPORTED = settings.report or [DEFAULT]
-JUDGED = [
+OF_MOVES = [
     name
     for name in REPORTED
     if any(entry.train.method != "scores" for entry in plan_of[name].entries)
@@ -16,7 +16,7 @@ JUDGED = [
 rule statistics:
     input:
         statistics_of(REPORTED),
-        expand("<results>/statistics/pqr/{experiment}.json", experiment=JUDGED),
+        expand("<results>/statistics/pqr/{experiment}.json", experiment=OF_MOVES),
 
 
 rule policy_agreement:

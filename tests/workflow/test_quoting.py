@@ -182,3 +182,14 @@ def arguments(folder: Folder, *dry_run: str) -> set[str]:
     script = ["nnuelab() { printf '%s\\0' \"$@\" >&3; }", "exec 3> arguments", *commands]
     subprocess.run(["bash", "-euc", "\n".join(script)], cwd=folder.path, check=True)
     return set((folder.path / "arguments").read_text().split("\0"))
+
+
+def test_files_of_rules_share_no_global() -> None:
+    """All have one namespace: the last one to assign a name has it."""
+    names = [
+        name
+        for path in sorted((ROOT / "rules").glob("*.smk"))
+        for name in sorted(set(re.findall(r"^(\w+) = ", path.read_text(), re.MULTILINE)))
+    ]
+    assert "LIMITS" in names
+    assert not {name for name in names if names.count(name) > 1}

@@ -20,9 +20,9 @@ def openbench(
     source: Annotated[
         Path, typer.Argument(metavar="FOLDER", help="The engine's repository, as it is here.")
     ],
-    net: Annotated[
+    files: Annotated[
         list[Path],
-        typer.Option(help="A file that EVALFILE may be: the net to test, then that of the base."),
+        typer.Option("--net", help="What EVALFILE may be: the net to test, then the base's."),
     ],
     name: Annotated[str, typer.Option(help="The engine's.")],
     repository: Annotated[str, typer.Option(help="Its address on GitHub.")],
@@ -58,12 +58,12 @@ def openbench(
         )
     test = read_test(sprt, Model.NORMALIZED)
     project = Project(name, repository, path, branch, compiler, book, (test.elo0, test.elo1))
-    nps = write(output, source, project, net)
+    nps = write(output, source, project, files)
     artifacts.provenance(
         output / "Engines" / f"{name}.json",
-        inputs=artifacts.by_name(net),
+        inputs=artifacts.by_name(files),
         parameters={"source": str(source), "nps": nps},
         module="export.openbench",
     )
-    nets = ", ".join(map(net_name, net))
+    nets = ", ".join(map(net_name, files))
     typer.echo(f"{output}: {name}, {nps:,} nodes/s, nets {nets}", err=True)

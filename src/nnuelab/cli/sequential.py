@@ -43,7 +43,7 @@ def sequential(
         print(f"{look.seed},{look.games},{numbers},{look.verdict}")
 
 
-@app.command()
+@app.command("sprt-table")
 def sprt_table(
     pgn: Annotated[
         list[Path], typer.Argument(help="Matches of `nnuelab tournament --sprt`, with their .json.")
