@@ -64,6 +64,15 @@ def test_a_job_that_is_tried_again_has_not_failed(tmp_path):
     assert (run.eta.done, run.jobs[1].seconds) == (1, 8)
 
 
+def test_a_job_ends_by_what_is_known_alone():
+    run = runs.Run()
+    for entry in (BEGIN, job(5)):
+        run.take(entry)
+    with pytest.raises(ValueError, match="paused"):
+        run.take({"event": "paused", "at": 1020.0, "id": 5})
+    assert [one.end for one in run.running] == [None]
+
+
 def test_what_is_usual_comes_from_the_journal():
     run = runs.Run()
     run.take(BEGIN)

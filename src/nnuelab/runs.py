@@ -136,6 +136,8 @@ class Run:
                 max(int(entry["threads"]), 1),
                 at,
             )
+        elif event not in ("finished", "failed"):
+            raise ValueError(event)
         elif (job := self.jobs.get(int(entry["id"]))) is not None and job.end is None:
             job.end = at
             job.has_failed = event == "failed"

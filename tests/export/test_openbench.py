@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -144,6 +145,9 @@ def test_missing_folders_and_nets_are_told(tmp_path: Path) -> None:
     for path in ("missing", "..", "/"):
         with pytest.raises(UserError, match="there is no folder"):
             trial(source, replace(PROJECT, path=path), some)
+    os.mkfifo(source / "pipe")
+    with pytest.raises(UserError, match="can't copy"):
+        trial(source, PROJECT, some)
 
 
 @pytest.mark.parametrize(

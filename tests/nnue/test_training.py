@@ -409,12 +409,12 @@ def test_wide_sets_are_verified_in_smaller_parts() -> None:
 @pytest.mark.parametrize(
     ("name", "factorize"), [("ALL+H", "none"), ("KB(4)", "kings"), ("KB(4)+PP", "all")]
 )
-@pytest.mark.parametrize("dense", [0, network.DENSE], ids=["gathered", "dense"])
+@pytest.mark.parametrize("dense", [0, 16384], ids=["gathered", "dense"])
 def test_steps_of_torch_operators_are_those_of_the_kernels(
     name: str, factorize: str, dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a GPU does, here on the CPU."""
-    monkeypatch.setattr(network, "DENSE", dense)
+    monkeypatch.setitem(network.DENSE, "cpu", dense)
     settings = replace(SETTINGS, feature_set=name, batch_size=300, factorize=factorize)
     feature_set = features.parse(name)
     ours, theirs = (Trainer(settings, feature_set, Threads(1)) for _ in range(2))

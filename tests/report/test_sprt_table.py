@@ -59,6 +59,8 @@ def test_a_row_says_what_the_test_said(tmp_path: Path) -> None:
         ({"sprt": None}, "tells of no sequential test (sprt); play with"),
         ({"sprt": {"elo0": 9}}, "elo0 9 must be less than elo1 5"),
         ({"sprt": {"counts": [1, 2]}}, "tells of no sequential test (sprt.counts)"),
+        ({"sprt": {"counts": [-1, 0, 9, 0, 1]}}, "tells of no sequential test (sprt.counts.0)"),
+        ({"sprt": {"verdict": "won"}}, "tells of no sequential test (sprt.verdict)"),
         ({"players": {"a": {}}}, "tells of no sequential test (players)"),
     ],
 )

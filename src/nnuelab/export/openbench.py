@@ -128,8 +128,12 @@ def trial(source: Path, project: Project, net: Path) -> tuple[int, int]:
     exe, variable = f"{project.name}-trial", "CXX" if "++" in project.compiler else "CC"
     with tempfile.TemporaryDirectory() as temporary:
         copy, named = Path(temporary) / "source", Path(temporary) / net_name(net)
-        shutil.copyfile(net, named)
-        shutil.copytree(source, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        try:
+            shutil.copyfile(net, named)
+            shutil.copytree(source, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        except OSError as error:  # all that couldn't be copied is in it
+            what = str(error).splitlines()[0][:300]
+            raise UserError(f"can't copy {source} to build in: {what}") from error
         folder = copy / project.path
         assigned = {"EXE": exe, variable: project.compiler, "EVALFILE": named}
         make = ["make", "-j", *(f"{name}={value}" for name, value in assigned.items())]

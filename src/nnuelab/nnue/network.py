@@ -18,7 +18,8 @@ from nnuelab.nnue.layers import LEVELS, OF_FEATURES, PRODUCT_SHIFT, Layers, buck
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 HIDDEN = {"w2": "l2_shift", "wh": "l3_shift"}  # layers of int8 weights, and their shifts
 ALIGNED = 8  # floats that tensor cores want a row of a matrix to be a multiple of, at least 4
-DENSE = 16384  # features up to which rows are added by a matrix product where kernels don't do it
+# Features up to which rows are added by a matrix product, by device; measured with 768 to 3,072.
+DENSE = {"cuda": 16384}
 L2_BOUND = 127 / 64  # |weight| of the second layer that int8 holds at the study's scale of 64
 
 
@@ -175,7 +176,8 @@ class Network(nn.Module):
         rows = self.rows()
         nothing = rows.new_zeros(ALIGNED - len(rows) % ALIGNED, rows.shape[1])  # the first is of N
         padded = torch.cat([rows, nothing])
-        if len(rows) <= DENSE:  # a GPU multiplies by zeros faster than it gathers rows
+        # A GPU multiplies by zeros faster than it gathers rows.
+        if len(rows) <= DENSE.get(rows.device.type, 0):
             ones = rows.new_zeros(*active.shape[:2], len(padded))
             places = active.long()
             ones.scatter_add_(2, places, ones.new_ones(1).expand(places.shape))

@@ -227,7 +227,9 @@ class Trainer:
             raise UserError(f"{settings.optimizer} is for the CPU; add --device cpu")
         on_gpu = self.device.type == "cuda"
         if on_gpu:
-            torch.set_float32_matmul_precision("high")  # TF32: the tensor cores
+            # TF32, for the tensor cores; its steps are as large as those that a net is rounded to.
+            precision = "highest" if settings.fake_quantize_epochs else "high"
+            torch.set_float32_matmul_precision(precision)
         # A graph has no numbers but those on the device.
         self._rate = torch.tensor(settings.learning_rate, device=self.device) if on_gpu else None
         self.optimizer = torch.optim.AdamW(
@@ -239,8 +241,8 @@ class Trainer:
             fused=True,
             capturable=on_gpu,
         )
-        plain = settings.buckets == 1 and feature_set.size <= DENSE and not settings.clip_norm
-        self._graphed = on_gpu and plain and self.group.size == 1
+        plain = settings.buckets == 1 and not settings.clip_norm and self.group.size == 1
+        self._graphed = plain and feature_set.size <= DENSE.get(self.device.type, 0) and on_gpu
         self._replayed: Replayed | None = None
 
     def learning_rate(self, done: int, per_epoch: int) -> float:
@@ -381,6 +383,8 @@ class Trainer:
         if self._layers is not None:
             self.rows_optimizer.load_state_dict(checkpoint.optimizer["rows"])
         self.optimizer.load_state_dict(checkpoint.optimizer["dense"])
+        for group in self.optimizer.param_groups:  # it brings its own
+            group["capturable"] = self.device.type == "cuda"
         self.generator.set_state(checkpoint.generator)
 
     def start_from(self, checkpoint: Checkpoint, path: Path) -> None:

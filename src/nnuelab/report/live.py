@@ -154,10 +154,11 @@ def _output(job: Job, *endings: str) -> Path | None:
 
 def _losses(path: Path) -> dict[str, Any] | None:
     rows = reading.read_csv(path, ("epoch", "validation_loss"))
+    shown = rows[:: -len(rows) // POINTS]  # the last one is among them
     return {
         "epoch": int(rows[-1]["epoch"]),
         "train": float(rows[-1]["train_loss"]) if rows[-1].get("train_loss") else None,
-        "validation": [float(row["validation_loss"]) for row in rows[:: -(-len(rows) // POINTS)]],
+        "validation": [float(row["validation_loss"]) for row in reversed(shown)],
         "last": float(rows[-1]["validation_loss"]),
     }
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pydantic
 
@@ -25,8 +25,8 @@ class _Test(pydantic.BaseModel):
     alpha: float
     beta: float
     model: Model
-    counts: list[int] = pydantic.Field(min_length=5, max_length=5)
-    verdict: str | None
+    counts: list[pydantic.NonNegativeInt] = pydantic.Field(min_length=5, max_length=5)
+    verdict: Literal["elo0", "elo1"] | None
 
 
 class _Summary(pydantic.BaseModel):

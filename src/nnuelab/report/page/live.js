@@ -85,15 +85,10 @@ function watch(view) {
   async function ask() {
     if (isAsking || document.hidden || !view.checkVisibility()) return;
     isAsking = true;
-    try {
-      const response = await fetch("live");
-      if (!response.ok) throw new Error();
-      show(await response.json());
-    } catch {
-      said.textContent = "The server doesn't answer. Start it again: nnuelab serve";
-    } finally {
-      isAsking = false;
-    }
+    const found = await fetch("live").then((response) => (response.ok ? response.json() : null)).catch(() => null);
+    isAsking = false;
+    if (found) show(found);
+    else said.textContent = "The server doesn't answer. Start it again: nnuelab serve";
   }
   setInterval(ask, EVERY);
   for (const event of ["DOMContentLoaded", "view", "visibilitychange"]) document.addEventListener(event, ask);
