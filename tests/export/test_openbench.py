@@ -7,12 +7,16 @@ import json
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from nnuelab.errors import UserError
+from nnuelab.export import openbench
 from nnuelab.export.openbench import Project, read_bench, trial, write
 
 # An "engine" whose bench depends on the net that is built in.
@@ -134,6 +138,25 @@ def test_what_a_worker_would_stumble_over_is_told_in_one_line(
     assert said in str(error.value)
     assert len(str(error.value).splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_bench_without_end_is_ended_with_what_it_has_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openbench, "BENCH_SECONDS", 1)
+    started = tmp_path / "started"
+    endless = f'    sleep 9999 & echo $! > "{started}"; wait\n    exit 0\nfi'
+    source = folder(tmp_path, ENGINE.replace("    exit 0\nfi", endless))
+    with pytest.raises(UserError, match="bench` takes more than 1 s"):
+        trial(source, PROJECT, net(tmp_path / "a.bin", 10))
+    pid = int(started.read_text())
+    for _ in range(600):  # a kill takes effect a moment later; nobody may be there to wait for it
+        with suppress(psutil.NoSuchProcess):
+            if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.1)
+                continue
+        return
+    raise AssertionError(f"{pid} runs on")
 
 
 def test_missing_folders_and_nets_are_told(tmp_path: Path) -> None:

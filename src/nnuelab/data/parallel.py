@@ -18,7 +18,9 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any, TypeVar
 
 from nnuelab.errors import UserError
@@ -130,6 +132,37 @@ def die_with_parent(by: signal.Signals) -> None:
     """
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, int(by), 0, 0, 0)
+
+
+def run_guarded(
+    command: list[str], said: Path, seconds: float | None = None, folder: Path | None = None
+) -> int:
+    """Runs a program to its end in a process group of its own; its exit status.
+
+    So a hung one goes with all its children, and all go with this process. What it says is written
+    to the file ``said``, not to a pipe: a child that outlives it can't keep this process waiting.
+
+    Raises
+    ------
+    OSError
+        When it can't be started.
+    subprocess.TimeoutExpired
+        When it takes longer than ``seconds``.
+    """
+    with said.open("wb") as file:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=partial(die_with_parent, signal.SIGTERM),
+        )
+        try:
+            return process.wait(seconds)
+        finally:
+            end_group(process)
 
 
 def end_group(process: subprocess.Popen[Any]) -> int:

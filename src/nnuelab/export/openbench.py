@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nnuelab import artifacts
+from nnuelab.data.parallel import run_guarded
 from nnuelab.data.uci import UciEngine
 from nnuelab.errors import UserError
 
@@ -82,23 +83,18 @@ def read_bench(text: str) -> tuple[int | None, int | None]:
 
 
 def _run(command: list[str], folder: Path, seconds: int, what: str) -> str:
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired:
-        raise UserError(f"{what} takes more than {seconds} s") from None
-    except OSError as error:
-        raise UserError(f"{what}: {command[0]}: {error.strerror}") from None
-    text = done.stdout.decode(errors="replace")
-    if done.returncode:
+    with tempfile.TemporaryDirectory() as apart:
+        said = Path(apart) / "said.txt"
+        try:
+            status = run_guarded(command, said, seconds, folder)
+        except subprocess.TimeoutExpired:
+            raise UserError(f"{what} takes more than {seconds} s") from None
+        except OSError as error:
+            raise UserError(f"{what}: {command[0]}: {error.strerror}") from None
+        text = said.read_text(errors="replace")
+    if status:
         last = (text.strip().splitlines() or ["it printed nothing"])[-1]
-        raise UserError(f"{what} ends with status {done.returncode}: {last}")
+        raise UserError(f"{what} ends with status {status}: {last}")
     return text
 
 

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import math
 import shutil
-import signal
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -21,7 +18,7 @@ import chess
 import chess.pgn
 
 from nnuelab.chess import notation
-from nnuelab.data.parallel import die_with_parent, end_group
+from nnuelab.data.parallel import run_guarded
 from nnuelab.errors import UserError
 from nnuelab.settings.games import Rules
 from nnuelab.tournament.game import Fault, Game
@@ -154,20 +151,7 @@ class Manager:
             ) from None
 
     def _run(self, command: list[str], log: Path) -> int:
-        with log.open("wb") as file:
-            process = subprocess.Popen(
-                command,
-                cwd=log.parent,  # it leaves files where it is started
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=partial(die_with_parent, signal.SIGTERM),
-            )
-            try:
-                return process.wait()
-            finally:
-                end_group(process)
+        return run_guarded(command, log, folder=log.parent)  # it leaves files where it is started
 
 
 def _side(name: str, player: Entrant) -> Side:

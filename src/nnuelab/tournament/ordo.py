@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nnuelab.data.parallel import end_group
+from nnuelab.data.parallel import run_guarded
 from nnuelab.tournament.headers import POINTS, Results
 from nnuelab.tournament.pgn import game_text
 
@@ -60,25 +60,12 @@ def _write_games(results: Results, path: Path) -> None:
 
 
 def _run(command: list[str], messages: Path, timeout: float) -> None:
-    """Runs ordo in a process group of its own, so that a hung one goes with all its children."""
-    # A file, not a pipe: a child that outlives ordo can't keep this process waiting.
-    with open(messages, "wb") as output:
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise OrdoError(f"can't be started: {error.strerror or error}") from error
-        try:
-            status = process.wait(timeout)
-        except subprocess.TimeoutExpired as error:
-            raise OrdoError(f"no answer within {timeout:g} s") from error
-        finally:
-            end_group(process)
+    try:
+        status = run_guarded(command, messages, timeout)
+    except OSError as error:
+        raise OrdoError(f"can't be started: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise OrdoError(f"no answer within {timeout:g} s") from error
     if status != 0:
         said = messages.read_text(errors="replace").strip().splitlines()
         raise OrdoError(f"exit status {status}" + (f": {said[-1][:200]}" if said else ""))
