@@ -20,30 +20,13 @@ from hypothesis import strategies as st
 
 from nnuelab.engine.protocol import parse_go
 from nnuelab.engine.uci import Uci
-from nnuelab.nnue.netfile import write_net
-from tests.naive.engine import material_net
-
-COMMAND = [sys.executable, "-m", "nnuelab.cli"]
-
-
-@pytest.fixture(scope="module")
-def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("nets") / "material.nnue"
-    write_net(path, material_net(noise=3))
-    return path
+from tests.engine.dialogue import COMMAND, converse
 
 
 @pytest.fixture(scope="module")
 def engine(net: Path) -> Iterator[chess.engine.SimpleEngine]:
     with chess.engine.SimpleEngine.popen_uci([*COMMAND, "uci", "--net", str(net)]) as engine:
         yield engine
-
-
-def converse(net: Path | None, *lines: str) -> list[str]:
-    """The answers to a conversation held in this process."""
-    output = io.StringIO()
-    Uci(net, output).run(lines)
-    return output.getvalue().splitlines()
 
 
 def test_uci_is_answered_without_loading_the_engine(net: Path) -> None:

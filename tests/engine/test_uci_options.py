@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import random
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,29 +13,14 @@ import chess.engine
 import pytest
 
 from nnuelab.engine.uci import Uci
-from nnuelab.nnue.netfile import write_net
-from tests.naive.engine import material_net
-
-
-@pytest.fixture(scope="module")
-def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("nets") / "material.nnue"
-    write_net(path, material_net(noise=3))
-    return path
+from tests.engine.dialogue import COMMAND, converse
 
 
 @pytest.fixture(scope="module")
 def engine(net: Path) -> Iterator[chess.engine.SimpleEngine]:
-    command = [sys.executable, "-m", "nnuelab.cli", "uci", "--net", str(net)]
+    command = [*COMMAND, "uci", "--net", str(net)]
     with chess.engine.SimpleEngine.popen_uci(command, timeout=120) as engine:
         yield engine
-
-
-def converse(net: Path, *lines: str) -> list[str]:
-    """The answers to a conversation held in this process."""
-    output = io.StringIO()
-    Uci(net, output).run(lines)
-    return output.getvalue().splitlines()
 
 
 def test_one_thread_is_offered_and_taken(engine: chess.engine.SimpleEngine, net: Path) -> None:
