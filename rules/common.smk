@@ -237,10 +237,14 @@ def statistics_of(experiments):
     ]
 
 
+def named(players, nets):
+    """NAME=NET of each player, as the tournament and the table take them."""
+    return [f"{player}={net}" for player, net in zip(players, nets, strict=True)]
+
+
 def players(experiment, nets):
-    """NAME=NET of each net, as the tournament and the table take them."""
-    names = plan_of[experiment].players
-    return [f"{name}={net}" for name, net in zip(names, nets, strict=True)]
+    """The same of all players of an experiment."""
+    return named(plan_of[experiment].players, nets)
 
 
 def players_code(experiment):

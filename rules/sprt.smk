@@ -7,7 +7,7 @@ Nothing else depends on it.
 """
 
 
-rule sprt_games:
+use rule tournament as sprt_games with:
     input:
         nets=lambda w: list(duel(w).values()),
         engine=lambda w: plan_of[PLAYED[w.played][0]].tournament.program or [],
@@ -19,6 +19,7 @@ rule sprt_games:
         ],
         book=lambda w: plan_of[PLAYED[w.played][0]].tournament.book,
         costs=lambda w: at_cost(w.played),
+        parts=[],
     output:
         games="<results>/tournament/sprt/{played}/{net}.pgn",
         record="<results>/tournament/sprt/{played}/{net}.pgn.json",
@@ -28,24 +29,15 @@ rule sprt_games:
         "<benchmarks>/sprt_games/{played}/{net}.tsv"
     wildcard_constraints:
         net="|".join(map(re.escape, set().union(*DUELS.values()))) or "none",
-    conda:
-        "environment.yaml"
-    threads: ALL_CORES
     params:
         code=lambda w: code(
             "tournament.runner", **of_duel(PLAYED[w.played][0], duel(w))
         ),
-        players=lambda w, input: [
-            f"{player}={net}" for player, net in zip(duel(w), input.nets, strict=True)
-        ],
-        costs=lambda w, input: ["--cost", input.costs] if input.costs else [],
+        players=lambda w, input: named(duel(w), input.nets),
+        fixed=[],  # these games are no part of the experiment's design
         options=lambda w: sequential_options(w.played),
-        at=lambda w: PLAYED[w.played][1].title,
     message:
         "Sequential test of {wildcards.net} in {wildcards.played}, at {params.at}; progress in {log}"
-    shell:
-        "nnuelab tournament {params.players:q} --book {input.book:q} --output {output.games:q}"
-        " {params.costs:q} {params.options:q} --workers {threads} > {log:q} 2>&1"
 
 
 rule sprt_table:
