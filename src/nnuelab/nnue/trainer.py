@@ -242,7 +242,7 @@ class Trainer:
             capturable=on_gpu,
         )
         plain = settings.buckets == 1 and not settings.clip_norm and self.group.size == 1
-        self._graphed = plain and feature_set.size <= DENSE.get(self.device.type, 0) and on_gpu
+        self._graphed = on_gpu and plain and feature_set.size <= DENSE["cuda"]
         self._replayed: Replayed | None = None
 
     def learning_rate(self, done: int, per_epoch: int) -> float:

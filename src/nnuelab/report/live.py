@@ -1,7 +1,7 @@
 """What a run of the workflow does now, as JSON: its jobs, losses as they fall, games as they end.
 
 All of it is read from files that the run writes anyway, and from its journal (`nnuelab.runs`).
-Nothing is written and nothing locked, so watching can't harm a run.
+Nothing is written and no lock kept, so watching can't harm a run.
 """
 
 from __future__ import annotations
