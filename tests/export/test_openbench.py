@@ -165,6 +165,8 @@ def test_missing_folders_and_nets_are_told(tmp_path: Path) -> None:
         trial(source, PROJECT, tmp_path / "missing.bin")
     with pytest.raises(UserError, match="there is no folder 'make' in"):
         trial(tmp_path / "missing", PROJECT, some)
+    with pytest.raises(UserError, match=rf"there is no folder {tmp_path}/missing to build in"):
+        trial(tmp_path / "missing", replace(PROJECT, path=""), some)
     for path in ("missing", "..", "/"):
         with pytest.raises(UserError, match="there is no folder"):
             trial(source, replace(PROJECT, path=path), some)

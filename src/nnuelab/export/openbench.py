@@ -118,7 +118,8 @@ def trial(source: Path, project: Project, net: Path) -> tuple[int, int]:
     """
     makefile = source / project.path
     if not makefile.is_dir() or not makefile.resolve().is_relative_to(source.resolve()):
-        raise UserError(f"there is no folder {project.path!r} in {source} to build in")
+        folder = f"{project.path!r} in {source}" if project.path else str(source)
+        raise UserError(f"there is no folder {folder} to build in")
     if not net.is_file():
         raise UserError(f"there is no net {net}")
     exe, variable = f"{project.name}-trial", "CXX" if "++" in project.compiler else "CC"
@@ -130,11 +131,11 @@ def trial(source: Path, project: Project, net: Path) -> tuple[int, int]:
         except OSError as error:  # all that couldn't be copied is in it
             what = str(error).splitlines()[0][:300]
             raise UserError(f"can't copy {source} to build in: {what}") from error
-        folder = copy / project.path
+        place = copy / project.path
         assigned = {"EXE": exe, variable: project.compiler, "EVALFILE": named}
         make = ["make", "-j", *(f"{name}={value}" for name, value in assigned.items())]
-        _run(make, folder, BUILD_SECONDS, f"`{' '.join(make)}` in a copy of {makefile}")
-        program = folder / exe
+        _run(make, place, BUILD_SECONDS, f"`{' '.join(make)}` in a copy of {makefile}")
+        program = place / exe
         if not program.is_file():
             raise UserError(f"make in {makefile} leaves no {exe} there; it has to obey EXE={exe}")
         named.unlink()  # a net that isn't built in is missing where it plays
@@ -142,7 +143,7 @@ def trial(source: Path, project: Project, net: Path) -> tuple[int, int]:
             pass
         command = [f"./{exe}", "bench"]
         what = f"`{' '.join(command)}`"
-        texts = [_run([str(program), "bench"], folder, BENCH_SECONDS, what) for _ in range(2)]
+        texts = [_run([str(program), "bench"], place, BENCH_SECONDS, what) for _ in range(2)]
     (nodes, nps), (again, _) = map(read_bench, texts)
     if nodes is None or not nps:
         missing = "nodes" if nodes is None else "nodes per second"
