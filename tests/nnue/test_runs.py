@@ -18,10 +18,10 @@ import pandas as pd
 import pytest
 import torch
 
-from nnuelab import data
+from nnuelab import data, features
 from nnuelab.errors import UserError
 from nnuelab.learning import first_layer
-from nnuelab.learning.loader import Objective
+from nnuelab.learning.loader import Loader, Objective
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.losses import PQR, Scores, Triplet
 from nnuelab.nnue.network import Network
@@ -258,7 +258,10 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_batch(
     with pytest.raises(UserError, match=r"the loss became nan .* batch is kept in .*nan.npy$"):
         run(replace(SETTINGS, learning_rate=1e38), datasets, tmp_path)
     assert not (tmp_path / "checkpoint.pt").exists()
-    assert len(data.open(tmp_path / "checkpoint.pt.nan.npy").records) == 256
+    loader = Loader(datasets[0], features.parse(SETTINGS.feature_set), SETTINGS.objective, 256)
+    _, second, *_ = loader.shuffled(SETTINGS.seed, 0)  # the loss is that before the step
+    kept = data.open(tmp_path / "checkpoint.pt.nan.npy").records
+    assert kept.tobytes() == second.records.tobytes()
 
 
 def test_weights_that_are_no_numbers_are_not_saved(

@@ -443,7 +443,7 @@ def test_steps_that_are_replayed_are_those_that_run(name: str) -> None:
         batch = random_batch(feature_set.size, 300, seed=seed, width=20 + 20 * (seed % 2))
         target = torch.rand(300, generator=torch.Generator().manual_seed(seed))
         losses = [t.step(labelled(batch, target), 1e-3 / (1 + seed)) for t in (replayed, run)]
-        assert losses[0] == losses[1]
+        assert float(losses[0]) == float(losses[1])
     assert replayed._replayed is not None
     for ours, theirs in zip(replayed.network.parameters(), run.network.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
@@ -453,12 +453,12 @@ def test_threads_of_the_loader_prepare_batches_for_the_device(datasets: tuple[Pa
     feature_set = features.parse("ALL+MB")
     trainer = Trainer(replace(SETTINGS, feature_set="ALL+MB"), feature_set, Threads(1))
     loader = Loader(
-        datasets[0], feature_set, SETTINGS.objective, 64, workers=3, prepare=trainer.active
+        datasets[0], feature_set, SETTINGS.objective, 64, workers=3, prepare=trainer.ready
     )
     for found in islice(loader.shuffled(1, 0), 4):
         assert found.ready is not None
-        torch.testing.assert_close(found.ready, trainer.active(found.batch))
-        for side, rows, n in zip(found.ready, found.batch.rows, found.batch.n, strict=True):
+        torch.testing.assert_close(found.ready, trainer.ready(found.batch, found.target))
+        for side, rows, n in zip(found.ready[0], found.batch.rows, found.batch.n, strict=True):
             for active, row, count in zip(side.tolist(), rows, n, strict=True):
                 assert active[:count] == row[:count].tolist()
                 assert set(active[count:]) <= {feature_set.size}

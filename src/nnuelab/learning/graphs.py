@@ -1,4 +1,4 @@
-"""A training step on a GPU as one CUDA graph, which starts its many small kernels at once."""
+"""Steps on a GPU: a CUDA graph that starts many small kernels at once, and results to come."""
 
 from __future__ import annotations
 
@@ -7,6 +7,26 @@ from collections.abc import Callable
 import torch
 
 WARM_UP = 3  # steps before the first capture: libraries set themselves up in them
+
+
+class Later:
+    """A number that a CUDA device has yet to compute; ``float`` waits for it alone.
+
+    Parameters
+    ----------
+    number : Tensor, 0-dimensional
+        May be overwritten by what is started after this.
+    """
+
+    def __init__(self, number: torch.Tensor) -> None:
+        self._number = torch.empty((), dtype=number.dtype, pin_memory=True)
+        self._number.copy_(number, non_blocking=True)
+        self._there = torch.cuda.Event()
+        self._there.record()
+
+    def __float__(self) -> float:
+        self._there.synchronize()
+        return float(self._number)
 
 
 class Replayed:

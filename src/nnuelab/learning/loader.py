@@ -22,6 +22,7 @@ from nnuelab.learning.filters import Filters
 from nnuelab.learning.sparse import Batch
 
 ALL = Filters()  # positions pass
+Ready = tuple[torch.Tensor, torch.Tensor]
 HELD_OUT = 0  # seed of the triplets that validate: the same in every epoch of every run
 
 
@@ -92,15 +93,15 @@ class Labelled:
         Samples of the whole batch, of which other processes have other parts.
     records : ndarray of RECORD
         What ``batch`` is made of.
-    ready : Tensor, optional
-        What the trainer makes of ``batch``, made ahead.
+    ready : tuple of Tensor, optional
+        What the trainer makes of ``batch`` and of ``target``, made ahead.
     """
 
     batch: Batch
     target: torch.Tensor
     total: int
     records: np.ndarray
-    ready: torch.Tensor | None = None
+    ready: Ready | None = None
 
 
 class Loader:
@@ -132,7 +133,7 @@ class Loader:
     epochs : int
         Of the run; validation has the targets of its last one.
     prepare : callable, optional
-        What the trainer makes of a batch; the threads do it.
+        What the trainer makes of a batch and its target; the threads do it.
 
     Raises
     ------
@@ -153,7 +154,7 @@ class Loader:
         workers: int = 1,
         epochs: int = 1,
         filters: Filters = ALL,
-        prepare: Callable[[Batch], torch.Tensor] | None = None,
+        prepare: Callable[[Batch, torch.Tensor], Ready] | None = None,
     ) -> None:
         self._prepare = prepare
         self._path, self._dataset = path, data.open(path)
@@ -265,7 +266,7 @@ class Loader:
         elif not self._dataset.is_decoded:
             validation.check(records, self._path)
         batch = extract(self._tables, records, self._width)
-        ready = None if self._prepare is None else self._prepare(batch)
+        ready = None if self._prepare is None else self._prepare(batch, target)
         return Labelled(batch, target, total, records, ready)
 
 

@@ -13,9 +13,10 @@ import json
 import math
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, SupportsFloat, TypeVar
 
 import pandas as pd
 import torch
@@ -25,12 +26,13 @@ from nnuelab.data import dataset
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.learning.checkpoint import Running, RunState, set_aside
-from nnuelab.learning.loader import ALL, Labelled, Loader, Objective
+from nnuelab.learning.loader import ALL, Labelled, Loader, Objective, Ready
 from nnuelab.learning.parallel import Group
 from nnuelab.learning.sparse import Batch
 from nnuelab.progress import Progress
 
 SAVE_SECONDS = 600.0  # between two checkpoints of a long epoch
+BEHIND = 2  # steps whose losses may be unknown when the next one starts: a GPU never waits for us
 
 State = TypeVar("State", bound=RunState)
 
@@ -79,8 +81,8 @@ class Trainer(Protocol[State]):
         """Is told before each epoch, and before what is left of one."""
         ...
 
-    def step(self, labelled: Labelled, rate: float) -> float:
-        """One step of the optimizer; returns the sum of the losses before it."""
+    def step(self, labelled: Labelled, rate: float) -> SupportsFloat:
+        """One step of the optimizer; returns the sum of the losses before it, maybe to come."""
         ...
 
     def is_finite(self) -> bool:
@@ -145,7 +147,7 @@ class Run(Generic[State]):
         *,
         group: Group,
         workers: int = 1,
-        prepare: Callable[[Batch], torch.Tensor] | None = None,
+        prepare: Callable[[Batch, torch.Tensor], Ready] | None = None,
         device: str = "cpu",
     ) -> None:
         self.kind, self.settings, self.trainer = kind, settings, trainer
@@ -222,25 +224,25 @@ class Run(Generic[State]):
         trainer.begin_epoch(self.epoch)
         before = self._times.get(self.epoch + 1, {}).get("seconds", 0.0)
         start = saved = time.perf_counter()
-        rate = 0.0
+        rate, behind = 0.0, deque[tuple[Labelled, SupportsFloat]]()
         for labelled in self.loader.shuffled(self.settings.seed, self.epoch, running.batches):
-            done = self.epoch * self.per_epoch + running.batches
+            done = self.epoch * self.per_epoch + running.batches + len(behind)
             rate = trainer.learning_rate(done, self.per_epoch)
-            self._batch = labelled.records
-            self._check(loss := trainer.step(labelled, rate))
-            running.loss += loss
-            running.samples += labelled.total
-            running.batches += 1
-            mean = running.loss / running.samples
-            progress.advance(labelled.total, epoch=self.epoch + 1, loss=f"{mean:.6f}")
+            behind.append((labelled, trainer.step(labelled, rate)))
+            if len(behind) > BEHIND:
+                self._account(*behind.popleft(), progress)
             now = time.perf_counter()
             self._time(before + now - start)
-            if now - saved >= save_seconds and running.batches < self.per_epoch:
-                self._check(loss, saving=True)
+            if now - saved >= save_seconds and running.batches + len(behind) < self.per_epoch:
+                while behind:
+                    self._account(*behind.popleft(), progress)
+                self._check(running.loss, saving=True)
                 if self.group.rank == 0:
                     _write_rows(times, self._times.values())
                     self._state().write(self.partial)
                 saved = time.perf_counter()
+        while behind:
+            self._account(*behind.popleft(), progress)
         row = {
             "epoch": self.epoch + 1,
             "train_loss": running.loss / running.samples,
@@ -249,6 +251,17 @@ class Run(Generic[State]):
         }
         self._times[self.epoch + 1]["seconds"] = before + time.perf_counter() - start
         return row
+
+    def _account(self, labelled: Labelled, loss: SupportsFloat, progress: Progress) -> None:
+        """Counts a step that was started."""
+        self._batch = labelled.records
+        self._check(number := float(loss))
+        running = self.running
+        running.loss += number
+        running.samples += labelled.total
+        running.batches += 1
+        mean = running.loss / running.samples
+        progress.advance(labelled.total, epoch=self.epoch + 1, loss=f"{mean:.6f}")
 
     def _time(self, seconds: float) -> None:
         """Says how long the epoch has taken, without validation so far."""
@@ -319,7 +332,7 @@ def _loaders(
     data: tuple[Path, Path],
     group: Group,
     workers: int,
-    prepare: Callable[[Batch], torch.Tensor] | None,
+    prepare: Callable[[Batch, torch.Tensor], Ready] | None,
 ) -> tuple[Loader, Loader]:
     quantile = getattr(settings.objective, "moves_quantile", 0.0)
     loader = Loader(

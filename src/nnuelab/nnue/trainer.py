@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, SupportsFloat
 
 import torch
 
@@ -15,8 +15,8 @@ from nnuelab.learning import schedules
 from nnuelab.learning.averaging import Average
 from nnuelab.learning.filters import Filters
 from nnuelab.learning.first_layer import FirstLayers
-from nnuelab.learning.graphs import Replayed
-from nnuelab.learning.loader import Labelled, Loader
+from nnuelab.learning.graphs import Later, Replayed
+from nnuelab.learning.loader import Labelled, Loader, Ready
 from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
 from nnuelab.learning.parallel import Group, Threads
 from nnuelab.learning.sparse import Batch, pad
@@ -266,7 +266,7 @@ class Trainer:
             network.shifts = dict(shifts)
             network.clip_weights()
 
-    def step(self, labelled: Labelled, rate: float) -> float:
+    def step(self, labelled: Labelled, rate: float) -> SupportsFloat:
         """One step of the optimizer; returns the sum of the losses before it."""
         if self._rate is not None:
             self._rate.fill_(rate)
@@ -275,14 +275,14 @@ class Trainer:
         if self._graphed and labelled.total == self.settings.batch_size:
             if self._replayed is None:
                 self._replayed = Replayed(self._captured, self.optimizer.zero_grad)
-            total = self._replayed(self._active(labelled), labelled.target)
+            total = self._replayed(*self._ready(labelled))
         else:
             self.optimizer.zero_grad()
             output = self._valued(self.network, labelled)
             total = self._update(output, labelled.target.to(self.device), labelled.total, rate)
         if self.average:
             self.average.step(self.network)
-        return float(total)
+        return Later(total) if self.device.type == "cuda" else float(total)
 
     def _captured(self, active: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """A step of a whole batch that a graph can hold."""
@@ -321,18 +321,20 @@ class Trainer:
     def _valued(self, network: Network, labelled: Labelled) -> torch.Tensor:
         if self._layers is not None:
             return network.valued(labelled.batch, self._layers)
-        return network.by_torch(self._active(labelled), labelled.batch.pieces)
+        return network.by_torch(self._ready(labelled)[0], labelled.batch.pieces)
 
-    def _active(self, labelled: Labelled) -> torch.Tensor:
-        return self.active(labelled.batch) if labelled.ready is None else labelled.ready
+    def _ready(self, labelled: Labelled) -> Ready:
+        return labelled.ready or self.ready(labelled.batch, labelled.target)
 
-    def active(self, batch: Batch) -> torch.Tensor:
-        """Features on the device, int32[2, B, K], with N for none."""
+    def ready(self, batch: Batch, target: torch.Tensor) -> Ready:
+        """On the device: features, int32[2, B, K] with N for none, and the target."""
         pinned = self.device.type == "cuda"  # is copied while the device computes
         width = -(-max(int(batch.n.max()), 1) // WIDTH) * WIDTH
         active = torch.empty((2, len(batch), width), dtype=torch.int32, pin_memory=pinned)
         pad(batch.rows, batch.n, self.network.layers.n_features, active.numpy())
-        return active.to(self.device, non_blocking=pinned)
+        target = target.pin_memory() if pinned else target
+        there, aim = (each.to(self.device, non_blocking=pinned) for each in (active, target))
+        return there, aim
 
     def validate(self, loader: Loader) -> dict[str, float]:
         """Means over all samples of a dataset.
@@ -421,7 +423,7 @@ class Trainer:
                 clipped = self._layers.accumulators(own, shared, bias, labelled.batch)
                 found = of_clipped(torch.from_numpy(clipped), layers.first).flatten(1)
             else:
-                found = self.kept.accumulators(self._active(labelled))
+                found = self.kept.accumulators(self._ready(labelled)[0])
             total += found.double().sum(0).cpu()
             positions += len(labelled.batch)
         return (total / positions).float()

@@ -91,7 +91,7 @@ def train(
             group=group,
             # On the CPU the threads have the training to do.
             workers=1 if device.type == "cpu" else threads.n,
-            prepare=None if device.type == "cpu" else trainer.active,
+            prepare=None if device.type == "cpu" else trainer.ready,
             device=device.type,
         )
         run.epochs(history_path, save_seconds)
