@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from nnuelab.params.entries import Entry, Plan
 from nnuelab.params.experiments import (
     FINDING_SEED,
-    Entry,
-    Plan,
     default_experiment,
     fixed,
     kind_at,

@@ -12,7 +12,8 @@ from statistics import mean
 
 from nnuelab.errors import UserError, nearest
 from nnuelab.names import NetName
-from nnuelab.params.experiments import FINDING_SEED, KEPT, Entry, Plan
+from nnuelab.params.entries import KEPT, Entry, Plan
+from nnuelab.params.experiments import FINDING_SEED
 from nnuelab.tournament.yardsticks import Yardstick
 
 # Core-seconds on a shared server.

@@ -11,7 +11,7 @@ from typing import Any
 
 from nnuelab.errors import UserError
 from nnuelab.params import made
-from nnuelab.params.experiments import Plan
+from nnuelab.params.entries import Plan
 from nnuelab.params.jobs import GAMES_TIMES_NODES, START, jobs_of, wall_seconds
 from nnuelab.params.models import Params
 from nnuelab.params.policies import Policies, PolicySelfplay

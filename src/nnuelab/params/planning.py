@@ -8,7 +8,8 @@ from functools import partial
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
-from nnuelab.params.experiments import Entry, Plan, kind_at, plan_of
+from nnuelab.params.entries import Entry, Plan
+from nnuelab.params.experiments import kind_at, plan_of
 from nnuelab.params.minutes import minutes
 from nnuelab.params.models import GAMES, Params, Tournament
 from nnuelab.tournament import power
