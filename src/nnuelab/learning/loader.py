@@ -163,10 +163,20 @@ class Loader:
         self._objective = objective
         self._share, self._parts = slice(part, None, parts), parts
         self.batch_size, self._workers, self._epochs = batch_size, workers, epochs
+        self._walk: sampler.Walk | None = None
+        if filters.epoch_positions or self._dataset.weights or not self._dataset.is_mapped:
+            self._walk = sampler.Walk(self._dataset)
+        self._is_checked = self._dataset.is_decoded
+        if not self._is_checked and (self._walk is None or objective.positions == 3):
+            # Each epoch has the same positions, and of triplets all moves are generated here.
+            for _ in validation.chunks(path):
+                pass
+            self._is_checked = True
         missing = objective.missing
         self._keep: Callable[[np.ndarray], np.ndarray] = objective.keep
         if objective.positions == 3:
-            self._keep = self._triplets(moves_quantile)
+            least = triplets.least_moves(sampler.parts(self._dataset), moves_quantile)
+            self._keep = partial(triplets.usable, least=least)
             missing = "no position with its move and another legal one; sample it from games"
         if games_share < 1:
             samples = self._keep
@@ -176,9 +186,6 @@ class Loader:
             those = self._keep
             self._keep = lambda records: those(records) & filters(records)
             missing = "no sample that passes the filters of the training; let more pass"
-        self._walk: sampler.Walk | None = None
-        if filters.epoch_positions or self._dataset.weights or not self._dataset.is_mapped:
-            self._walk = sampler.Walk(self._dataset)
         self._samples = self._counted(filters)
         if not self._samples:
             raise UserError(f"{path} has {missing}")
@@ -197,13 +204,6 @@ class Loader:
         else:
             self._walk.samples = filters.of_epoch(kept, self.batch_size)
         return self._walk.samples
-
-    def _triplets(self, quantile: float) -> Callable[[np.ndarray], np.ndarray]:
-        """Which records make a triplet; moves are generated, so all have to be positions."""
-        for records in sampler.parts(self._dataset):
-            validation.check(records, self._path)
-        least = triplets.least_moves(sampler.parts(self._dataset), quantile)
-        return partial(triplets.usable, least=least)
 
     def __len__(self) -> int:
         """Samples per epoch."""
@@ -261,10 +261,10 @@ class Loader:
             torch.from_numpy(records["score"].astype(np.float32)),
             torch.from_numpy(records["result"].astype(np.float32)),
         )
+        if not self._is_checked:
+            validation.check(records, self._path)
         if objective.positions == 3:
             records = triplets.make_triplets(records, *draw)
-        elif not self._dataset.is_decoded:
-            validation.check(records, self._path)
         batch = extract(self._tables, records, self._width)
         ready = None if self._prepare is None else self._prepare(batch, target)
         return Labelled(batch, target, total, records, ready)
