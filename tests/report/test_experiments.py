@@ -5,15 +5,27 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import random
 
 import pytest
 from typer.testing import CliRunner
 
+from nnuelab.charts import HEIGHT
 from nnuelab.cli import page as _page  # noqa: F401 (registers them)
 from nnuelab.cli import report as _commands  # noqa: F401
 from nnuelab.cli.app import app
-from nnuelab.report import line_labels, plots, reading, results, table, words
+from nnuelab.report import (
+    line_labels,
+    net_plots,
+    plots,
+    point_labels,
+    reading,
+    results,
+    table,
+    words,
+)
 from nnuelab.report.grid_plots import MEASURED, grid_plots
+from nnuelab.report.point_labels import Point
 from tests import report_results
 
 METHODS = {"scores": (16, 8), "pqr": (16, 8)}
@@ -82,7 +94,7 @@ def drawn_values(spec):
     if "datasets" in spec:
         (values,) = spec["datasets"].values()
         return values
-    return spec["data"]["values"]
+    return (spec if "data" in spec else spec["layer"][0])["data"]["values"]
 
 
 def test_heat_maps_hold_the_numbers_of_the_table(grid):
@@ -125,7 +137,7 @@ def test_losses_of_two_kinds_are_two_plots(methods, grid):
     def drawn(folder, experiment):
         nets = results.gather(folder, [experiment]).experiments[0].nets
         assert len(nets) == 2 * len(rows(folder, experiment))
-        return plots.losses(nets, list(dict.fromkeys(net.entry for net in nets)))
+        return net_plots.losses(nets, list(dict.fromkeys(net.entry for net in nets)))
 
     titles = [figure.title for figure in drawn(methods, "pqr")]
     assert titles == [f"Validation loss over epochs of ALL,{name}" for name in METHODS]
@@ -183,6 +195,47 @@ def test_names_beside_lines_are_in_order_and_apart():
     assert beside.domain[0] <= places[0]
     assert places[-1] <= beside.domain[1]
     assert line_labels.direct(dict.fromkeys("ABCDEFGHI", 1.0), [1.0], 300) is None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_names_beside_points_are_apart_in_plots_of_any_width(seed):
+    """And so they are from all points; some stand further off, and are led to."""
+    rng = random.Random(seed)
+    points = {
+        f"ALL+{'H' * rng.randint(1, 9)}{i}": Point(rng.choice((0.1, rng.random())), y, y - 9, y + 9)
+        for i in range(rng.randint(2, 8))
+        for y in (rng.uniform(-40, 40),)
+    }
+    if len({point.x for point in points.values()}) < 2:
+        points["V"] = Point(0.7, 0, -5, 5)
+    found = point_labels.beside(points)
+    low, high = found.up
+    assert low < min(point.low for point in points.values())
+    for width in (point_labels.NARROWEST, 400, 1000):
+        boxes = []
+        for value in found.values:
+            place = width * (value["x"] - found.across[0]) / (found.across[1] - found.across[0])
+            long = point_labels.LETTER * len(value["set"])
+            is_right = value["side"] == "right"
+            left = place + point_labels.ASIDE if is_right else place - point_labels.ASIDE - long
+            top = HEIGHT * (high - value["height"]) / (high - low) - line_labels.TEXT / 2
+            assert left >= 0
+            assert left + long <= width
+            assert value["led"] == (abs(value["height"] - value["y"]) * HEIGHT / (high - low) > 10)
+            boxes.append((left, left + long, top, top + line_labels.TEXT))
+            dot = HEIGHT * (high - value["y"]) / (high - low)
+            boxes.append((place - 6, place + 6, dot - 6, dot + 6))
+        names, dots = boxes[::2], boxes[1::2]
+        for i, one in enumerate(names):
+            for other in names[:i] + dots:
+                across = min(one[1], other[1]) - max(one[0], other[0])
+                assert across < 0.01 or min(one[3], other[3]) - max(one[2], other[2]) < 0.01
+
+
+def test_points_without_room_for_names_have_none():
+    crowded = {f"{'A' * 15}{i}": Point(float(i % 2), i / 99, i / 99, i / 99) for i in range(99)}
+    assert point_labels.beside(crowded) is None
+    assert len(point_labels.beside(crowded, [next(iter(crowded))]).values) == 1
 
 
 def test_what_all_have_in_common_is_left_out_of_labels(grid):

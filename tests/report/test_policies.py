@@ -225,7 +225,9 @@ def test_thick_lines_are_means_of_thin_ones(made: page.Page, folder: Path) -> No
     told = rows(folder / "policy_table.csv")
     alone = [policies.trained(folder / "policy/nets", row)[0] for row in told]
     drawn = policy_plots.training(alone, {"pair": "softmax", "seed": "mse"})
-    assert len(drawn[-1].spec["layer"]) == 2, "of one seed a single line"
+    line, dots, names = drawn[-1].spec["layer"]  # of one seed a single line
+    assert line["data"] == dots["data"]
+    assert {value["policy"] for value in names["data"]["values"]} == {"pair", "seed"}
 
 
 def test_an_untrained_run_has_no_curve(tmp_path: Path) -> None:

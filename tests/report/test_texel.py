@@ -254,7 +254,7 @@ def test_elo_stands_against_error_of_those_that_have_both(folder: Path) -> None:
     errors, rated = rows(folder / "errors.csv"), rows(folder / "match_table.csv")
     drawn = texel_plots.error_and_elo(errors, rated[1:])
     assert drawn is not None
-    shown = {value["player"]: value for value in drawn.spec["data"]["values"]}
+    shown = {value["set"]: value for value in drawn.spec["layer"][0]["data"]["values"]}
     assert shown.keys() == {row["name"] for row in rated[1:]}
     for row in rated[1:]:
         assert shown[row["name"]]["elo"] == float(row["elo"])
@@ -280,7 +280,8 @@ def test_histories_are_drawn(folder: Path, tmp_path: Path, suffix: str) -> None:
 def test_the_reference_is_a_line_and_bits_are_counted(folder: Path) -> None:
     runs = {run.name: run.history for run in texel.runs(folder)}
     spec = texel_plots.error(runs).spec
-    (lines, rule) = spec["layer"]
+    lines, rule, names = spec["layer"]
+    assert {value["run"] for value in names["data"]["values"]} == set(runs)
     drawn = [value["error"] for value in rule["data"]["values"]]
     assert drawn == sorted({rows[0]["reference"] for rows in runs.values()})
     last = {v["run"]: v["error"] for v in lines["data"]["values"] if v["of"] == "held out"}

@@ -7,8 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from nnuelab.charts import Figure, figure
+from nnuelab.charts import HEIGHT, Figure, figure
 from nnuelab.names import changes_of
+from nnuelab.report.line_labels import direct, named
 from nnuelab.report.plots import ENDS, color, ends
 from nnuelab.report.words import Row, number
 
@@ -35,7 +36,7 @@ def grid_plots(rows: Sequence[Row]) -> list[Figure]:
             for row, each in zip(rows, settings, strict=True)
             if (value := number(row, column)) is not None
         ]
-        if len(axes) == 1 and len(points) > 1:
+        if len(axes) == 1 and len({point[axes[0]] for point in points}) > 1:
             found.append(_lines(f"grid-{column}", title, points, axes[0], sets))
         for place, name in enumerate(sets if len(axes) == 2 else ()):
             of_set = [point for point in points if point["set"] == name]
@@ -61,13 +62,18 @@ def _lines(
     name: str, title: str, points: list[dict[str, Any]], axis: str, sets: Sequence[str]
 ) -> Figure:
     has_ends = any("seeds_low" in point for point in points)
+    last = max(point[axis] for point in points)
+    reached = [point[end] for point in points for end in ("seeds_low", "value", "seeds_high")
+               if end in point]  # fmt: skip
+    beside = direct({p["set"]: p["value"] for p in points if p[axis] == last}, reached, HEIGHT)
+    drawn = color(sets, title="feature set" if len(sets) > 1 and not beside else None)
+    scale = alt.Scale(domain=beside.domain) if beside else alt.Scale(zero=False)
     # Settings come in steps of factors, and words in none: equal distances suit both.
     base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).scale(type="point"),
-        color=color(sets, title="feature set" if len(sets) > 1 else None),
+        x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).scale(type="point"), color=drawn
     )
     lines = base.mark_line(point=True).encode(
-        y=alt.Y("value:Q").title(title).scale(zero=False),
+        y=alt.Y("value:Q", scale=scale).title(title),
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
             f"{axis}:O",
@@ -78,13 +84,16 @@ def _lines(
     rules = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
         alt.Y("seeds_low:Q").title(title), alt.Y2("seeds_high:Q")
     )
+    layers = [*([rules] if has_ends else []), lines]
+    if beside:
+        layers.append(named(beside, alt.datum(last, type="ordinal"), "value", drawn))
     return figure(
         name,
         f"{title[0].upper()}{title[1:]} over {axis}",
         "One point for each variant, means over its seeds."
         + (" Rules: 95 % intervals with new trainings." if has_ends else ""),
-        alt.layer(rules, lines) if has_ends else lines,
-        height=240,
+        alt.layer(*layers) if len(layers) > 1 else lines,
+        height=HEIGHT,
     )
 
 

@@ -14,14 +14,23 @@ MOST, LONGEST = 8, 22  # names, and their letters
 TEXT = 15  # pixels of a line of text
 
 
-def short(names: Sequence[str]) -> Any:
-    """What Vega makes of entries, as `words.labels`: what all have in common is left out."""
+def called(names: Sequence[str]) -> list[str]:
+    """What entries are called, as `words.labels`: what all have in common is left out."""
     known = [NetName.parse(name) for name in names]
     sets, variants = {name.feature_set for name in known}, {name.variant for name in known}
     if len(variants) == 1 and variants != {""}:
-        return f"slice(datum.label, 0, -{len(variants.pop()) + 1})"
-    if len(sets) == 1 and "" not in variants:
-        return f"slice(datum.label, {len(sets.pop()) + 1})"
+        return [name.feature_set for name in known]
+    return [name.variant for name in known] if len(sets) == 1 and "" not in variants else [*names]
+
+
+def short(names: Sequence[str]) -> Any:
+    """The same of ``datum.label``, as an expression of Vega."""
+    for name, text in zip(names, called(names), strict=True):
+        if name == text:
+            break
+        if name.startswith(text):
+            return f"slice(datum.label, 0, {len(text) - len(name)})"
+        return f"slice(datum.label, {len(name) - len(text)})"
     return alt.Undefined
 
 
@@ -41,16 +50,19 @@ class Direct:
     domain: tuple[float, float]
 
 
-def direct(ends: Mapping[str, float], values: Sequence[float], height: int) -> Direct | None:
+def direct(
+    ends: Mapping[str, float], values: Sequence[float], height: int, most: float | None = None
+) -> Direct | None:
     """Names of lines that end at ``ends``, moved apart where they would lie on each other.
 
-    None where they are too many or too long: then a legend is easier to read.
+    ``most`` is where the axis ends, at the latest. None where they are too many or too long: then
+    a legend is easier to read.
     """
-    if not 1 < len(ends) <= MOST or max(map(len, ends)) > LONGEST:
+    if not ends or len(ends) > MOST or max(map(len, called(list(ends)))) > LONGEST:
         return None
     low, high = min(values), max(values)
     room = (high - low) * 0.05 or 1.0
-    low, high = low - room, high + room
+    low, high = low - room, high + room if most is None else min(high + room, most)
     gap = (high - low) * TEXT / height
     names = sorted(ends, key=lambda name: ends[name])
     places = [ends[name] for name in names]
@@ -58,16 +70,27 @@ def direct(ends: Mapping[str, float], values: Sequence[float], height: int) -> D
         places[i] = max(places[i], places[i - 1] + gap)
     over = max(places[-1] - high, 0.0)
     for i in reversed(range(len(places))):
-        most = places[i + 1] - gap if i + 1 < len(places) else places[i] - over
-        places[i] = min(places[i], most)
+        highest = places[i + 1] - gap if i + 1 < len(places) else places[i] - over
+        places[i] = min(places[i], highest)
     return Direct(dict(zip(names, places, strict=True)), (low, high))
 
 
-def named(beside: Direct, x: str, last: float, y: str, drawn: Any) -> Any:
-    """A layer with the names of lines beside their ends, at ``last`` of the field ``x``."""
-    points = [{"set": name, x: last, y: height} for name, height in beside.heights.items()]
+def named(
+    beside: Direct,
+    x: Any,
+    y: str,
+    drawn: Any,
+    of: str = "set",
+    more: Mapping[str, Mapping[str, float]] | None = None,
+) -> Any:
+    """A layer with the names of lines beside their ends.
+
+    ``x`` is the channel where the lines end, ``y`` the field of the other axis, ``drawn`` the
+    channel of their colours, by the names in the field ``of``; ``more`` are further fields by name.
+    """
+    points = [{of: n, y: height, **(more or {}).get(n, {})} for n, height in beside.heights.items()]
     text = alt.Chart(alt.Data(values=points)).mark_text(align="left", dx=8, clip=False, aria=False)
     said = short(list(beside.heights))
-    called = "datum.set" if said is alt.Undefined else said.replace("datum.label", "datum.set")
-    told = text.transform_calculate(called=called)
-    return told.encode(x=f"{x}:Q", y=f"{y}:Q", text="called:N", color=drawn)
+    shown = f"datum.{of}" if said is alt.Undefined else said.replace("datum.label", f"datum.{of}")
+    told = text.transform_calculate(called=shown)
+    return told.encode(x=x, y=f"{y}:Q", text="called:N", color=drawn)

@@ -27,6 +27,7 @@ from nnuelab.report import (
     grids,
     hypotheses,
     inspect,
+    net_plots,
     plots,
     policies,
     puzzles,
@@ -181,8 +182,8 @@ class _Builder:
         drawn.append(plots.depth(rows, self.found.nodes(experiment)))
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
         trained = readable(nets, "history", section.problems)
-        drawn += plots.losses(readable(trained, "objective", section.problems), sets)
-        drawn.append(plots.errors(readable(nets, "verification", section.problems), sets))
+        drawn += net_plots.losses(readable(trained, "objective", section.problems), sets)
+        drawn.append(net_plots.errors(readable(nets, "verification", section.problems), sets))
         section.figures = [figure for figure in drawn if figure is not None]
 
     def _puzzles(self, experiment: Experiment, section: Section) -> None:
@@ -262,7 +263,7 @@ class _Builder:
         first: dict[str, Any] = {}
         for name, drawn in content["pqr_centipawns"].items():
             first.setdefault(NetName.parse(name).entry, (name, drawn))
-        section.figures += plots.triplets(dict(first.values()))
+        section.figures += net_plots.triplets(dict(first.values()))
 
     def _statistics(self) -> Section:
         section = Section("statistics", "Feature sets", ("sets",))
@@ -364,7 +365,7 @@ class _Builder:
         section.grids.append(grids.nets(self.found, measured))
         sets = list(dict.fromkeys(net.entry for net in self.found.nets))
         shares = {net.player: found.active.tolist() for net, found in measured}
-        figure = plots.neurons(shares, sets)
+        figure = net_plots.neurons(shares, sets)
         section.figures = [figure] if figure else []
         self.blobs["weights"] = _weights(measured)
         looking = explorer.Explorer(self.found.nets, self.policies.best if self.policies else {})

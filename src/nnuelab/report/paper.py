@@ -15,7 +15,7 @@ from typing import Any
 from nnuelab import artifacts
 from nnuelab.charts import Figure, pdf
 from nnuelab.errors import UserError
-from nnuelab.report import grids, plots, table
+from nnuelab.report import grids, net_plots, plots, table
 from nnuelab.report.results import Experiment, Results
 from nnuelab.report.section import readable, told
 from nnuelab.tournament import yardsticks
@@ -87,8 +87,8 @@ def figures(found: Results, experiment: Experiment) -> list[Figure]:
             plots.elo(rows, experiment.anchor),
             plots.depth(rows, found.nodes(experiment)),
             *(plots.pareto(rows, cheapness, axis, y) for y in (yardsticks.NODES, yardsticks.COST)),
-            *plots.losses(trained, sets),
-            plots.errors(readable(nets, "verification", problems), sets),
+            *net_plots.losses(trained, sets),
+            net_plots.errors(readable(nets, "verification", problems), sets),
         ]
     if problems:
         raise UserError(problems[0])

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 import altair as alt
-import numpy as np
 
 from nnuelab.charts import HEIGHT, Figure, figure, zoom
-from nnuelab.names import NetName
-from nnuelab.report.line_labels import direct, named, short
-from nnuelab.report.results import NetFiles
+from nnuelab.report import line_labels, point_labels
+from nnuelab.report.line_labels import short
+from nnuelab.report.point_labels import Point
 from nnuelab.report.table import entry
 from nnuelab.report.words import number
 from nnuelab.tournament import yardsticks
@@ -21,8 +19,6 @@ from nnuelab.tournament.yardsticks import Yardstick
 Row = Mapping[str, str]
 ROW_HEIGHT = 34
 MOST_COLORS = 8  # of the page's own schemes, which are easy to tell apart
-MOST_POINTS = 500  # of a net in a plot on the page
-STEPS = 60  # of a histogram
 
 
 def color(sets: Sequence[str], shown: Sequence[str] = (), title: str | None = "feature set") -> Any:
@@ -107,120 +103,6 @@ ENDS = [
 ]
 
 
-def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> list[Figure]:
-    """Validation loss over epochs, a line for each seed; a plot for each objective."""
-    groups: dict[str, list[NetFiles]] = {}
-    for net in nets:
-        if net.history:
-            groups.setdefault(repr(net.objective), []).append(net)
-    found = []
-    for place, group in enumerate(groups.values()):
-        names = [name for name in sets if any(net.entry == name for net in group)]
-        whose = f" of {', '.join(names)}" if len(groups) > 1 else ""
-        found.append(_losses(f"loss-{place}" if place else "loss", whose, group, sets, names))
-    return found
-
-
-def _losses(
-    name: str, whose: str, nets: Sequence[NetFiles], sets: Sequence[str], names: Sequence[str]
-) -> Figure:
-    values = [
-        {
-            "set": net.entry,
-            "seed": net.seed,
-            "epoch": int(row["epoch"]),
-            "validation": row["validation_loss"],
-            "train": row.get("train_loss"),
-        }
-        for net in nets
-        for row in net.history
-    ]
-    epochs = sorted({float(row["epoch"]) for net in nets for row in net.history})
-    last = {
-        each: fmean(net.history[-1]["validation_loss"] for net in nets if net.entry == each)
-        for each in names
-    }
-    beside = direct(last, [float(value["validation"] or 0) for value in values], HEIGHT)
-    scale = alt.Scale(domain=beside.domain) if beside else alt.Scale(zero=False)
-    drawn = color(sets, names, None if beside else "feature set")
-    base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("epoch:Q")
-        # With few epochs Vega puts marks between them.
-        .axis(format="d", values=epochs if len(epochs) <= 10 else alt.Undefined)
-        .scale(zero=False, nice=False, padding=8),
-        y=alt.Y("validation:Q", scale=scale).title("validation loss"),
-        color=drawn,
-    )
-    lines = base.mark_line().encode(strokeDash=alt.StrokeDash("seed:N"))
-    dots = base.mark_point(filled=True, size=30, opacity=1).encode(
-        tooltip=[
-            alt.Tooltip("set:N", title="feature set"),
-            "seed:N",
-            "epoch:Q",
-            alt.Tooltip("validation:Q", title="validation loss", format=".6f"),
-            alt.Tooltip("train:Q", title="training loss", format=".6f"),
-        ]
-    )
-    layers = [lines, dots.add_params(zoom())]
-    if beside:
-        layers.append(named(beside, "epoch", max(epochs), "validation", drawn))
-    return figure(
-        name,
-        f"Validation loss over epochs{whose}",
-        "One line for each net; dashes tell the seeds."
-        + (" Losses of other plots are other quantities." if whose else ""),
-        alt.layer(*layers),
-    )
-
-
-def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
-    """Histograms of integer less float evaluation."""
-    values = []
-    for net in nets:
-        histogram = net.verification.get("histogram")
-        if not histogram:
-            continue
-        edges, counts = histogram["edges_cp"], histogram["counts"]
-        total = max(sum(counts), 1)
-        values += [
-            {
-                "set": net.entry,
-                "seed": net.seed,
-                "from": low,
-                "to": high,
-                "middle": (low + high) / 2,
-                "share": count / total / (high - low),
-            }
-            for low, high, count in zip(edges, edges[1:], counts, strict=False)
-        ]
-    if not values:
-        return None
-    chart = (
-        alt.Chart(alt.Data(values=values))
-        .mark_line(interpolate="step", opacity=0.8)
-        .encode(
-            x=alt.X("middle:Q").title("integer less float evaluation (centipawns)"),
-            y=alt.Y("share:Q").title("share of positions per centipawn").axis(format="%"),
-            color=color(sets),
-            strokeDash=alt.StrokeDash("seed:N"),
-            tooltip=[
-                alt.Tooltip("set:N", title="feature set"),
-                "seed:N",
-                alt.Tooltip("from:Q", title="from cp"),
-                alt.Tooltip("to:Q", title="to cp"),
-                alt.Tooltip("share:Q", title="share per cp", format=".2%"),
-            ],
-        )
-        .add_params(zoom())
-    )
-    return figure(
-        "errors",
-        "Error of the integer nets",
-        "How far the evaluation in integers is from that of the float net, on the same positions.",
-        chart,
-    )
-
-
 def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
     """Elo against validation loss: how well the one predicts the other."""
     values = [
@@ -231,38 +113,60 @@ def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
     ]
     if len(values) < 2:
         return None
-    base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("loss:Q").title("validation loss").scale(zero=False, padding=10),
-        color=color([entry(row) for row in rows]),
-    )
-    title = "Elo at fixed nodes"
-    dots = base.mark_point(filled=True, size=100, opacity=1).encode(
-        y=alt.Y("elo:Q").title(title).scale(zero=False, padding=10),
-        tooltip=[
-            alt.Tooltip("set:N", title="feature set"),
-            alt.Tooltip("loss:Q", title="validation loss", format=".6f"),
-            alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
-            *ENDS,
-        ],
-    )
     return figure(
         "loss-elo",
         "Elo against validation loss",
         "Means over the seeds, with 95 % intervals of the games (thick) and with new trainings "
         "(thin). Where the points fall on a line, the loss tells the strength.",
-        alt.layer(*_intervals(base, title), dots.add_params(zoom())),
+        _scatter(rows, values, "loss", "validation loss", ".6f", "Elo at fixed nodes"),
     )
 
 
-def _intervals(base: Any, title: str) -> tuple[Any, Any]:
-    """Upright rules of both errors."""
+def _scatter(
+    rows: Sequence[Row], values: list[dict[str, Any]], x: str, axis: str, digits: str, title: str
+) -> Any:
+    """Elo of each set with both errors against another number, with its name beside it.
+
+    ``values`` are of some of the ``rows``: ``set``, ``elo``, `ends`, the field ``x``, and
+    ``beaten``, yes where it is drawn pale.
+    """
+    beside = point_labels.beside(
+        {
+            value["set"]: Point(
+                value[x],
+                value["elo"],
+                min(value.get("games_low", value["elo"]), value.get("seeds_low", value["elo"])),
+                max(value.get("games_high", value["elo"]), value.get("seeds_high", value["elo"])),
+            )
+            for value in values
+        }
+    )
+    drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
+    across, up = alt.X(f"{x}:Q").title(axis), alt.Y("elo:Q").title(title)
+    if beside:
+        across, up = across.scale(domain=beside.across), up.scale(domain=beside.up)
+    else:
+        across = across.scale(zero=False, padding=10)
+        up = up.scale(zero=False, padding=10)
+    base = alt.Chart(alt.Data(values=values)).encode(x=across, color=drawn)
     seeds = base.mark_rule(strokeWidth=1.5).encode(
         alt.Y("seeds_low:Q").title(title), alt.Y2("seeds_high:Q")
     )
     games = base.mark_rule(strokeWidth=5, opacity=0.5).encode(
         alt.Y("games_low:Q").title(title), alt.Y2("games_high:Q")
     )
-    return seeds, games
+    dots = base.mark_point(filled=True, size=100).encode(
+        y=up,
+        opacity=alt.condition("datum.beaten == 'yes'", alt.value(0.35), alt.value(1)),
+        tooltip=[
+            alt.Tooltip("set:N", title="feature set"),
+            alt.Tooltip(f"{x}:Q", title=axis, format=digits),
+            alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
+            *ENDS,
+        ],
+    )
+    names = point_labels.named(beside, drawn, x, "elo") if beside else []
+    return alt.layer(seeds, games, *names, dots.add_params(zoom()))
 
 
 def pareto(
@@ -299,20 +203,6 @@ def pareto(
         for each in found
     ]
     title = f"Elo at {yardstick.title}"
-    base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("speed:Q").title(axis).scale(zero=False, padding=10),
-        color=color([entry(row) for row in rows]),
-    )
-    dots = base.mark_point(filled=True, size=100).encode(
-        y=alt.Y("elo:Q").title(title).scale(zero=False, padding=10),
-        opacity=alt.condition("datum.beaten == 'yes'", alt.value(0.35), alt.value(1)),
-        tooltip=[
-            alt.Tooltip("set:N", title="feature set"),
-            alt.Tooltip("speed:Q", title=axis, format=".3g"),
-            alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
-            *ENDS,
-        ],
-    )
     both = "Thick and thin: 95 % intervals of the games, and with new trainings, too. "
     caption = (
         "Here what a set knows has paid for its speed already: the highest is the best. "
@@ -321,7 +211,7 @@ def pareto(
         "and stronger by more than both errors. "
     )
     name = f"pareto-{yardstick.folder}" if is_paid else "pareto"
-    chart = alt.layer(*_intervals(base, title), dots.add_params(zoom()))
+    chart = _scatter(rows, values, "speed", axis, ".3g", title)
     return figure(name, f"{title} against {axis}", caption + both, chart)
 
 
@@ -343,7 +233,7 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
         "fixed nodes": (yardsticks.NODES, yardsticks.DEEP),
         "equal cost": (yardsticks.COST, yardsticks.DEEP_COST),
     }
-    values = [
+    values: list[dict[str, Any]] = [
         {"set": entry(row), "games": kind, "nodes": n, "elo": elo, **ends(row, yardstick.column)}
         for kind, played in kinds.items()
         for n, yardstick in zip(nodes, played, strict=True)
@@ -352,13 +242,26 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
     ]
     if len({value["nodes"] for value in values}) < 2:
         return None
+    shown = sorted({value["nodes"] for value in values})
+    played = [kind for kind in kinds if any(value["games"] == kind for value in values)]
+    last = {v["set"]: v["elo"] for v in reversed(values) if v["nodes"] == shown[-1]}
+    reached = [end for v in values for end in (v.get("games_low"), v["elo"], v.get("games_high"))]
+    beside = line_labels.direct(last, [end for end in reached if end is not None], HEIGHT)
+    drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
+    scale = alt.Scale(domain=beside.domain) if beside else alt.Scale(zero=False, padding=10)
     base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("nodes:Q").title("nodes of a move").scale(type="log", padding=20),
-        color=color([entry(row) for row in rows]),
+        x=alt.X("nodes:Q")
+        .title("nodes of a move")
+        .axis(values=shown, format=",d")
+        .scale(type="log", nice=False, padding=20),
+        color=drawn,
     )
-    lines = base.mark_line(point=True).encode(
-        y=alt.Y("elo:Q").title("Elo").scale(zero=False, padding=10),
-        strokeDash=alt.StrokeDash("games:N").title("games at").scale(domain=list(kinds)),
+    lines = base.mark_line().encode(
+        y=alt.Y("elo:Q").title("Elo").scale(scale),
+        strokeDash=alt.StrokeDash("games:N").title("games at").scale(domain=played),
+    )
+    dots = base.mark_point(filled=True, size=30, opacity=1).encode(
+        y="elo:Q",
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip("games:N", title="games at"),
@@ -370,115 +273,13 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
     intervals = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
         alt.Y("games_low:Q").title("Elo"), alt.Y2("games_high:Q")
     )
+    layers = [intervals, lines, dots.add_params(zoom())]
+    if beside:
+        layers.append(line_labels.named(beside, alt.datum(shown[-1]), "elo", drawn))
     return figure(
         "depth",
         "Elo against nodes",
         "What is left of a set's advantage where the search goes deeper. Rules: 95 % intervals of "
         "the games.",
-        alt.layer(intervals, lines.add_params(zoom())),
+        alt.layer(*layers),
     )
-
-
-def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figure | None:
-    """How often each neuron is active, by net (``SET#SEED``), ascending."""
-    values = [
-        {
-            "net": net,
-            "set": NetName.parse(net).entry,
-            "seed": NetName.parse(net).seed,
-            "place": (i + 0.5) / len(found),
-            "active": share,
-        }
-        for net, found in shares.items()
-        for i, share in enumerate(sorted(found))
-    ]
-    if not values:
-        return None
-    chart = (
-        alt.Chart(alt.Data(values=values))
-        .mark_line()
-        .encode(
-            x=alt.X("place:Q").title("neurons, from the most idle").axis(format="%").scale(SHARE),
-            y=alt.Y("active:Q")
-            .title("share of views in which it is active")
-            .axis(format="%")
-            .scale(SHARE),
-            color=color(sets),
-            strokeDash=alt.StrokeDash("seed:N"),
-            tooltip=["net:N", alt.Tooltip("active:Q", format=".1%")],
-        )
-        .add_params(zoom())
-    )
-    return figure(
-        "neurons",
-        "How busy the neurons are",
-        "Each net's neurons in order; at 0 % a neuron is dead.",
-        chart,
-    )
-
-
-def triplets(drawn: Mapping[str, Sequence[Sequence[int]]]) -> list[Figure]:
-    """Nets on held-out triplets, by name: f(P) against f(Q), and f(R) - f(Q).
-
-    Parameters
-    ----------
-    drawn : mapping of str to sequence of (f(P), f(Q), f(R))
-        Centipawns: ``pqr_centipawns`` of ``pqr.content``.
-    """
-    found = {name: np.array(values) for name, values in drawn.items()}
-    points = [
-        {"net": name, "p": p, "q": q}
-        for name, values in found.items()
-        for p, q, _ in values[:: -(-len(values) // MOST_POINTS)].tolist()
-    ]
-    color = alt.Color("net:N").scale(domain=list(drawn))
-    cloud = (
-        alt.Chart(alt.Data(values=points))
-        .mark_point(filled=True, size=14, opacity=0.6)
-        .encode(
-            x=alt.X("q:Q").title("f(Q) (centipawns)"),
-            y=alt.Y("p:Q").title("f(P) (centipawns)"),
-            color=color,
-            tooltip=["net:N", alt.Tooltip("q:Q", title="f(Q)"), alt.Tooltip("p:Q", title="f(P)")],
-        )
-        .add_params(zoom())
-    )
-    differences = {name: values[:, 2] - values[:, 1] for name, values in found.items()}
-    edge = max(float(np.quantile(np.abs(np.concatenate([*differences.values()])), 0.99)), 1.0)
-    edges = np.linspace(-edge, edge, STEPS + 1)
-    steps = [
-        {"net": name, "middle": middle, "share": count / len(values)}
-        for name, values in differences.items()
-        for middle, count in zip(
-            ((edges[1:] + edges[:-1]) / 2).tolist(),
-            np.histogram(np.clip(values, -edge, edge), edges)[0].tolist(),
-            strict=True,
-        )
-    ]
-    lines = (
-        alt.Chart(alt.Data(values=steps))
-        .mark_line(interpolate="step", opacity=0.8)
-        .encode(
-            x=alt.X("middle:Q").title("f(R) - f(Q) (centipawns)"),
-            y=alt.Y("share:Q").title("share of the triplets").axis(format="%"),
-            color=color,
-            tooltip=["net:N", "middle:Q", alt.Tooltip("share:Q", format=".2%")],
-        )
-        .add_params(zoom())
-    )
-    return [
-        figure(
-            "triplets",
-            "A position and its best move",
-            "Held-out positions P, and Q after the move played, each for the side to move there. "
-            "A net that agrees with itself puts them on the falling diagonal.",
-            cloud,
-        ),
-        figure(
-            "right-sign",
-            "The move played against another",
-            "How far R, after another legal move, is above Q, both for the opponent: to the right "
-            "of 0 the net prefers the move that was played.",
-            lines,
-        ),
-    ]

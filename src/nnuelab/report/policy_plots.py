@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from nnuelab.charts import Figure, figure, share_scale, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, share_scale, zoom
+from nnuelab.report.line_labels import direct, named
 from nnuelab.report.plots import MOST_COLORS, ROW_HEIGHT
 
 if TYPE_CHECKING:
@@ -51,10 +52,26 @@ def _means(values: Sequence[Row], by: Sequence[str], of: str) -> list[dict[str, 
 
 
 def _curves(
-    values: Sequence[Row], x: str, of: str, color: Any, axis: Any, *series: str
+    values: Sequence[Row],
+    x: str,
+    of: str,
+    names: Sequence[str],
+    axis: Any,
+    *series: str,
+    most: float | None = None,
 ) -> list[Any]:
-    """Layers: a thin line for each seed, a thick one with dots for their mean."""
+    """Layers: a thin line for each seed, a thick one with dots for their mean.
+
+    Colours are those of ``names``, of the first series. If it is the only one, lines have their
+    names beside their ends, where there is room; ``most`` is where the axis ends, at the latest.
+    """
     steps = sorted({value[x] for value in values})
+    means = _means(values, [x, *series], of)
+    ends = {mean[series[0]]: mean[of] for mean in means}  # the last ones stay
+    beside = direct(ends, [v[of] for v in values], HEIGHT, most) if len(series) == 1 else None
+    color = _color(series[0], names)
+    color = color.legend(None) if beside else color.legend(values=list(ends))
+    axis = axis.scale(domain=beside.domain) if beside else axis
     across = (
         alt.X(f"{x}:Q")
         # With few of them Vega puts marks between them.
@@ -65,7 +82,6 @@ def _curves(
     def base(data: Sequence[Row]) -> Any:
         return alt.Chart(alt.Data(values=list(data))).encode(x=across, y=axis, color=color)
 
-    means = _means(values, [x, *series], of)
     several = len({value["seed"] for value in values}) > 1
     told = [
         *(f"{name}:N" for name in series),
@@ -79,7 +95,11 @@ def _curves(
     if len(series) > 1:
         dash = alt.StrokeDash(f"{series[1]}:N").title(None)
         thin, thick = thin.encode(strokeDash=dash), thick.encode(strokeDash=dash)
-    return [*([thin] if several else []), thick, dots.add_params(zoom())]
+    layers = [*([thin] if several else []), thick, dots.add_params(zoom())]
+    if beside:
+        at = {mean[series[0]]: {x: mean[x]} for mean in means}
+        layers.append(named(beside, f"{x}:Q", of, color, series[0], at))
+    return layers
 
 
 def choices(rows: Sequence[Mapping[str, str]]) -> Figure:
@@ -140,19 +160,17 @@ def training(known: Sequence[Trained], losses: Mapping[str, str]) -> list[Figure
         {"policy": each.name, "seed": each.seed, **row} for each in known for row in each.history
     ]
     names = list(dict.fromkeys(each.name for each in known))
-    color = _color("policy", names)
     found = []
     for kind in dict.fromkeys(losses[name] for name in names):
         own = [value for value in values if losses[value["policy"]] == kind]
         told = LOSSES.get(kind, kind)
         axis = alt.Y("validation_loss:Q").title(told).scale(zero=False)
-        colored = color.legend(values=[name for name in names if losses[name] == kind])
         found.append(
             figure(
                 f"loss-{kind}",
                 f"Validation loss: {told}",
                 "Lower is better. Thin: seeds. Thick: their mean.",
-                alt.layer(*_curves(own, "epoch", "validation_loss", colored, axis, "policy")),
+                alt.layer(*_curves(own, "epoch", "validation_loss", names, axis, "policy")),
             )
         )
     scale = share_scale(value["accuracy"] for value in values)
@@ -163,7 +181,7 @@ def training(known: Sequence[Trained], losses: Mapping[str, str]) -> list[Figure
             "Accuracy over epochs",
             "Share of the validation positions whose first pair of squares is the move played. "
             "Thin: seeds. Thick: their mean.",
-            alt.layer(*_curves(values, "epoch", "accuracy", color, axis, "policy")),
+            alt.layer(*_curves(values, "epoch", "accuracy", names, axis, "policy", most=1.0)),
         )
     )
     return found
@@ -193,9 +211,9 @@ def _scores(name: str, seeds: Iterable[Run]) -> Figure | None:
     if not values:
         return None
     axis = alt.Y("score:Q").title("true score").scale(domain=[0, 1])
-    color = _color("against", list(OPPONENTS.values()))
     half = alt.Chart(alt.Data(values=[{}])).mark_rule(strokeDash=[4, 4], opacity=0.6, aria=False)
-    curves = _curves(values, "iteration", "score", color, axis, "against", "player")
+    against = list(OPPONENTS.values())
+    curves = _curves(values, "iteration", "score", against, axis, "against", "player")
     return figure(
         f"selfplay-{name}-scores",
         f"Self-play {name}: score against random moves and material",
@@ -230,7 +248,11 @@ def _ends(name: str, seeds: Sequence[Run]) -> Figure:
         alt.Chart(alt.Data(values=values))
         .mark_bar()
         .encode(
-            x=alt.X("from:Q").bin("binned").title("iteration").axis(format="d"),
+            x=alt.X("from:Q")
+            .bin("binned")
+            .title("iteration")
+            .axis(format="d", tickMinStep=1)
+            .scale(nice=False),
             x2="to:Q",
             y=alt.Y("share:Q").title("share of the games").axis(format="%"),
             color=_color("end", DRAWN_ENDS).legend(values=kinds),
@@ -276,5 +298,5 @@ def entropy(known: Sequence[Run]) -> Figure | None:
         "Self-play: entropy of the legal moves",
         "How undecided a policy is: 0 for a single move, 3.4 for thirty equal ones. Thin: seeds. "
         "Thick: their mean.",
-        alt.layer(*_curves(values, "iteration", "entropy", _color("run", drawn), axis, "run")),
+        alt.layer(*_curves(values, "iteration", "entropy", drawn, axis, "run")),
     )

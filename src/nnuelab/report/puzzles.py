@@ -14,14 +14,16 @@ from typing import Any, Literal
 
 import altair as alt
 
-from nnuelab.charts import Figure, figure, share_scale, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, share_scale, zoom
 from nnuelab.errors import UserError
 from nnuelab.report.grids import Grid
+from nnuelab.report.line_labels import direct, named
 from nnuelab.report.plots import ROW_HEIGHT, color
 from nnuelab.report.reading import read_csv
 from nnuelab.report.results import Experiment, NetFiles, Results
 
 MOST_THEMES = 16  # of a figure, those with the most puzzles; the table has all
+WIDEST = 0.4  # of an interval of a theme in a figure
 BAR = 7  # pixels of a set in a theme's row
 TITLE = "share of right moves"
 
@@ -182,17 +184,27 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
     if not values:
         return None
     bands = sorted({str(v["group"]) for v in values}, key=lambda band: int(band.split("-")[0]))
+    rated = [score for score in all_scores if score.kind == "rating"]
+    last = {score.feature_set: score.accuracy for score in rated if score.group == bands[-1]}
+    beside = direct(last, [end for s in rated for end in (s.low, s.high)], HEIGHT, 1.0)
+    drawn = color(sets, title=None if beside else "feature set")
+    scale = (
+        alt.Scale(domain=beside.domain) if beside else share_scale(score.high for score in rated)
+    )
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("group:O").sort(bands).title("rating of the puzzle").axis(labelAngle=-45),
         xOffset=alt.XOffset("set:N").sort(list(sets)),
-        color=color(sets),
+        color=drawn,
     )
+    chart = _intervals(base, "y", alt.Y, alt.Y2, scale)
+    if beside:
+        chart = alt.layer(chart, named(beside, alt.value("width"), "accuracy", drawn))
     return figure(
         "puzzles-rating",
         "Puzzles by rating",
         "Right moves of the moves asked for, mean over the seeds. Bars: 95 % (Wilson) for other "
         "puzzles of that rating.",
-        _intervals(base, "y", alt.Y, alt.Y2, share_scale(score.high for score in all_scores)),
+        chart,
     )
 
 
@@ -200,18 +212,29 @@ def _by_theme(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | None
     values = _values(all_scores, "theme")
     if not values:
         return None
-    # Commonest first, as the files have them.
-    themes = list(dict.fromkeys(str(v["group"]) for v in values))[:MOST_THEMES]
+    widths: dict[str, list[float]] = {}  # commonest first, as the files have them
+    for score in all_scores:
+        if score.kind == "theme":
+            widths.setdefault(score.group, []).append(score.high - score.low)
+    themes = [name for name, of in widths.items() if fmean(of) <= WIDEST][:MOST_THEMES]
+    if not themes:
+        return None
     base = alt.Chart(alt.Data(values=[v for v in values if v["group"] in themes])).encode(
         y=alt.Y("group:N").sort(themes).title(None),
         yOffset=alt.YOffset("set:N").sort(list(sets)),
         color=color(sets),
     )
+    left = any(fmean(of) > WIDEST for of in widths.values())
     height = max(ROW_HEIGHT, BAR * len(sets) + 8) * len(themes)
     return figure(
         "puzzles-theme",
         "Puzzles by theme",
-        f"The {len(themes)} commonest themes; a puzzle may have several. Bars: 95 % (Wilson).",
+        f"The {len(themes)} commonest themes; a puzzle may have several. Bars: 95 % (Wilson)."
+        + (
+            " Themes of so few puzzles that they tell nothing are in the table alone."
+            if left
+            else ""
+        ),
         _intervals(base, "x", alt.X, alt.X2, share_scale(score.high for score in all_scores)),
         max(height, 120),
     )

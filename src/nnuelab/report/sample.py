@@ -126,7 +126,10 @@ def _legal_moves_by_turn(told: Mapping[str, Any], *params: Any) -> Any:
         for row in zip(*by_turn.values(), strict=True)
     ]
     base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("turn:Q").title("move number").scale(zero=False, nice=False),
+        x=alt.X("turn:Q")
+        .title("move number")
+        .axis(format="d", tickMinStep=1)
+        .scale(zero=False, nice=False),
         color=alt.Color("side:N")
         .title(None)
         .scale(domain=[f"{side} to move" for side in told["legal_moves_by_turn"]]),

@@ -9,8 +9,9 @@ from typing import Any
 import altair as alt
 
 from nnuelab.charts import Figure, figure, zoom
-from nnuelab.report import reading
+from nnuelab.report import point_labels, reading
 from nnuelab.report.grids import Grid
+from nnuelab.report.point_labels import Point
 from nnuelab.report.section import Section, told
 
 HISTORY, FRONT = "history.csv", "front.csv"
@@ -104,19 +105,20 @@ def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
         for row in front
     ]
     top = 1.25 * max(value["loss"] for value in values if value["screen"] == "last")
-    x = (
-        alt.X("cost:Q")
-        .title("cost of a node, foretold (\u00d7 anchor)")
-        .scale(zero=False, padding=10)
-    )
+    up = (0.97 * min(each["loss"] for each in line), top)
     # Blocks alone may be many times worse; what lies above isn't drawn, but is in the table.
-    y = (
-        alt.Y("loss:Q")
-        .title("validation loss")
-        .scale(domain=[0.97 * min(each["loss"] for each in line), top], clamp=False)
+    values = [value for value in values if value["loss"] <= top]
+    beside = point_labels.beside(
+        {v["set"]: Point(v["cost"], v["loss"], v["loss"], v["loss"]) for v in values},
+        [each["set"] for each in line],
+        up,
     )
+    named = point_labels.named(beside, alt.Undefined, "cost", "loss") if beside else []
+    x = alt.X("cost:Q").title("cost of a node, foretold (\u00d7 anchor)")
+    x = x.scale(domain=beside.across) if beside else x.scale(zero=False, padding=10)
+    y = alt.Y("loss:Q").title("validation loss").scale(domain=up, clamp=False)
     dots = (
-        alt.Chart(alt.Data(values=[value for value in values if value["loss"] <= top]))
+        alt.Chart(alt.Data(values=values))
         .mark_point(filled=True, size=45)
         .encode(
             x=x,
@@ -138,7 +140,7 @@ def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
         "Loss against cost",
         "Every set on the longest screen that it reached; the line is the front, which no other "
         "set beats in both. Losses of earlier screens are of fewer positions, so they are larger.",
-        alt.layer(drawn.encode(x=x, y=y), dots.add_params(zoom())),
+        alt.layer(drawn.encode(x=x, y=y), *named, dots.add_params(zoom())),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from nnuelab import features
 from nnuelab.features import FeatureSet
 from nnuelab.names import NetName
-from nnuelab.report import bars, grids, plots, table, words
+from nnuelab.report import bars, grids, net_plots, table, words
 from nnuelab.report.bars import Scale
 from nnuelab.report.grids import Grid
 from nnuelab.report.results import Results
@@ -54,7 +54,7 @@ def _view(found: Results, name: str, has_games: bool, is_explored: bool) -> SetV
     everywhere = _everywhere(found, name)
     view.grids = [everywhere] if everywhere.rows else []
     trained = readable(readable(nets, "history", []), "objective", [])
-    view.figures = plots.losses(trained, list(dict.fromkeys(net.entry for net in trained)))
+    view.figures = net_plots.losses(trained, list(dict.fromkeys(net.entry for net in trained)))
     view.net = nets[0].player if nets else ""
     view.is_explored = is_explored and bool(nets)
     return view

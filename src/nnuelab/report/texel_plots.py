@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import altair as alt
 
-from nnuelab.charts import Figure, figure, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, zoom
+from nnuelab.report import point_labels
+from nnuelab.report.line_labels import Direct, direct, named
+from nnuelab.report.point_labels import Point
 
 Row = Mapping[str, Any]
 MOST_POINTS = 400  # of a line
@@ -44,7 +48,7 @@ def error(runs: Mapping[str, Sequence[Row]], scale: Literal["linear", "log"] = "
         if row.get(column) is not None
     ]
     title = "mean squared error"
-    axis = alt.Scale(zero=False)
+    axis: dict[str, Any] = {"zero": False}
     references = sorted(
         {row["reference"] for rows in runs.values() for row in rows if "reference" in row}
     )
@@ -59,14 +63,17 @@ def error(runs: Mapping[str, Sequence[Row]], scale: Literal["linear", "log"] = "
             if v["error"] > lowest[v["of"]] + LEAST
         ]
         references = [r - lowest["train"] for r in references if r > lowest["train"]]
-        title, axis = "above the lowest error", alt.Scale(type="log")
+        title, axis = "above the lowest error", {"type": "log"}
+    reached = [value["error"] for value in values] + references
+    trained = [value for value in values if value["of"] == "train"]
+    drawn, domain, names = _named(trained, "error", list(runs), reached, scale == "log")
     lines = (
         alt.Chart(alt.Data(values=values))
         .mark_line()
         .encode(
-            x=alt.X("generation:Q").axis(format="d"),
-            y=alt.Y("error:Q").title(title).scale(axis),
-            color=alt.Color("run:N").scale(domain=list(runs)),
+            x=alt.X("generation:Q").axis(format="d", tickMinStep=1).scale(zero=False, nice=False),
+            y=alt.Y("error:Q").title(title).scale(**axis, domain=domain),
+            color=drawn,
             strokeDash=alt.StrokeDash("of:N").title("positions").sort(list(kinds.values())),
             tooltip=["run:N", "of:N", "generation:Q", alt.Tooltip("error:Q", format=".6f")],
         )
@@ -83,8 +90,33 @@ def error(runs: Mapping[str, Sequence[Row]], scale: Literal["linear", "log"] = "
         "Evaluation error (fitness)" + ("" if scale == "linear" else ", above the lowest"),
         "Lower is better. Horizontal lines: the reference error on the same positions, which a run "
         "has to pass.",
-        alt.layer(lines, line),
+        alt.layer(lines, line, *names),
     )
+
+
+def _named(
+    values: Sequence[Row], of: str, runs: Sequence[str], reached: Sequence[float], is_log: bool
+) -> tuple[Any, Any, list[Any]]:
+    """Colours of runs, a domain for ``reached``, and the layer of names where the lines end.
+
+    Without room for the names there is a legend, and no domain.
+    """
+    color = alt.Color("run:N").scale(domain=runs)
+    ends = {value["run"]: value for value in values}  # the last ones stay
+    if len(ends) < len(runs):
+        return color, alt.Undefined, []
+    there, back = (math.log10, lambda value: 10**value) if is_log else (float, float)
+    heights = {run: there(value[of]) for run, value in ends.items()}
+    found = direct(heights, [there(value) for value in reached], HEIGHT)
+    if found is None:
+        return color, alt.Undefined, []
+    found = Direct(
+        {run: back(height) for run, height in found.heights.items()},
+        (back(found.domain[0]), back(found.domain[1])),
+    )
+    color = color.legend(None)
+    at = {run: {"generation": value["generation"]} for run, value in ends.items()}
+    return color, found.domain, [named(found, "generation:Q", of, color, "run", at)]
 
 
 def entropy(runs: Mapping[str, Sequence[Row]]) -> Figure:
@@ -101,13 +133,15 @@ def entropy(runs: Mapping[str, Sequence[Row]]) -> Figure:
         for run, rows in runs.items()
         for row in _thinned(rows)
     ]
+    reached = [value["entropy"] for value in values]
+    drawn, domain, names = _named(values, "entropy", list(runs), reached, False)
     chart = (
         alt.Chart(alt.Data(values=values))
         .mark_line()
         .encode(
-            x=alt.X("generation:Q").axis(format="d"),
-            y=alt.Y("entropy:Q").title("entropy, sum by log10"),
-            color=alt.Color("run:N").scale(domain=list(runs)),
+            x=alt.X("generation:Q").axis(format="d", tickMinStep=1).scale(zero=False, nice=False),
+            y=alt.Y("entropy:Q").title("entropy, sum by log10").scale(zero=False, domain=domain),
+            color=drawn,
             tooltip=[
                 "run:N",
                 "generation:Q",
@@ -124,7 +158,7 @@ def entropy(runs: Mapping[str, Sequence[Row]]) -> Figure:
         "Entropy of the system",
         "It falls as the bits decide for 0 or 1. Other readings of entropy are this one times a "
         "constant.",
-        chart,
+        alt.layer(chart, *names) if names else chart,
     )
 
 
@@ -164,7 +198,7 @@ def error_and_elo(errors: Sequence[Row], ratings: Sequence[Row]) -> Figure | Non
     elo = {row["name"]: (float(row["elo"]), float(row["error"])) for row in ratings}
     values = [
         {
-            "player": row["name"],
+            "set": row["name"],
             "error": float(row["error"]),
             "elo": elo[row["name"]][0],
             "low": elo[row["name"]][0] - elo[row["name"]][1],
@@ -176,15 +210,23 @@ def error_and_elo(errors: Sequence[Row], ratings: Sequence[Row]) -> Figure | Non
     if len(values) < 2:
         return None
     title = "Elo relative to untuned"
-    base = alt.Chart(alt.Data(values=values)).encode(
-        x=alt.X("error:Q").title("held-out error").scale(zero=False, padding=10),
-        color=alt.Color("player:N").scale(domain=[v["player"] for v in values]),
+    beside = point_labels.beside(
+        {v["set"]: Point(v["error"], v["elo"], v["low"], v["high"]) for v in values}
     )
+    drawn = alt.Color("set:N").title("player").scale(domain=[v["set"] for v in values])
+    across, up = alt.X("error:Q").title("held-out error"), alt.Y("elo:Q").title(title)
+    if beside:
+        drawn = drawn.legend(None)
+        across, up = across.scale(domain=beside.across), up.scale(domain=beside.up)
+    else:
+        across = across.scale(zero=False, padding=10)
+    base = alt.Chart(alt.Data(values=values)).encode(x=across, color=drawn)
     rules = base.mark_rule().encode(alt.Y("low:Q").title(title), alt.Y2("high:Q"))
+    names = point_labels.named(beside, drawn, "error", "elo") if beside else []
     points = base.mark_point(filled=True, size=100, opacity=1).encode(
-        y=alt.Y("elo:Q").title(title),
+        y=up,
         tooltip=[
-            "player:N",
+            alt.Tooltip("set:N", title="player"),
             alt.Tooltip("error:Q", title="held-out error", format=".6f"),
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
         ],
@@ -193,7 +235,7 @@ def error_and_elo(errors: Sequence[Row], ratings: Sequence[Row]) -> Figure | Non
         "error-elo",
         "Elo against held-out error",
         "Where the points fall on a line, the error tells the strength. Bars: 95 % of the games.",
-        alt.layer(rules, points.add_params(zoom())),
+        alt.layer(rules, *names, points.add_params(zoom())),
     )
 
 
@@ -233,7 +275,9 @@ def _residuals(content: Mapping[str, Any], by: By, zooms: bool) -> Any:
          "high": group["residual"] + group["half_width"]}
         for group in content[by]
     ]  # fmt: skip
-    base = alt.Chart(alt.Data(values=values)).encode(x=alt.X("value:Q").title(VALUES[by]))
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("value:Q").title(VALUES[by]).scale(zero=False, padding=10)
+    )
     title = "result less expected result, White's"
     rules = base.mark_rule().encode(alt.Y("low:Q").title(title), alt.Y2("high:Q"))
     points = base.mark_point(filled=True, size=50, opacity=1).encode(

@@ -1,0 +1,177 @@
+"""Names beside points, which are read more easily than a legend of seven colours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from nnuelab.charts import HEIGHT
+from nnuelab.report.line_labels import TEXT, called, short
+
+NARROWEST = 250  # pixels of a plot on a phone
+LETTER, DOT = 7, 6  # pixels: of a letter, and from the middle of a point to its edge
+ASIDE = 9  # pixels from the middle of a point to its name
+STEP, MOST_STEPS = (
+    3,
+    40,
+)  # pixels of the places that are tried above and below a point, and how many
+LED = 10  # pixels from a point, from which on a line leads to its name
+LEFT, ON_A_RULE = 4, 25  # what is as bad as so many pixels up or down
+ROOM = 0.06  # of an axis beyond its points
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where it is on both axes, and the ends of its upright interval."""
+
+    x: float
+    y: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Box:
+    """Pixels: from ``left`` to ``right`` of an ``x`` that is further off where a plot is wider."""
+
+    x: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+
+    def meets(self, other: Box) -> bool:
+        """Whether they overlap in a plot of this width or of any larger one."""
+        if self.top >= other.bottom or other.top >= self.bottom:
+            return False
+        apart = self.x - other.x
+        is_right = apart >= 0 and apart >= other.right - self.left
+        is_left = apart <= 0 and apart <= other.left - self.right
+        return not (is_right or is_left)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Names of points, and the axes that they are placed for.
+
+    Attributes
+    ----------
+    values : list of dict
+        ``set``, ``x``, ``y``; the name's ``height`` on the axis, ``side``, and whether it is
+        ``led`` to.
+    across, up : (float, float)
+        Domains of both axes.
+    """
+
+    values: list[dict[str, Any]]
+    across: tuple[float, float]
+    up: tuple[float, float]
+
+
+def beside(
+    points: Mapping[str, Point],
+    only: Collection[str] = (),
+    up: tuple[float, float] | None = None,
+    height: int = HEIGHT,
+) -> Beside | None:
+    """Places for the names, none of which lies on another or on a point, however wide a plot is.
+
+    None where there is no room for all: then a legend is easier to read.
+
+    Parameters
+    ----------
+    points : mapping of str to Point
+    only : collection of str, optional
+        Those that are named; else all are.
+    up : (float, float), optional
+        Domain of the upright axis; else as large as the intervals.
+    height : int
+        Of the plot, pixels.
+    """
+    if len(points) < 2 or len({point.x for point in points.values()}) < 2:
+        return None
+    across = _domain([point.x for point in points.values()])
+    up = up or _domain([e for p in points.values() for e in (p.low, p.y, p.high)])
+
+    def over(value: float) -> float:
+        return NARROWEST * (value - across[0]) / (across[1] - across[0])
+
+    def down(value: float) -> float:
+        return height * (up[1] - value) / (up[1] - up[0])
+
+    dots, rules = [], []
+    for point in points.values():
+        x, y = over(point.x), down(point.y)
+        dots.append(Box(x, -DOT, DOT, y - DOT, y + DOT))
+        rules.append(Box(x, -2, 2, down(point.high), down(point.low)))
+    names = [name for name in points if not only or name in only]
+    lengths = dict(zip(names, map(len, called(names)), strict=True))
+    taken: list[Box] = []
+    values = []
+    for name in sorted(names, key=lambda name: -points[name].y):
+        point = points[name]
+        x, y = over(point.x), down(point.y)
+        found = min(
+            (
+                (cost + ON_A_RULE * any(box.meets(rule) for rule in rules), moved, side, box)
+                for cost, moved, side, box in _places(x, y, LETTER * lengths[name])
+                if x + box.left >= 0 and x + box.right <= NARROWEST
+                and box.top >= 0 and box.bottom <= height
+                and not any(box.meets(other) for other in (*taken, *dots))
+            ),
+            key=lambda place: place[0],
+            default=None,
+        )  # fmt: skip
+        if found is None:
+            return None
+        _, moved, side, box = found
+        taken.append(box)
+        lies = point.y - moved * (up[1] - up[0]) / height
+        values.append(
+            {"set": name, "x": point.x, "y": point.y, "height": lies, "side": side,
+             "led": abs(moved) > LED}
+        )  # fmt: skip
+    return Beside(values, across, up)
+
+
+def _domain(values: Sequence[float]) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    room = (high - low) * ROOM or 1.0
+    return low - room, high + room
+
+
+def _places(x: float, y: float, width: float) -> Iterator[tuple[float, float, str, Box]]:
+    """What a place costs, how far down it is, its side, and the box of the name there."""
+    for step in range(MOST_STEPS):
+        for moved in {STEP * step, -STEP * step}:
+            top, bottom = y + moved - TEXT / 2, y + moved + TEXT / 2
+            yield math.fabs(moved), moved, "right", Box(x, ASIDE, ASIDE + width, top, bottom)
+            far = math.fabs(moved) + LEFT
+            yield far, moved, "left", Box(x, -ASIDE - width, -ASIDE, top, bottom)
+
+
+def named(found: Beside, drawn: Any, x: str, y: str) -> list[Any]:
+    """Layers with the names of points, and lines to those that stand further off.
+
+    ``x`` and ``y`` are the fields of the axes, which zoom together with these.
+    """
+    layers = []
+    said = short([value["set"] for value in found.values])
+    text = "datum.set" if said is alt.Undefined else said.replace("datum.label", "datum.set")
+    for side, sign, align in (("right", 1, "left"), ("left", -1, "right")):
+        values = [{**v, x: v["x"], y: v["height"], "at": v["y"]} for v in found.values
+                  if v["side"] == side]  # fmt: skip
+        if not values:
+            continue
+        base = alt.Chart(alt.Data(values=values)).encode(x=f"{x}:Q", y=f"{y}:Q", color=drawn)
+        marks = base.mark_text(align=align, dx=sign * ASIDE, clip=True, aria=False)  # type: ignore[arg-type]
+        layers.append(marks.transform_calculate(called=text).encode(text="called:N"))
+        led = base.mark_rule(xOffset=sign * (ASIDE - 1), opacity=0.7, aria=False)
+        if any(value["led"] for value in values):
+            led = led.transform_filter("datum.led").encode(x2=f"{x}:Q", y2="at:Q")
+            layers.append(led)
+    return layers
