@@ -60,6 +60,7 @@ rule report:
         statistics=rules.statistics.input,
         positions="<results>/data/validation.npy",
         sample=[] if LABELLED else "<results>/data/sample_report.json",
+        tested=lambda w: tested_there(),
         tuned=lambda w: tuned_there(),
         policies=lambda w: policies_there(),
     output:

@@ -33,3 +33,10 @@ def of_duel(experiment, players):
     if "sets" in found:
         found["sets"] = sorted({NetName.parse(name).feature_set for name in players})
     return found
+
+
+def tested_there():
+    """What the page shows of sequential tests: as much as has been made, nothing is made for it."""
+    of_reported = (p for p, (experiment, _) in PLAYED.items() if experiment in REPORTED)
+    tables = (f"{RESULTS}/sprt/{played}.csv" for played in of_reported)
+    return [table for table in tables if Path(table).exists()]

@@ -29,6 +29,7 @@ from nnuelab.report import (
     agreement,
     feature_statistics,
     pqr,
+    sprt,
     table,
     texel_errors,
     texel_residuals,
@@ -44,6 +45,7 @@ from nnuelab.settings.policy_selfplay import (
 from nnuelab.settings.tuning import Tuning
 from nnuelab.tournament import cost, puzzle_scores, ratings, yardsticks
 from nnuelab.tournament.puzzles import Answers, Puzzle
+from nnuelab.tournament.sprt import LiveTest, Sprt
 from tests.nnue_data import material, pack_move
 from tests.policy.policies import random_policy
 
@@ -91,6 +93,26 @@ def make(root: Path) -> Path:
     _record(csv, root, made_of, {"experiment": "axis", "anchor": "ALL"})
     _triplets(folder / "statistics" / "pqr" / "axis.json", players, rng)
     return folder
+
+
+def make_sequential(results: Path) -> Path:
+    """Fills ``results/sprt``: two tests of ``axis`` at fixed nodes, of which one is open."""
+    rows = []
+    for seed, half_points in enumerate(([3, 4, 2, 4] * 60, [1, 2, 3]), 1):
+        pgn = results / "tournament" / "sprt" / "axis" / SETS[1] / f"{seed}.pgn"
+        pgn.parent.mkdir(parents=True, exist_ok=True)
+        pgn.write_text("")
+        live = LiveTest(Sprt(0, 20))
+        for number, half in enumerate(half_points):
+            live.add(number, half)
+        players = {f"{name}#{seed}": {} for name in reversed(SETS)}
+        artifacts.provenance(pgn, summary={"sprt": live.told(), "players": players})
+        rows.append(sprt.row(pgn))
+    path = results / "sprt" / "axis.csv"
+    path.parent.mkdir()
+    path.write_text(sprt.to_csv(rows))
+    artifacts.provenance(path, module="report.sprt")
+    return path
 
 
 def make_variants(

@@ -78,6 +78,7 @@ def browser():
 def everything(tmp_path_factory):
     """Results with all that a page can show."""
     found = report_results.make(tmp_path_factory.mktemp("project"))
+    report_results.make_sequential(found)
     report_results.make_tuned(found)
     report_results.make_searched(found)
     report_results.make_policies(found)

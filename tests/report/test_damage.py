@@ -20,7 +20,9 @@ from tests import report_results
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return report_results.make(tmp_path_factory.mktemp("project"))
+    found = report_results.make(tmp_path_factory.mktemp("project"))
+    report_results.make_sequential(found)
+    return found
 
 
 def edit(path: Path, **values: object) -> None:
@@ -56,6 +58,12 @@ def cell(path: Path, column: str, text: str) -> None:
             "its pieces are impossible",
         ),
         (lambda f: shutil.rmtree(f / "statistics"), "were not counted yet"),
+        (lambda f: cell(f / "sprt/axis.csv", "verdict", "won"), "axis.csv is damaged (no verdict"),
+        (
+            lambda f: (f / "sprt/axis.csv").unlink(),
+            "sequential tests at fixed nodes have no table yet; finish them: snakemake "
+            "results/sprt/axis.csv",
+        ),
         (lambda f: (f / "nets/ALL/1/net.nnue.json").write_text("["), "net.nnue.json is damaged"),
         (lambda f: (f / "nets/ALL/1/history.csv.json").write_text("["), "csv.json is damaged"),
         (lambda f: shutil.rmtree(f / "nets"), "There is no net here yet"),

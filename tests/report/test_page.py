@@ -158,6 +158,27 @@ def verdicts(row):
     return found
 
 
+def test_sequential_tests_are_those_of_the_file(page, folder):
+    with open(folder / "sprt" / "axis.csv", newline="") as file:
+        expected = list(csv.DictReader(file))
+    assert [row["verdict"] for row in expected] == ["elo1", ""]
+    grid = page.locator("#axis-sprt")
+    columns = [head.get_attribute("data-column") for head in grid.locator("thead th").all()]
+    assert sorted(columns) == sorted(expected[0])
+    shown = {}
+    for row in grid.locator("tbody tr").all():
+        cells = [text.strip() for text in row.locator("th, td").all_inner_texts()]
+        told = dict(zip(columns, cells, strict=True))
+        shown[told["player"]] = told
+        # The bar goes from one bound to the other.
+        place = row.locator("b.dot").evaluate("b => parseFloat(b.style.left)")
+        llr, lower, upper = (float(told[name]) for name in ("llr", "lower", "upper"))
+        inside = min(max((llr - lower) / (upper - lower), 0), 1)
+        assert place == pytest.approx(100 * inside, abs=0.1)
+    words = {"elo1": "H1 accepted", "elo0": "H0 accepted", "": "open"}
+    assert shown == {row["player"]: {**row, "verdict": words[row["verdict"]]} for row in expected}
+
+
 def test_plots_hold_the_numbers_of_the_table(page, folder):
     with open(folder / "axis_table.csv", newline="") as file:
         expected = {row["feature_set"]: float(row["elo"]) for row in csv.DictReader(file)}

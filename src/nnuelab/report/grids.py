@@ -13,6 +13,7 @@ from nnuelab.report.feature_statistics import PUBLISHED
 from nnuelab.report.games import CrossTable
 from nnuelab.report.neurons import Activity
 from nnuelab.report.results import Experiment, NetFiles, Results
+from nnuelab.report.words import Verdict
 from nnuelab.tournament import yardsticks
 from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
 
@@ -172,6 +173,50 @@ def ratings(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
         columns,
         [[row[name] for name, _ in columns] for row in rows],
         [{"": [label]}] * len(rows),
+    )
+
+
+_ACCEPTED = {"elo1": "H1 accepted", "elo0": "H0 accepted", "": "open"}
+
+
+def sequential(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
+    """Sequential tests against the anchor, rows of `reading.read_sequential`.
+
+    The bar of a log-likelihood ratio goes from one bound to the other.
+    """
+    titles = {
+        "player": "net",
+        "opponent": "against",
+        "elo0": "H0 (Elo)",
+        "elo1": "H1 (Elo)",
+        "verdict": "verdict",
+        "llr": "LLR",
+        "games": "games",
+        "lower": "accepts H0 at",
+        "upper": "H1 at",
+        "model": "Elo is",
+        "counts": "pairs by points: 0, \u00bd, 1, 1\u00bd, 2",
+        "elo": "Elo (logistic)",
+        "error": "\u00b1 (95\u00a0%)",
+    }
+
+    def bar(row: Row) -> Bar:
+        scale = Scale(float(row["lower"]), float(row["upper"]))
+        at = min(max(scale.place(float(row["llr"])), 0.0), 100.0)
+        decided = Verdict.STRONGER if row["verdict"] else Verdict.UNDECIDED
+        text = f"LLR {row['llr']} of {row['lower']} to {row['upper']}"
+        return Bar("elo", at, scale.place(0.0), decided, row["llr"], text)
+
+    cells = [{**row, "verdict": _ACCEPTED[row["verdict"]]} for row in rows]
+    return Grid(
+        name,
+        f"Sequential tests against the anchor, at {limit}. H0 and H1 are differences of so many "
+        "Elo. A test stops when it has decided, so its Elo is overstated: read the verdict.",
+        list(titles.items()),
+        [[row[column] for column in titles] for row in cells],
+        [{"": [label]}] * len(rows),
+        frozenset(list(titles)[7:]),
+        bars={"llr": [bar(row) for row in rows]},
     )
 
 

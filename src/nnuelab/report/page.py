@@ -171,6 +171,9 @@ class _Builder:
             self._puzzles(experiment, section)
         with told(section.problems, "the tournament"):
             self._tournament(experiment, section)
+        for yardstick in yardsticks.ALL:
+            with told(section.problems, "the sequential tests"):
+                self._sequential(experiment, yardstick, section)
         with told(section.problems, "the triplets"):
             self._triplets(experiment, section)
         return section
@@ -251,6 +254,19 @@ class _Builder:
         name = "-".join(filter(None, (experiment.name, "ratings", yardstick.folder)))
         section.grids.append(grids.ratings(name, yardstick.title, self.found.label(path), found))
         return found
+
+    def _sequential(self, experiment: Experiment, yardstick: Yardstick, section: Section) -> None:
+        """Its sequential tests at a yardstick, where some were made or begun."""
+        path, games = self.found.sequential(experiment, yardstick)
+        if path.is_file():
+            rows, label = reading.read_sequential(path), self.found.label(path)
+            name = "-".join(filter(None, (experiment.name, "sprt", yardstick.folder)))
+            section.grids.append(grids.sequential(name, yardstick.title, label, rows))
+        elif games.is_dir():
+            section.problems.append(
+                f"The sequential tests at {yardstick.title} have no table yet; finish them: "
+                f"snakemake {self.found.label(path)}"
+            )
 
     def _triplets(self, experiment: Experiment, section: Section) -> None:
         """The nets on held-out triplets; drawn for one seed of each."""

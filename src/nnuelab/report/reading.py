@@ -88,6 +88,16 @@ def read_ratings(path: Path) -> list[dict[str, str]]:
     return read_csv(path, RATING_COLUMNS, texts=("name",))
 
 
+def read_sequential(path: Path) -> list[dict[str, str]]:
+    """The rows of what `nnuelab sprt-table` wrote; raises UserError."""
+    texts = ("player", "opponent", "model", "verdict", "counts", "elo", "error")
+    numbers = ("elo0", "elo1", "llr", "lower", "upper", "games")
+    rows = read_csv(path, (*texts, *numbers), texts)
+    if unknown := {row["verdict"] for row in rows} - {"elo0", "elo1", ""}:
+        raise UserError(f"{path} is damaged (no verdict: {unknown.pop()[:40]!r}); make it again")
+    return rows
+
+
 def read_statistics(path: Path) -> list[dict[str, str]]:
     """The rows of what `nnuelab features stats` wrote; raises UserError."""
     needed = ("feature_set", "perspective", "features", "active", "added", "removed")

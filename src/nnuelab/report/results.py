@@ -141,6 +141,12 @@ class Results:
         """Its games at a yardstick."""
         return self.folder / "tournament" / f"{yardstick.played(experiment.name)}.pgn"
 
+    def sequential(self, experiment: Experiment, yardstick: Yardstick) -> tuple[Path, Path]:
+        """The table of its sequential tests at a yardstick, and the folder of their games."""
+        played = yardstick.played(experiment.name)
+        games = self.folder / "tournament" / "sprt" / played
+        return self.folder / "sprt" / f"{played}.csv", games
+
     def nodes(self, experiment: Experiment) -> tuple[int, int]:
         """Nodes of a move of the anchor's in its games, and in those with more; 0: unknown."""
 
@@ -163,7 +169,13 @@ class Results:
         name = path.name.partition(".")[0]
         games = path.parent.parts[1:2] == ("tournament",) and name.startswith(experiment.name)
         of_games = games and name.removeprefix(experiment.name) in ("", "_ratings", "_details")
-        return of_games or name == f"{experiment.name}_table" or path.parent.as_posix() in beside
+        tests = path.parent.parts[1:2] == ("sprt",) and name == experiment.name
+        return (
+            of_games
+            or tests
+            or name == f"{experiment.name}_table"
+            or path.parent.as_posix() in beside
+        )
 
     def triplets(self, experiment: Experiment) -> Path:
         """What its nets say of held-out triplets, if `nnuelab pqr` was asked."""
