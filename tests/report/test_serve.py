@@ -65,9 +65,24 @@ def test_the_page_is_served(connection):
 
 
 def test_without_a_page_it_says_how_to_make_it(nets, tmp_path):
-    answers = serve.Answers(nets, tmp_path / "report.html")
-    assert not answers.has_page
-    assert b"snakemake report" in answers.page
+    page, found = serve.Answers(nets, tmp_path / "report.html").page()
+    assert not found
+    assert b"snakemake report" in page
+
+
+def test_a_page_that_is_made_meanwhile_is_served(nets, tmp_path):
+    """And so is the next one; a page that is gone is told."""
+    path = tmp_path / "report.html"
+    with serving(serve.Answers(nets, path)) as running:
+        opened = http.client.HTTPConnection(serve.HOST, running.server_port, timeout=60)
+        assert ask(opened, "/")[0] == 404
+        for text in ("first", "second"):
+            path.write_text(f'<body class="report">{text}')
+            expected = f'<body class="report" data-served>{text}'.encode()
+            assert ask(opened, "/") == (200, expected)
+        path.unlink()
+        assert ask(opened, "/")[0] == 404
+        opened.close()
 
 
 def test_without_nets_there_is_nothing_to_serve(tmp_path):

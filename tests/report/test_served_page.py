@@ -139,6 +139,26 @@ def test_the_live_view_follows_a_run(browser, live_address, width):
     context.close()
 
 
+def test_a_page_that_was_made_again_is_there_after_a_reload(browser, report, tmp_path):
+    path = tmp_path / "results" / "report.html"
+    path.parent.mkdir()
+    told = Told(tmp_path)
+    with serving(serve.Answers([], path, live=Live(path.parent))) as server:
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        page.get_by_text("Running for").wait_for()
+        assert not page.locator(".report").count()
+        shutil.copy(report, path)
+        page.reload()
+        heading = page.locator("#title-overview")
+        first = heading.inner_text()
+        path.write_text(report.read_text().replace(first, "Another question"))
+        page.reload()
+        assert heading.inner_text() == "Another question"
+        page.close()
+    told.journal.close()
+
+
 def test_nothing_is_asked_while_the_live_view_is_hidden(browser, report, tmp_path):
     told = Told(tmp_path)
     with serving(serve.Answers([], report, live=Live(tmp_path / "results"))) as server:

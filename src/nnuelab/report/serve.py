@@ -1,6 +1,6 @@
 """`nnuelab serve`: the page on loopback, the engine's analysis of positions, games with policies.
 
-Six paths are served and no file: ``/`` is the page as it was read at the start, ``/explore?fen=``
+Six paths are served and no file: ``/`` is the page as it is when it is asked for, ``/explore?fen=``
 the evaluation of a position, ``/moves?fen=&set=`` what its legal moves change; ``/play`` is a board
 to play on, ``/choose?fen=`` what a policy plays; ``/live`` is what a run of the workflow does now.
 Nothing of a request becomes part of a path.
@@ -72,16 +72,23 @@ class Answers:
         self._nets = {net.player: net for net in nets}
         self._engines: dict[str, Engine] = {}
         self._lock = threading.Lock()
-        made = None
-        if page.is_file():
-            made = page.read_bytes().replace(BODY, SERVED, 1)
-        elif has_run:
-            made = document.html(
-                "page/live.html", styles=["page/page.css"], scripts=["page/base.js", "page/live.js"]
-            ).encode()
-        self.page = made or f"{page} isn't there; make it: snakemake report".encode()
-        self.has_page = made is not None
+        self._page = page
         self.opponents = opponents
+
+    def page(self) -> tuple[bytes, bool]:
+        """The report as it is now, and whether there is one; without it a run is the page."""
+        try:
+            return self._page.read_bytes().replace(BODY, SERVED, 1), True
+        except OSError:
+            pass
+        if self.live is not None and self.live.has_run:
+            return self._live_page, True
+        return f"{self._page} isn't there; make it: snakemake report".encode(), False
+
+    @cached_property
+    def _live_page(self) -> bytes:
+        scripts = ["page/base.js", "page/live.js"]
+        return document.html("page/live.html", styles=["page/page.css"], scripts=scripts).encode()
 
     @cached_property
     def _explorer(self) -> Explorer:
@@ -183,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         answers = self.server.answers
         if asked.path == "/":
-            self._page(answers.page, answers.has_page)
+            self._page(*answers.page())
         elif asked.path == "/play":
             opponents = answers.opponents
             self._page(opponents.page if opponents else NO_POLICY.encode(), bool(opponents))
