@@ -347,17 +347,29 @@ def test_a_line_lies_on_all_its_squares(page):
 
 
 def test_paper_has_all_views_with_their_plots(browser, report, tmp_path):
-    page = browser.new_page()
+    page = browser.new_page(color_scheme="dark")
     page.goto(report.as_uri())
-    page.evaluate("window.print = () => { window.printed = true; }")
+    assert "[native code]" in page.evaluate("String(window.print)")
+    page.evaluate("() => { window.print = () => { window.printed = true; }; }")
     page.get_by_role("button", name="print").click()
     page.wait_for_function("window.printed", timeout=120_000)
     plots = page.locator("figure.plot")
     assert plots.filter(has=page.locator("svg")).count() == plots.count()
+    assert page.locator("#texel-pictures svg").count() > 0
     assert sorted(shown(page)) == sorted(VIEWS)
     page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})  # what A4 has between its margins
     assert sorted(shown(page)) == sorted(VIEWS)
     assert not page.locator("#sidebar").is_visible()
+    assert not page.evaluate("isDark()")
+    assert page.locator("details:not([open])").count() == 0
+    wide = page.evaluate("""() => [...document.querySelectorAll(".view table, .view svg")]
+      .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+      .map((e) => e.id || e.outerHTML.slice(0, 99))""")
+    assert wide == []
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("isDark()")
+    assert page.locator("details[open]").count() == 0
     page.close()
 
 

@@ -31,16 +31,17 @@ function unpack(name) {
 }
 
 /** Runs a function once, when an element comes near the window: never while its view is hidden. */
-const waiting = new Set();
+const drawings = new Set(); // on paper all are seen
 function whenSeen(element, run) {
+  let done = null;
   const once = () => {
     observer.disconnect();
-    return waiting.delete(once) ? run() : undefined;
+    return (done ??= run());
   };
   const observer = new IntersectionObserver((entries) => {
     if (entries.some((entry) => entry.isIntersecting)) once();
   }, { rootMargin: "600px" });
-  waiting.add(once);
+  drawings.add(once);
   observer.observe(element);
 }
 
@@ -55,9 +56,12 @@ function isDark() {
   const chosen = root.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
+/** Resolves when what is drawn in colours of its own has those of the theme. */
 function told() {
+  const redrawn = [];
   byId("theme").setAttribute("aria-pressed", String(isDark()));
-  document.dispatchEvent(new Event("theme"));
+  document.dispatchEvent(new CustomEvent("theme", { detail: redrawn }));
+  return Promise.all(redrawn);
 }
 byId("theme").addEventListener("click", () => {
   root.dataset.theme = isDark() ? "light" : "dark";

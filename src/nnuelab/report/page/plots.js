@@ -53,8 +53,8 @@ async function plot(figure) {
 }
 const figures = [...document.querySelectorAll("figure.plot")];
 for (const figure of figures) whenSeen(figure, () => plot(figure));
-document.addEventListener("theme", () => {
-  for (const figure of views.keys()) plot(figure);
+document.addEventListener("theme", (event) => {
+  for (const figure of views.keys()) event.detail.push(plot(figure));
 });
 
 /** The signals that hold the shown part of each axis, by channel. */

@@ -117,19 +117,29 @@ finder.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// Keys, and paper: all views, with all of their plots
+// Keys, and paper: all views, with all of their plots and notes, in the light colours
 
-async function print() {
+async function toPaper() {
+  const { theme } = root.dataset, folded = [...document.querySelectorAll("details:not([open])")];
   root.classList.add("printing");
-  for (const run of [...waiting]) await run();
+  root.dataset.theme = "light";
+  for (const each of folded) each.open = true;
+  addEventListener("afterprint", () => {
+    root.classList.remove("printing");
+    if (theme) root.dataset.theme = theme;
+    else delete root.dataset.theme;
+    for (const each of folded) each.open = false;
+    told();
+  }, { once: true });
+  await told();
+  for (const draw of drawings) await draw();
   window.print();
 }
-addEventListener("afterprint", () => root.classList.remove("printing"));
-byId("print").addEventListener("click", print);
+byId("print").addEventListener("click", toPaper);
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.matches("input, select, textarea");
   if (event.key === "/" && !isTyping && !document.querySelector("dialog[open]")) find();
-  else if (event.key === "p" && (event.ctrlKey || event.metaKey)) print();
+  else if (event.key === "p" && (event.ctrlKey || event.metaKey)) toPaper();
   else if (event.key === "Escape") return open(false);
   else return;
   event.preventDefault();
