@@ -17,7 +17,7 @@ from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, write_net
-from nnuelab.report import diff, table
+from nnuelab.report import diff, published, table
 from nnuelab.report import inspect as summaries
 from nnuelab.tournament import ratings
 from nnuelab.tournament.game import Game
@@ -250,10 +250,10 @@ def test_published_results_equal_the_reference(shared):
              float(row["val_loss"]), float(row["elo"]))
             for row in csv.DictReader(file)
         ]  # fmt: skip
-    own = [row for row in table.published() if row[0] != "pqr"]
+    own = [row for row in published.rows() if row[0] != "pqr"]
     assert own == reference
     study = " ".join((shared / "reference" / "nnue_study.md").read_text().split())
-    (pqr,) = [row for row in table.published() if row[0] == "pqr" and row[2] == "pqr"]
+    (pqr,) = [row for row in published.rows() if row[0] == "pqr" and row[2] == "pqr"]
     assert f"PQR from scratch ends {-pqr[-1]:.0f} +- 41 Elo below target scores" in study
 
 

@@ -7,13 +7,13 @@ import io
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
+from nnuelab.report import published
 from nnuelab.report.trained import TrainedNet, read_imported, read_trained
 from nnuelab.tournament import yardsticks
 from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from nnuelab.tournament.ratings import SetRating
     from nnuelab.tournament.spread import Pooling
 
-PUBLISHED = Path(__file__).with_name("published.csv")
 PUBLISHED_NOTE = (
     "Published: the study's own, of nets 512/32 that played at a fixed time per move, where the "
     "speed of a set counts, too: to be compared with ours at equal cost or at fixed time, not with "
@@ -243,7 +242,7 @@ def build(
         solved = [net.puzzle_accuracy for net in group if net.puzzle_accuracy is not None]
         called = NetName.parse(name)
         variant = called.variant if called.feature_set == first.feature_set else name
-        loss, elo = _published(experiment, first, variant)
+        loss, elo = published.of(experiment, first, variant)
         rows.append(
             Row(
                 feature_set=first.feature_set,
@@ -331,34 +330,6 @@ def _speeds(pgn: Path) -> dict[str, float]:
         before = total.get(name, (0, 0.0))
         total[name] = before[0] + nodes, before[1] + seconds
     return {name: nodes / seconds for name, (nodes, seconds) in total.items()}
-
-
-def _published(experiment: str, net: TrainedNet, variant: str) -> tuple[float | None, float | None]:
-    """Validation loss and elo of the study for a net's row: by size where it tried several."""
-    found = [row for row in published() if (row[0], row[1]) == (experiment, net.feature_set)]
-    if any(row[2] for row in found):
-        found = [row for row in found if row[2] == variant]
-    elif variant or len(found) > 1:
-        found = [row for row in found if row[3:5] == (net.l1, net.l2)]
-    return found[0][5:] if found else (None, None)
-
-
-@lru_cache
-def published() -> list[tuple[str, str, str, int, int, float | None, float]]:
-    """Of the study: experiment, feature set, variant, sizes, validation loss (if printed), elo."""
-    with open(PUBLISHED, newline="") as file:
-        return [
-            (
-                row["experiment"],
-                row["feature_set"],
-                row["variant"],
-                int(row["l1"]),
-                int(row["l2"]),
-                float(row["val_loss"]) if row["val_loss"] else None,
-                float(row["elo"]),
-            )
-            for row in csv.DictReader(file)
-        ]
 
 
 def cell(name: str, value: object) -> str:
