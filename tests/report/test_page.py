@@ -246,7 +246,7 @@ def test_puzzles_are_the_means_of_the_files(page, folder):
 
 def test_positions_are_drawn_as_the_sample_has_them(page, folder):
     told = json.loads((folder / "data" / "sample_report.json").read_text())
-    values = page.evaluate("SPECS['data-mobility'].data.values")
+    values = page.evaluate("SPECS['data-mobility'].layer[0].data.values")
     for letter, role in ROLE_NAMES.items():
         counts = [value["positions"] for value in values if value["role"] == role]
         assert counts == told["mobility"]["own"][letter]["counts"][1:]

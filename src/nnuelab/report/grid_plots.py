@@ -67,7 +67,7 @@ def _lines(
                if end in point]  # fmt: skip
     beside = direct({p["set"]: p["value"] for p in points if p[axis] == last}, reached, HEIGHT)
     drawn = color(sets, title="feature set" if len(sets) > 1 and not beside else None)
-    scale = alt.Scale(domain=beside.domain) if beside else alt.Scale(zero=False)
+    scale = alt.Scale(domain=beside.domain, nice=False) if beside else alt.Scale(zero=False)
     # Settings come in steps of factors, and words in none: equal distances suit both.
     base = alt.Chart(alt.Data(values=points)).encode(
         x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).scale(type="point"), color=drawn

@@ -62,7 +62,8 @@ def direct(
         return None
     low, high = min(values), max(values)
     room = (high - low) * 0.05 or 1.0
-    low, high = low - room, high + room if most is None else min(high + room, most)
+    low = max(low - room, 0.0) if low >= 0 else low - room  # nothing below what can't be
+    high = high + room if most is None else min(high + room, most)
     gap = (high - low) * TEXT / height
     names = sorted(ends, key=lambda name: ends[name])
     places = [ends[name] for name in names]

@@ -54,7 +54,7 @@ def _losses(
         for each in names
     }
     beside = direct(last, [float(value["validation"] or 0) for value in values], HEIGHT)
-    scale = alt.Scale(domain=beside.domain) if beside else alt.Scale(zero=False)
+    scale = alt.Scale(domain=beside.domain, nice=False) if beside else alt.Scale(zero=False)
     drawn = color(sets, names, None if beside else "feature set")
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("epoch:Q")

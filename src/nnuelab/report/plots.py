@@ -144,7 +144,10 @@ def _scatter(
     drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
     across, up = alt.X(f"{x}:Q").title(axis), alt.Y("elo:Q").title(title)
     if beside:
-        across, up = across.scale(domain=beside.across), up.scale(domain=beside.up)
+        across, up = (
+            across.scale(domain=beside.across, nice=False),
+            up.scale(domain=beside.up, nice=False),
+        )
     else:
         across = across.scale(zero=False, padding=10)
         up = up.scale(zero=False, padding=10)
@@ -248,7 +251,9 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
     reached = [end for v in values for end in (v.get("games_low"), v["elo"], v.get("games_high"))]
     beside = line_labels.direct(last, [end for end in reached if end is not None], HEIGHT)
     drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
-    scale = alt.Scale(domain=beside.domain) if beside else alt.Scale(zero=False, padding=10)
+    scale = (
+        alt.Scale(domain=beside.domain, nice=False) if beside else alt.Scale(zero=False, padding=10)
+    )
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("nodes:Q")
         .title("nodes of a move")

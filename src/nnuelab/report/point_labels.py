@@ -154,17 +154,21 @@ def _places(x: float, y: float, width: float) -> Iterator[tuple[float, float, st
             yield far, moved, "left", Box(x, -ASIDE - width, -ASIDE, top, bottom)
 
 
-def named(found: Beside, drawn: Any, x: str, y: str) -> list[Any]:
+def named(found: Beside, drawn: Any, x: str, y: str, of: str = "set") -> list[Any]:
     """Layers with the names of points, and lines to those that stand further off.
 
-    ``x`` and ``y`` are the fields of the axes, which zoom together with these.
+    ``x`` and ``y`` are the fields of the axes, which zoom together with these; ``drawn`` is the
+    channel of their colours, by the names in the field ``of``.
     """
     layers = []
     said = short([value["set"] for value in found.values])
-    text = "datum.set" if said is alt.Undefined else said.replace("datum.label", "datum.set")
+    text = f"datum.{of}" if said is alt.Undefined else said.replace("datum.label", f"datum.{of}")
     for side, sign, align in (("right", 1, "left"), ("left", -1, "right")):
-        values = [{**v, x: v["x"], y: v["height"], "at": v["y"]} for v in found.values
-                  if v["side"] == side]  # fmt: skip
+        values = [
+            {of: v["set"], x: v["x"], y: v["height"], "at": v["y"], "led": v["led"]}
+            for v in found.values
+            if v["side"] == side
+        ]
         if not values:
             continue
         base = alt.Chart(alt.Data(values=values)).encode(x=f"{x}:Q", y=f"{y}:Q", color=drawn)
@@ -172,6 +176,5 @@ def named(found: Beside, drawn: Any, x: str, y: str) -> list[Any]:
         layers.append(marks.transform_calculate(called=text).encode(text="called:N"))
         led = base.mark_rule(xOffset=sign * (ASIDE - 1), opacity=0.7, aria=False)
         if any(value["led"] for value in values):
-            led = led.transform_filter("datum.led").encode(x2=f"{x}:Q", y2="at:Q")
-            layers.append(led)
+            layers.append(led.transform_filter("datum.led").encode(x2=f"{x}:Q", y2="at:Q"))
     return layers

@@ -189,7 +189,9 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
     beside = direct(last, [end for s in rated for end in (s.low, s.high)], HEIGHT, 1.0)
     drawn = color(sets, title=None if beside else "feature set")
     scale = (
-        alt.Scale(domain=beside.domain) if beside else share_scale(score.high for score in rated)
+        alt.Scale(domain=beside.domain, nice=False)
+        if beside
+        else share_scale(score.high for score in rated)
     )
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("group:O").sort(bands).title("rating of the puzzle").axis(labelAngle=-45),

@@ -14,6 +14,8 @@ from nnuelab.charts import Figure, figure, zoom
 from nnuelab.data.description import describe
 from nnuelab.data.reader import RATING_STEP
 from nnuelab.data.sampling import Sample
+from nnuelab.report import point_labels
+from nnuelab.report.point_labels import Beside, Point
 
 DESCRIBED = 200_000  # positions at most, evenly spaced
 DRAWN = ("mobility", "legal_moves", "legal_moves_by_turn")  # on the report page
@@ -49,7 +51,7 @@ def figures(told: Mapping[str, Any]) -> list[Figure]:
             "Mobility by role",
             "Squares that all pieces of a role of the side to move reach together, by the study's "
             "rule. Left out is 0: mostly there is no such piece.",
-            _mobility(told).add_params(zoom()),
+            _mobility(told, peaks=True),
         ),
         figure(
             "legal-moves",
@@ -95,15 +97,34 @@ def plot(path: Path, told: Mapping[str, Any]) -> None:
     charts.save(path, Figure("sample", words(told), "", together.to_dict()))
 
 
-def _mobility(told: Mapping[str, Any], axis: str = "squares") -> Any:
-    """Squares that the pieces of a role reach, a line for each role of the side to move."""
-    values = [
+def _mobility(told: Mapping[str, Any], axis: str = "squares", peaks: bool = False) -> Any:
+    """Squares that the pieces of a role reach, a line for each role of the side to move.
+
+    With ``peaks`` each has its name beside its highest point, if there is room, and it zooms.
+    """
+    values: list[dict[str, Any]] = [
         {"role": name, **step}
         for letter, name in ROLE_NAMES.items()
         for step in _shares(told["mobility"]["own"][letter])
         if step["value"] > 0
     ]
-    return _lines(values, "role", list(ROLE_NAMES.values()), axis)
+    roles = list(ROLE_NAMES.values())
+    if not peaks:
+        return _lines(values, "role", roles, axis)
+    points = {
+        each["role"]: Point(each["value"], each["share"], each["share"], each["share"])
+        for each in sorted(values, key=lambda each: each["share"])
+    }
+    edges = {f"edge {v}": Point(v, 0, 0, 0) for v in (0, max(each["value"] for each in values))}
+    top = 1.1 * max(point.y for point in points.values())
+    beside = point_labels.beside(points | edges, list(points), (0, top))
+    lines = _lines(values, "role", roles, axis, beside)
+    zoomed = lines.add_params(zoom())
+    if beside is None:
+        return zoomed
+    return alt.layer(
+        zoomed, *point_labels.named(beside, lines.encoding.color, "value", "share", "role")
+    )
 
 
 def _legal_moves(told: Mapping[str, Any]) -> Any:
@@ -151,15 +172,26 @@ def _legal_moves_by_turn(told: Mapping[str, Any], *params: Any) -> Any:
     return alt.layer(band, line.add_params(*params))
 
 
-def _lines(values: list[dict[str, Any]], by: str, order: list[str], axis: str) -> Any:
-    """Shares of the positions by a value, a line for each ``by``."""
+def _lines(
+    values: list[dict[str, Any]],
+    by: str,
+    order: list[str],
+    axis: str,
+    beside: Beside | None = None,
+) -> Any:
+    """Shares of the positions by a value, a line for each ``by``; names ``beside`` or a legend."""
+    color = alt.Color(f"{by}:N").title(None).scale(domain=order)
+    x, y = alt.X("value:Q").title(axis), alt.Y("share:Q").title("share of the positions")
+    if beside:
+        color = color.legend(None)
+        x, y = x.scale(domain=beside.across, nice=False), y.scale(domain=beside.up, nice=False)
     return (
         alt.Chart(alt.Data(values=values))
         .mark_line(interpolate="step")
         .encode(
-            x=alt.X("value:Q").title(axis),
-            y=alt.Y("share:Q").title("share of the positions").axis(format="%"),
-            color=alt.Color(f"{by}:N").title(None).scale(domain=order),
+            x=x,
+            y=y.axis(format="%"),
+            color=color,
             tooltip=[
                 f"{by}:N",
                 alt.Tooltip("value:Q", title=axis),

@@ -115,8 +115,8 @@ def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
     )
     named = point_labels.named(beside, alt.Undefined, "cost", "loss") if beside else []
     x = alt.X("cost:Q").title("cost of a node, foretold (\u00d7 anchor)")
-    x = x.scale(domain=beside.across) if beside else x.scale(zero=False, padding=10)
-    y = alt.Y("loss:Q").title("validation loss").scale(domain=up, clamp=False)
+    x = x.scale(domain=beside.across, nice=False) if beside else x.scale(zero=False, padding=10)
+    y = alt.Y("loss:Q").title("validation loss").scale(domain=up, nice=False, clamp=False)
     dots = (
         alt.Chart(alt.Data(values=values))
         .mark_point(filled=True, size=45)

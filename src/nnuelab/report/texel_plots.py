@@ -72,7 +72,7 @@ def error(runs: Mapping[str, Sequence[Row]], scale: Literal["linear", "log"] = "
         .mark_line()
         .encode(
             x=alt.X("generation:Q").axis(format="d", tickMinStep=1).scale(zero=False, nice=False),
-            y=alt.Y("error:Q").title(title).scale(**axis, domain=domain),
+            y=alt.Y("error:Q").title(title).scale(**axis, domain=domain, nice=False),
             color=drawn,
             strokeDash=alt.StrokeDash("of:N").title("positions").sort(list(kinds.values())),
             tooltip=["run:N", "of:N", "generation:Q", alt.Tooltip("error:Q", format=".6f")],
@@ -140,7 +140,9 @@ def entropy(runs: Mapping[str, Sequence[Row]]) -> Figure:
         .mark_line()
         .encode(
             x=alt.X("generation:Q").axis(format="d", tickMinStep=1).scale(zero=False, nice=False),
-            y=alt.Y("entropy:Q").title("entropy, sum by log10").scale(zero=False, domain=domain),
+            y=alt.Y("entropy:Q")
+            .title("entropy, sum by log10")
+            .scale(zero=False, domain=domain, nice=False),
             color=drawn,
             tooltip=[
                 "run:N",
@@ -217,7 +219,10 @@ def error_and_elo(errors: Sequence[Row], ratings: Sequence[Row]) -> Figure | Non
     across, up = alt.X("error:Q").title("held-out error"), alt.Y("elo:Q").title(title)
     if beside:
         drawn = drawn.legend(None)
-        across, up = across.scale(domain=beside.across), up.scale(domain=beside.up)
+        across, up = (
+            across.scale(domain=beside.across, nice=False),
+            up.scale(domain=beside.up, nice=False),
+        )
     else:
         across = across.scale(zero=False, padding=10)
     base = alt.Chart(alt.Data(values=values)).encode(x=across, color=drawn)

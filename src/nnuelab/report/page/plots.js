@@ -7,6 +7,7 @@ function style() {
     background: "transparent",
     axis: { ...text, gridColor: line, gridOpacity: 0.6, domainColor: line, tickColor: line, titleFontWeight: "normal" },
     axisQuantitative: { labelOverlap: "greedy", labelSeparation: 6 },
+    axisXQuantitative: { labelOverlap: "parity", labelSeparation: 8, labelBound: true },
     legend: {
       ...text, orient: "bottom",
       layout: { bottom: { direction: "vertical", anchor: "start" } },
