@@ -7,6 +7,7 @@ import json
 import random
 import re
 from pathlib import Path
+from statistics import fmean
 
 import chess
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.report.feature_statistics import PUBLISHED
+from nnuelab.report.puzzles import WIDEST
 from nnuelab.report.sample import ROLE_NAMES
 from tests import report_results
 from tests.report.conftest import check_accessibility, watched
@@ -241,7 +243,15 @@ def test_puzzles_are_the_means_of_the_files(page, folder):
                 f"axis-puzzles-{name}",
             )
         }
-    assert drawn == {key[:3]: means for key, means in expected.items() if key[1] != "all"}
+    shares = {key[:3]: means.expected for key, means in expected.items() if key[1] != "all"}
+    widths = {key: high - low for key, (_, low, high) in shares.items()}
+    by_group = {
+        group: fmean(w for key, w in widths.items() if key[1:] == group)
+        for group in {key[1:] for key in widths}
+    }
+    clear = {key for key in shares if key[1] == "rating" or by_group[key[1:]] <= WIDEST}
+    assert {group for _, kind, group in shares.keys() - clear} == {"fork"}
+    assert drawn == {key: pytest.approx(shares[key], abs=5.1e-5) for key in clear}
 
 
 def test_positions_are_drawn_as_the_sample_has_them(page, folder):

@@ -236,6 +236,7 @@ def scores_grid(path: Path, label: Any) -> Grid:
         [(name, title.replace("_", " ")) for name, title in titles.items()],
         [[row[name] for name in titles] for row in rows],
         [{"": [label(path)]}] * len(rows),
+        frozenset(list(titles)[list(titles).index("adjudicated_score") + 1 :]),
     )
 
 
