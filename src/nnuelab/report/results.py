@@ -169,7 +169,8 @@ class Results:
         name = path.name.partition(".")[0]
         games = path.parent.parts[1:2] == ("tournament",) and name.startswith(experiment.name)
         of_games = games and name.removeprefix(experiment.name) in ("", "_ratings", "_details")
-        tests = path.parent.parts[1:2] == ("sprt",) and name == experiment.name
+        in_sprt = "sprt" in path.parts[1:3]
+        tests = in_sprt and experiment.name in (name, *path.parts[3:5])
         return (
             of_games
             or tests
