@@ -15,10 +15,8 @@ from nnuelab.report.line_labels import TEXT, called, short
 NARROWEST = 250  # pixels of a plot on a phone
 LETTER, DOT = 7, 6  # pixels: of a letter, and from the middle of a point to its edge
 ASIDE = 9  # pixels from the middle of a point to its name
-STEP, MOST_STEPS = (
-    3,
-    40,
-)  # pixels of the places that are tried above and below a point, and how many
+STEP = 3  # pixels between the places that are tried above and below a point,
+MOST_STEPS = 40  # so many each way
 LED = 10  # pixels from a point, from which on a line leads to its name
 LEFT, ON_A_RULE = 4, 25  # what is as bad as so many pixels up or down
 ROOM = 0.06  # of an axis beyond its points
