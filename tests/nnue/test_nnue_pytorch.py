@@ -132,3 +132,15 @@ def test_numbers_are_decompressed_in_parts_and_damage_is_told(
     ):
         with pytest.raises(UserError, match=said):
             nnue_pytorch.decompressed(np.frombuffer(bad, np.uint8), "<i2")
+
+
+def test_a_section_that_lies_about_its_size_is_refused_before_it_is_decompressed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(nnue_pytorch, "decompressed")
+    size = 1000
+    content = nnue_pytorch.COMPRESSED + size.to_bytes(4, "little") + bytes(size)
+    with pytest.raises(UserError, match="has 1,000 numbers, should have 8 or 64"):
+        nnue_pytorch._Reader(content).compressed("<i4", 8, 64)
+    with pytest.raises(UserError, match="has 1,000 numbers, should have 16"):
+        nnue_pytorch._Reader(content).tensor("<i2", 16)

@@ -71,21 +71,22 @@ class _Reader:
     def is_compressed(self) -> bool:
         return self.content.startswith(COMPRESSED, self.place)
 
-    def compressed(self, dtype: str) -> np.ndarray:
-        """All numbers of a compressed section."""
+    def compressed(self, dtype: str, *counts: int) -> np.ndarray:
+        """The numbers of a compressed section, as many as one of ``counts``.
+
+        They are counted before memory for them is taken.
+        """
         self.take(len(COMPRESSED))
-        return decompressed(np.frombuffer(self.take(self.word()), np.uint8), dtype)
+        content = np.frombuffer(self.take(self.word()), np.uint8)
+        found = np.count_nonzero(content < 0x80)
+        if found not in counts:
+            told = " or ".join(f"{count:,}" for count in counts)
+            raise UserError(f"a compressed section has {found:,} numbers, should have {told}")
+        return decompressed(content, dtype)
 
     def tensor(self, dtype: str, count: int) -> np.ndarray:
         """An array of so many numbers, raw or compressed."""
-        if not self.is_compressed:
-            return self.array(dtype, count)
-        found = self.compressed(dtype)
-        if len(found) != count:
-            raise UserError(
-                f"a compressed section has {len(found):,} numbers, should have {count:,}"
-            )
-        return found
+        return self.compressed(dtype, count) if self.is_compressed else self.array(dtype, count)
 
 
 def decompressed(content: np.ndarray, dtype: str) -> np.ndarray:
@@ -210,9 +211,11 @@ def _behind(
 
     The layers follow.
     """
-    psqt = reader.compressed("<i4") if reader.is_compressed else None
-    if psqt is not None and len(psqt) % n:
-        raise UserError(f"its psqt has {len(psqt):,} numbers for {n:,} features")
+    psqt = (
+        reader.compressed("<i4", *(n * stacks for stacks in STACKS))
+        if reader.is_compressed
+        else None
+    )
     counts = (0, *STACKS) if psqt is None else (len(psqt) // n,)
     for inputs in (2 * m, m):
         for o, p in sizes:
