@@ -108,3 +108,14 @@ def test_another_engine_plays_anew_and_another_net_file_is_made_anew(folder):
     (folder.path / NET).unlink()
     assert folder.would_run(GAMES["judged"], **OWN) == {"engine_net": 1, "tournament": 1}
     assert NOTHING in folder.run("snakemake", "-n", GAMES["axis"], **OWN)
+
+
+def test_a_command_that_writes_nothing_is_told_as_such(folder):
+    command, file = folder.path / "tomine", folder.path / NET
+    before = command.read_text()
+    command.write_text("#!/bin/sh\n")
+    file.unlink(missing_ok=True)
+    told = folder.run("snakemake", NET, status=1, **OWN)
+    command.write_text(before)
+    assert "no file was written; correct tournament.net_command" in told
+    folder.run("snakemake", NET, **OWN)
