@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nnuelab import data, features
-from nnuelab.data import conversion, encoded, joining
+from nnuelab.data import conversion, dataset, encoded, joining
 from nnuelab.data.records import NO_SCORE
 from nnuelab.errors import UserError
 from nnuelab.learning.filters import Filters
@@ -126,6 +126,17 @@ def test_a_run_continues_within_an_epoch_to_the_same_bytes(
     assert stops >= 4
     for name in ("checkpoint.pt", "history.csv"):
         assert (folder / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_filters_of_moves_see_no_damaged_position(tmp_path: Path, streamed: Data) -> None:
+    """They generate moves, before a batch is looked at."""
+    records = np.array(data.open(streamed[1]).records)
+    records["occupied"][5] = 0
+    with dataset.writing(tmp_path / "damaged.npy") as writer:
+        writer.append(records)
+    filters = Filters(skip_check=True, epoch_positions=50)
+    with pytest.raises(UserError, match="is damaged: its pieces"):
+        loaded(tmp_path / "damaged.npy", 0, filters=filters)
 
 
 def test_filters_that_nothing_passes_are_told(streamed: Data) -> None:

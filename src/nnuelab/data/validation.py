@@ -148,7 +148,7 @@ def chunks(path: Path) -> Iterator[np.ndarray]:
             records = np.fromfile(
                 shard.filename, RECORD, min(_CHUNK, len(shard) - start), "", place
             )
-            check(records, path)
+            _refuse(records, path)
             yield records
 
 
@@ -167,10 +167,13 @@ def check(records: np.ndarray, path: Path) -> None:
     """
     for start in range(0, len(records), _CHUNK):
         # A copy: a mapped file is read-only, which would be another type for the kernel.
-        part = np.array(records[start : start + _CHUNK])
-        i, fault = first_fault(part)
-        if i >= 0:
-            raise UserError(
-                f"{path}: the position after ply {part[i]['ply']} of game {part[i]['game']} is "
-                f"damaged: {FAULTS[fault]}; make the dataset again"
-            )
+        _refuse(np.array(records[start : start + _CHUNK]), path)
+
+
+def _refuse(records: np.ndarray, path: Path) -> None:
+    i, fault = first_fault(records)
+    if i >= 0:
+        raise UserError(
+            f"{path}: the position after ply {records[i]['ply']} of game {records[i]['game']} is "
+            f"damaged: {FAULTS[fault]}; make the dataset again"
+        )

@@ -47,6 +47,11 @@ class Filters:
         return passed
 
     @property
+    def need_boards(self) -> bool:
+        """Whether they make sense of positions alone, not of damaged records."""
+        return self.skip_check or self.skip_captures
+
+    @property
     def are_some(self) -> bool:
         """Whether there are positions that don't pass."""
         scale = Training.target_scale

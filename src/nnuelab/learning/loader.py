@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -22,8 +22,14 @@ from nnuelab.learning.filters import Filters
 from nnuelab.learning.sparse import Batch
 
 ALL = Filters()  # positions pass
-Ready = tuple[torch.Tensor, torch.Tensor]
 HELD_OUT = 0  # seed of the triplets that validate: the same in every epoch of every run
+
+
+class Ready(NamedTuple):
+    """What a step takes of a batch, on its device."""
+
+    active: torch.Tensor
+    target: torch.Tensor
 
 
 class Objective:
@@ -93,7 +99,7 @@ class Labelled:
         Samples of the whole batch, of which other processes have other parts.
     records : ndarray of RECORD
         What ``batch`` is made of.
-    ready : tuple of Tensor, optional
+    ready : Ready, optional
         What the trainer makes of ``batch`` and of ``target``, made ahead.
     """
 
@@ -167,8 +173,9 @@ class Loader:
         if filters.epoch_positions or self._dataset.weights or not self._dataset.is_mapped:
             self._walk = sampler.Walk(self._dataset)
         self._is_checked = self._dataset.is_decoded
-        if not self._is_checked and (self._walk is None or objective.positions == 3):
-            # Each epoch has the same positions, and of triplets all moves are generated here.
+        # Epochs of a whole file have the same positions; what generates moves has to know before.
+        whole = self._walk is None or objective.positions == 3 or filters.need_boards
+        if whole and not self._is_checked:
             for _ in validation.chunks(path):
                 pass
             self._is_checked = True

@@ -223,13 +223,13 @@ class Run(Generic[State]):
         trainer, running = self.trainer, self.running
         trainer.begin_epoch(self.epoch)
         before = self._times.get(self.epoch + 1, {}).get("seconds", 0.0)
-        start = saved = time.perf_counter()
+        start = saved = now = time.perf_counter()
         rate, behind = 0.0, deque[tuple[Labelled, SupportsFloat]]()
         for labelled in self.loader.shuffled(self.settings.seed, self.epoch, running.batches):
             done = self.epoch * self.per_epoch + running.batches + len(behind)
             rate = trainer.learning_rate(done, self.per_epoch)
-            behind.append((labelled, trainer.step(labelled, rate)))
-            if len(behind) > BEHIND:
+            behind.append((labelled, loss := trainer.step(labelled, rate)))
+            if len(behind) > (0 if isinstance(loss, float) else BEHIND):
                 self._account(*behind.popleft(), progress)
             now = time.perf_counter()
             self._time(before + now - start)
@@ -243,6 +243,7 @@ class Run(Generic[State]):
                 saved = time.perf_counter()
         while behind:
             self._account(*behind.popleft(), progress)
+        self._time(before + now - start)
         row = {
             "epoch": self.epoch + 1,
             "train_loss": running.loss / running.samples,

@@ -279,7 +279,9 @@ class Trainer:
         else:
             self.optimizer.zero_grad()
             output = self._valued(self.network, labelled)
-            total = self._update(output, labelled.target.to(self.device), labelled.total, rate)
+            on_cpu = self._layers is not None
+            target = labelled.target if on_cpu else self._ready(labelled).target
+            total = self._update(output, target, labelled.total, rate)
         if self.average:
             self.average.step(self.network)
         return Later(total) if self.device.type == "cuda" else float(total)
@@ -321,7 +323,7 @@ class Trainer:
     def _valued(self, network: Network, labelled: Labelled) -> torch.Tensor:
         if self._layers is not None:
             return network.valued(labelled.batch, self._layers)
-        return network.by_torch(self._ready(labelled)[0], labelled.batch.pieces)
+        return network.by_torch(self._ready(labelled).active, labelled.batch.pieces)
 
     def _ready(self, labelled: Labelled) -> Ready:
         return labelled.ready or self.ready(labelled.batch, labelled.target)
@@ -332,9 +334,8 @@ class Trainer:
         width = -(-max(int(batch.n.max()), 1) // WIDTH) * WIDTH
         active = torch.empty((2, len(batch), width), dtype=torch.int32, pin_memory=pinned)
         pad(batch.rows, batch.n, self.network.layers.n_features, active.numpy())
-        target = target.pin_memory() if pinned else target
-        there, aim = (each.to(self.device, non_blocking=pinned) for each in (active, target))
-        return there, aim
+        sent = [active, target.pin_memory() if pinned else target]
+        return Ready(*(each.to(self.device, non_blocking=pinned) for each in sent))
 
     def validate(self, loader: Loader) -> dict[str, float]:
         """Means over all samples of a dataset.
@@ -423,7 +424,7 @@ class Trainer:
                 clipped = self._layers.accumulators(own, shared, bias, labelled.batch)
                 found = of_clipped(torch.from_numpy(clipped), layers.first).flatten(1)
             else:
-                found = self.kept.accumulators(self._ready(labelled)[0])
+                found = self.kept.accumulators(self._ready(labelled).active)
             total += found.double().sum(0).cpu()
             positions += len(labelled.batch)
         return (total / positions).float()
