@@ -3,7 +3,7 @@
 Needs the nets of an experiment, a book of openings and, for games at equal cost, what a node costs; makes
 results/sprt/{played}.csv, and the games in results/tournament/sprt: {played} is the experiment for those at fixed
 nodes, or cost/, deep/, deep-cost/ or time/ before it, as of its tournament, whose settings and engine play here, too.
-Nothing else depends on it.
+The report shows the tables that are there.
 """
 
 

@@ -82,7 +82,7 @@ rule engine_net:
     message:
         "File of {wildcards.name}, seed {wildcards.seed}, for the engine of {wildcards.experiment}"
     shell:
-        "{params.command:q} > {log:q} 2>&1; [ -e {output.file:q} ] ||"
+        "{params.command:q} > {log:q} 2>&1; [ -s {output.file:q} ] ||"
         " (echo 'Error: no file was written; correct tournament.net_command' >> {log:q}; false)"
 
 

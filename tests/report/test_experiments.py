@@ -108,6 +108,20 @@ def test_heat_maps_hold_the_numbers_of_the_table(grid):
         assert cells == {(int(r["l1"]), int(r["l2"])): float(r[column]) for r in found}
 
 
+@pytest.mark.parametrize("changed", ["l1-auto", "l1-1"])
+def test_lines_that_end_elsewhere_are_told_apart_by_a_legend(grid, changed):
+    """Settings may be words among numbers; a name stands where all lines end."""
+    first, *_ = rows(grid, "baseline")
+    many = [
+        {**first, "feature_set": name, "variant": variant}
+        for name, variants in {"ALL": ("l1-128", "l1-256"), "H": ("l1-128", changed)}.items()
+        for variant in variants
+    ]
+    of_elo, *_ = grid_plots(many)
+    assert '"legend": null' not in json.dumps(of_elo.spec)
+    assert '"title": "feature set"' in json.dumps(of_elo.spec)
+
+
 def test_one_setting_of_a_grid_is_a_line_for_each_set(grid):
     of_grid = rows(grid, "baseline")
     one = [

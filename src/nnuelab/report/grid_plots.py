@@ -58,19 +58,30 @@ def _number_or_text(text: str) -> str | float:
         return text
 
 
+def _text(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def _lines(
     name: str, title: str, points: list[dict[str, Any]], axis: str, sets: Sequence[str]
 ) -> Figure:
     has_ends = any("seeds_low" in point for point in points)
-    last = max(point[axis] for point in points)
+    # Settings come in steps of factors, and words in none: equal distances suit both.
+    order: list[Any] = sorted(
+        {point[axis] for point in points}, key=lambda value: (isinstance(value, str), value)
+    )
+    if isinstance(order[-1], str):  # of one type, as Vega wants them
+        points = [{**point, axis: _text(point[axis])} for point in points]
+        order = [*map(_text, order)]
+    ends_of = {point["set"]: point["value"] for point in points if point[axis] == order[-1]}
     reached = [point[end] for point in points for end in ("seeds_low", "value", "seeds_high")
                if end in point]  # fmt: skip
-    beside = direct({p["set"]: p["value"] for p in points if p[axis] == last}, reached, HEIGHT)
+    beside = direct(ends_of, reached, HEIGHT) if len(ends_of) == len(sets) else None
     drawn = color(sets, title="feature set" if len(sets) > 1 and not beside else None)
     scale = alt.Scale(domain=beside.domain, nice=False) if beside else alt.Scale(zero=False)
-    # Settings come in steps of factors, and words in none: equal distances suit both.
     base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).scale(type="point"), color=drawn
+        x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).sort(order).scale(type="point"),
+        color=drawn,
     )
     lines = base.mark_line(point=True).encode(
         y=alt.Y("value:Q", scale=scale).title(title),
@@ -86,7 +97,7 @@ def _lines(
     )
     layers = [*([rules] if has_ends else []), lines]
     if beside:
-        layers.append(named(beside, alt.datum(last, type="ordinal"), "value", drawn))
+        layers.append(named(beside, alt.datum(order[-1], type="ordinal"), "value", drawn))
     return figure(
         name,
         f"{title[0].upper()}{title[1:]} over {axis}",

@@ -176,7 +176,11 @@ def ratings(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
     )
 
 
-_ACCEPTED = {"elo1": "H1 accepted", "elo0": "H0 accepted", "": "open"}
+_ACCEPTED = {
+    "elo1": ("H1 accepted", Verdict.STRONGER),
+    "elo0": ("H0 accepted", Verdict.WEAKER),
+    "": ("open", Verdict.UNDECIDED),
+}
 
 
 def sequential(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
@@ -203,11 +207,10 @@ def sequential(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
     def bar(row: Row) -> Bar:
         scale = Scale(float(row["lower"]), float(row["upper"]))
         at = min(max(scale.place(float(row["llr"])), 0.0), 100.0)
-        decided = Verdict.STRONGER if row["verdict"] else Verdict.UNDECIDED
         text = f"LLR {row['llr']} of {row['lower']} to {row['upper']}"
-        return Bar("elo", at, scale.place(0.0), decided, row["llr"], text)
+        return Bar("elo", at, scale.place(0.0), _ACCEPTED[row["verdict"]][1], row["llr"], text)
 
-    cells = [{**row, "verdict": _ACCEPTED[row["verdict"]]} for row in rows]
+    cells = [{**row, "verdict": _ACCEPTED[row["verdict"]][0]} for row in rows]
     return Grid(
         name,
         f"Sequential tests against the anchor, at {limit}. H0 and H1 are differences of so many "

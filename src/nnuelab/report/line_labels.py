@@ -28,7 +28,7 @@ def short(names: Sequence[str]) -> Any:
     for name, text in zip(names, called(names), strict=True):
         if name == text:
             break
-        if name.startswith(text):
+        if name.startswith(f"{text},"):
             return f"slice(datum.label, 0, {len(text) - len(name)})"
         return f"slice(datum.label, {len(name) - len(text)})"
     return alt.Undefined

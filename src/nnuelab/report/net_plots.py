@@ -18,6 +18,7 @@ from nnuelab.report.results import NetFiles
 MOST_POINTS = 500  # of a net in a plot on the page
 STEPS = 60  # of a histogram
 NET_HEIGHT = 16  # pixels of a net in a plot of one row for each
+SPREAD = ("least", "lower", "median", "upper", "most")
 
 
 def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> list[Figure]:
@@ -129,9 +130,6 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
         .axis(format="%", values=[i / 10 for i in range(11)])
         .scale(SHARE),
     )
-
-
-SPREAD = ("least", "lower", "median", "upper", "most")
 
 
 def _spread(found: Sequence[float]) -> dict[str, float]:

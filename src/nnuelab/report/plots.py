@@ -249,7 +249,9 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
     played = [kind for kind in kinds if any(value["games"] == kind for value in values)]
     last = {v["set"]: v["elo"] for v in reversed(values) if v["nodes"] == shown[-1]}
     reached = [end for v in values for end in (v.get("games_low"), v["elo"], v.get("games_high"))]
-    beside = line_labels.direct(last, [end for end in reached if end is not None], HEIGHT)
+    known = [end for end in reached if end is not None]
+    has_ends = len(last) == len({value["set"] for value in values})
+    beside = line_labels.direct(last, known, HEIGHT) if has_ends else None
     drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
     scale = (
         alt.Scale(domain=beside.domain, nice=False) if beside else alt.Scale(zero=False, padding=10)

@@ -186,7 +186,8 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
     bands = sorted({str(v["group"]) for v in values}, key=lambda band: int(band.split("-")[0]))
     rated = [score for score in all_scores if score.kind == "rating"]
     last = {score.feature_set: score.accuracy for score in rated if score.group == bands[-1]}
-    beside = direct(last, [end for s in rated for end in (s.low, s.high)], HEIGHT, 1.0)
+    reached = [end for score in rated for end in (score.low, score.high)]
+    beside = direct(last, reached, HEIGHT, 1.0) if len(last) == len(sets) else None
     drawn = color(sets, title=None if beside else "feature set")
     scale = (
         alt.Scale(domain=beside.domain, nice=False)

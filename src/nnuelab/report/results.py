@@ -169,8 +169,11 @@ class Results:
         name = path.name.partition(".")[0]
         games = path.parent.parts[1:2] == ("tournament",) and name.startswith(experiment.name)
         of_games = games and name.removeprefix(experiment.name) in ("", "_ratings", "_details")
-        in_sprt = "sprt" in path.parts[1:3]
-        tests = in_sprt and experiment.name in (name, *path.parts[3:5])
+        below = "/".join(path.parts[1:])
+        tests = any(
+            below == f"sprt/{played}.csv" or below.startswith(f"tournament/sprt/{played}/")
+            for played in (yardstick.played(experiment.name) for yardstick in yardsticks.ALL)
+        )
         return (
             of_games
             or tests

@@ -120,6 +120,7 @@ finder.addEventListener("keydown", (event) => {
 // Keys, and paper: all views, with all of their plots and notes, in the light colours
 
 async function toPaper() {
+  if (root.classList.contains("printing")) return;
   const { theme } = root.dataset, folded = [...document.querySelectorAll("details:not([open])")];
   root.classList.add("printing");
   root.dataset.theme = "light";
