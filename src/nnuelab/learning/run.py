@@ -229,20 +229,17 @@ class Run(Generic[State]):
             done = self.epoch * self.per_epoch + running.batches + len(behind)
             rate = trainer.learning_rate(done, self.per_epoch)
             behind.append((labelled, loss := trainer.step(labelled, rate)))
-            if len(behind) > (0 if isinstance(loss, float) else BEHIND):
-                self._account(*behind.popleft(), progress)
+            self._account(behind, 0 if isinstance(loss, float) else BEHIND, progress)
             now = time.perf_counter()
             self._time(before + now - start)
             if now - saved >= save_seconds and running.batches + len(behind) < self.per_epoch:
-                while behind:
-                    self._account(*behind.popleft(), progress)
+                self._account(behind, 0, progress)
                 self._check(running.loss, saving=True)
                 if self.group.rank == 0:
                     _write_rows(times, self._times.values())
                     self._state().write(self.partial)
                 saved = time.perf_counter()
-        while behind:
-            self._account(*behind.popleft(), progress)
+        self._account(behind, 0, progress)
         self._time(before + now - start)
         row = {
             "epoch": self.epoch + 1,
@@ -253,16 +250,20 @@ class Run(Generic[State]):
         self._times[self.epoch + 1]["seconds"] = before + time.perf_counter() - start
         return row
 
-    def _account(self, labelled: Labelled, loss: SupportsFloat, progress: Progress) -> None:
-        """Counts a step that was started."""
-        self._batch = labelled.records
-        self._check(number := float(loss))
+    def _account(
+        self, behind: deque[tuple[Labelled, SupportsFloat]], most: int, progress: Progress
+    ) -> None:
+        """Counts steps that were started, but for the last ``most``."""
         running = self.running
-        running.loss += number
-        running.samples += labelled.total
-        running.batches += 1
-        mean = running.loss / running.samples
-        progress.advance(labelled.total, epoch=self.epoch + 1, loss=f"{mean:.6f}")
+        while len(behind) > most:
+            labelled, loss = behind.popleft()
+            self._batch = labelled.records
+            self._check(number := float(loss))
+            running.loss += number
+            running.samples += labelled.total
+            running.batches += 1
+            mean = running.loss / running.samples
+            progress.advance(labelled.total, epoch=self.epoch + 1, loss=f"{mean:.6f}")
 
     def _time(self, seconds: float) -> None:
         """Says how long the epoch has taken, without validation so far."""
