@@ -7,10 +7,10 @@ last. Frames are pictures of the page, so they show what Python found and the pa
 """
 
 import argparse
-import shutil
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from browser import shown
+from playwright.sync_api import Page
 
 SELECTED, MOVED = 1, 3  # seconds that a frame is seen
 SCALE = 1.25  # pixels of a picture for one of the page
@@ -93,16 +93,10 @@ def main() -> None:
     parser.add_argument("output", type=Path)
     parser.add_argument("moves", nargs="+")
     asked = parser.parse_args()
-    with sync_playwright() as running:
-        chromium = shutil.which("chromium")
-        browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(
-            viewport={"width": 1060, "height": 900}, color_scheme="light", offline=True
-        )
-        page.goto(f"{asked.report.resolve().as_uri()}#/set/{asked.feature_set}")
+    window = {"width": 1060, "height": 900}
+    with shown(asked.report, f"set/{asked.feature_set}", viewport=window) as page:
         taken = frames(page, asked.moves)
         size = clip(page)
-        browser.close()
     asked.output.write_text(animated(taken, round(size["width"]), round(size["height"])))
 
 
