@@ -75,6 +75,13 @@ def zoom(*channels: Literal["x", "y"]) -> Any:
     )
 
 
+def fitted(domain: tuple[float, float] | None, padding: Any = alt.Undefined) -> Any:
+    """The scale of an axis of just this domain; else of what is drawn, which may begin above 0."""
+    if domain is None:
+        return alt.Scale(zero=False, padding=padding)
+    return alt.Scale(domain=domain, nice=False)
+
+
 def share_scale(values: Iterable[float]) -> Any:
     """The scale of an axis of shares 0..1: one that comes near 100 % ends there."""
     return (

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from nnuelab.charts import HEIGHT, Figure, figure
+from nnuelab.charts import HEIGHT, Figure, figure, fitted
 from nnuelab.names import changes_of
 from nnuelab.report.line_labels import direct, named
 from nnuelab.report.plots import ENDS, color, ends
@@ -78,13 +78,12 @@ def _lines(
                if end in point]  # fmt: skip
     beside = direct(ends_of, reached, HEIGHT) if len(ends_of) == len(sets) else None
     drawn = color(sets, title="feature set" if len(sets) > 1 and not beside else None)
-    scale = alt.Scale(domain=beside.domain, nice=False) if beside else alt.Scale(zero=False)
     base = alt.Chart(alt.Data(values=points)).encode(
         x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).sort(order).scale(type="point"),
         color=drawn,
     )
     lines = base.mark_line(point=True).encode(
-        y=alt.Y("value:Q", scale=scale).title(title),
+        y=alt.Y("value:Q", scale=fitted(beside.domain if beside else None)).title(title),
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
             f"{axis}:O",

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from nnuelab.charts import HEIGHT, Figure, figure, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
 from nnuelab.names import NetName
 from nnuelab.report.line_labels import direct, named, short
 from nnuelab.report.plots import SHARE, color
@@ -55,14 +55,15 @@ def _losses(
         for each in names
     }
     beside = direct(last, [float(value["validation"] or 0) for value in values], HEIGHT)
-    scale = alt.Scale(domain=beside.domain, nice=False) if beside else alt.Scale(zero=False)
     drawn = color(sets, names, None if beside else "feature set")
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("epoch:Q")
         # With few epochs Vega puts marks between them.
         .axis(format="d", values=epochs if len(epochs) <= 10 else alt.Undefined)
         .scale(zero=False, nice=False, padding=8),
-        y=alt.Y("validation:Q", scale=scale).title("validation loss"),
+        y=alt.Y("validation:Q", scale=fitted(beside.domain if beside else None)).title(
+            "validation loss"
+        ),
         color=drawn,
     )
     lines = base.mark_line().encode(strokeDash=alt.StrokeDash("seed:N"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from nnuelab.charts import HEIGHT, Figure, figure, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
 from nnuelab.report import line_labels, point_labels
 from nnuelab.report.line_labels import short
 from nnuelab.report.point_labels import Point
@@ -142,15 +142,8 @@ def _scatter(
         }
     )
     drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
-    across, up = alt.X(f"{x}:Q").title(axis), alt.Y("elo:Q").title(title)
-    if beside:
-        across, up = (
-            across.scale(domain=beside.across, nice=False),
-            up.scale(domain=beside.up, nice=False),
-        )
-    else:
-        across = across.scale(zero=False, padding=10)
-        up = up.scale(zero=False, padding=10)
+    across = alt.X(f"{x}:Q").title(axis).scale(fitted(beside.across if beside else None, 10))
+    up = alt.Y("elo:Q").title(title).scale(fitted(beside.up if beside else None, 10))
     base = alt.Chart(alt.Data(values=values)).encode(x=across, color=drawn)
     seeds = base.mark_rule(strokeWidth=1.5).encode(
         alt.Y("seeds_low:Q").title(title), alt.Y2("seeds_high:Q")
@@ -253,9 +246,6 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
     has_ends = len(last) == len({value["set"] for value in values})
     beside = line_labels.direct(last, known, HEIGHT) if has_ends else None
     drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
-    scale = (
-        alt.Scale(domain=beside.domain, nice=False) if beside else alt.Scale(zero=False, padding=10)
-    )
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("nodes:Q")
         .title("nodes of a move")
@@ -264,7 +254,7 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
         color=drawn,
     )
     lines = base.mark_line().encode(
-        y=alt.Y("elo:Q").title("Elo").scale(scale),
+        y=alt.Y("elo:Q").title("Elo").scale(fitted(beside.domain if beside else None, 10)),
         strokeDash=alt.StrokeDash("games:N").title("games at").scale(domain=played),
     )
     dots = base.mark_point(filled=True, size=30, opacity=1).encode(

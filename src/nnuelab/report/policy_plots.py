@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from nnuelab.charts import HEIGHT, Figure, figure, share_scale, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, fitted, share_scale, zoom
 from nnuelab.report.line_labels import direct, named
 from nnuelab.report.plots import MOST_COLORS, ROW_HEIGHT
 
@@ -71,7 +71,7 @@ def _curves(
     beside = direct(ends, [v[of] for v in values], HEIGHT, most) if len(series) == 1 else None
     color = _color(series[0], names)
     color = color.legend(None) if beside else color.legend(values=list(ends))
-    axis = axis.scale(domain=beside.domain, nice=False) if beside else axis
+    axis = axis.scale(fitted(beside.domain)) if beside else axis
     across = (
         alt.X(f"{x}:Q")
         # With few of them Vega puts marks between them.

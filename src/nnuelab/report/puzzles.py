@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from nnuelab.charts import HEIGHT, Figure, figure, share_scale, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, fitted, share_scale, zoom
 from nnuelab.errors import UserError
 from nnuelab.report.grids import Grid
 from nnuelab.report.line_labels import direct, named
@@ -189,11 +189,8 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
     reached = [end for score in rated for end in (score.low, score.high)]
     beside = direct(last, reached, HEIGHT, 1.0) if len(last) == len(sets) else None
     drawn = color(sets, title=None if beside else "feature set")
-    scale = (
-        alt.Scale(domain=beside.domain, nice=False)
-        if beside
-        else share_scale(score.high for score in rated)
-    )
+    shares = (score.high for score in rated)
+    scale = fitted(beside.domain) if beside else share_scale(shares)
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("group:O").sort(bands).title("rating of the puzzle").axis(labelAngle=-45),
         xOffset=alt.XOffset("set:N").sort(list(sets)),

@@ -184,7 +184,7 @@ def _lines(
     x, y = alt.X("value:Q").title(axis), alt.Y("share:Q").title("share of the positions")
     if beside:
         color = color.legend(None)
-        x, y = x.scale(domain=beside.across, nice=False), y.scale(domain=beside.up, nice=False)
+        x, y = x.scale(charts.fitted(beside.across)), y.scale(charts.fitted(beside.up))
     return (
         alt.Chart(alt.Data(values=values))
         .mark_line(interpolate="step")

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from nnuelab.charts import Figure, figure, zoom
+from nnuelab.charts import Figure, figure, fitted, zoom
 from nnuelab.report import point_labels, reading
 from nnuelab.report.grids import Grid
 from nnuelab.report.point_labels import Point
@@ -114,8 +114,11 @@ def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
         up,
     )
     named = point_labels.named(beside, alt.Undefined, "cost", "loss") if beside else []
-    x = alt.X("cost:Q").title("cost of a node, foretold (\u00d7 anchor)")
-    x = x.scale(domain=beside.across, nice=False) if beside else x.scale(zero=False, padding=10)
+    x = (
+        alt.X("cost:Q")
+        .title("cost of a node, foretold (\u00d7 anchor)")
+        .scale(fitted(beside.across if beside else None, 10))
+    )
     y = alt.Y("loss:Q").title("validation loss").scale(domain=up, nice=False, clamp=False)
     dots = (
         alt.Chart(alt.Data(values=values))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from nnuelab.charts import HEIGHT, Figure, figure, zoom
+from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
 from nnuelab.report import point_labels
 from nnuelab.report.line_labels import Direct, direct, named
 from nnuelab.report.point_labels import Point
@@ -216,15 +216,14 @@ def error_and_elo(errors: Sequence[Row], ratings: Sequence[Row]) -> Figure | Non
         {v["set"]: Point(v["error"], v["elo"], v["low"], v["high"]) for v in values}
     )
     drawn = alt.Color("set:N").title("player").scale(domain=[v["set"] for v in values])
-    across, up = alt.X("error:Q").title("held-out error"), alt.Y("elo:Q").title(title)
+    across = (
+        alt.X("error:Q")
+        .title("held-out error")
+        .scale(fitted(beside.across if beside else None, 10))
+    )
+    up = alt.Y("elo:Q").title(title)
     if beside:
-        drawn = drawn.legend(None)
-        across, up = (
-            across.scale(domain=beside.across, nice=False),
-            up.scale(domain=beside.up, nice=False),
-        )
-    else:
-        across = across.scale(zero=False, padding=10)
+        drawn, up = drawn.legend(None), up.scale(fitted(beside.up))
     base = alt.Chart(alt.Data(values=values)).encode(x=across, color=drawn)
     rules = base.mark_rule().encode(alt.Y("low:Q").title(title), alt.Y2("high:Q"))
     names = point_labels.named(beside, drawn, "error", "elo") if beside else []
