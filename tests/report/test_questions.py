@@ -49,6 +49,11 @@ class Walk:
     def experiment(self):
         self.click(self.page.locator("#nav").get_by_role("link", name="axis", exact=True))
 
+    def below(self, place):
+        """What is further down in the experiment."""
+        self.experiment()
+        self.scroll(self.page.locator(place))
+
     def set(self):
         self.click(self.page.locator(".ranking .rank").filter(has_text="H+PH+MC"))
 
@@ -71,8 +76,7 @@ def speed(walk):
 
 
 def deeper(walk):
-    walk.experiment()
-    walk.scroll(walk.page.locator("#figure-axis-depth"))
+    walk.below("#figure-axis-depth")
     return walk.sees(walk.page.locator("#figure-axis-depth svg").first)
 
 
@@ -92,15 +96,12 @@ def moves(walk):
 
 
 def games(walk):
-    walk.experiment()
-    viewer = walk.page.locator(".viewer[data-games=axis]")
-    walk.scroll(viewer)
-    return walk.sees(viewer.locator(".board svg"))
+    walk.below(".viewer[data-games=axis]")
+    return walk.sees(walk.page.locator(".viewer[data-games=axis] .board svg"))
 
 
 def converged(walk):
-    walk.experiment()
-    walk.scroll(walk.page.locator("#figure-axis-loss"))
+    walk.below("#figure-axis-loss")
     return walk.sees(walk.page.locator("#figure-axis-loss svg").first)
 
 
