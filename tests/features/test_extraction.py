@@ -185,7 +185,7 @@ def test_batch_is_the_definition_on_any_board(expression, wider):
         for side, n in enumerate((stm_n[i], other_n[i])):
             wanted = check.defined(features, position, int(position["turn"]) ^ side)
             assert sorted(rows[side][i, :n].tolist()) == wanted
-            if not compiled(features).record["n_others"]:  # those may use the rest of their lists
+            if not compiled(features).record["n_called"]:  # those may use the rest of their lists
                 assert (rows[side][i, n:] == -2).all()
 
 

@@ -188,10 +188,9 @@ def test_bounds_hold_in_positions_that_no_game_reaches():
 def test_wrong_tables_are_found_out(games):
     """Each property that reads the tables fails, and says where, when one entry is wrong."""
     features = FeatureSet(parse("H").terms)
-    rows = compiled(features)._owned[0][0]
+    (tables, parts), (rows, *_) = compiled(features)._owned[:2]
     white_rook_on_a1 = (0, 6, 0, 0)
     rows[white_rook_on_a1] += 1
-    tables, parts = compiled(features)._owned[1][0]
     tables["features"][0, 0, 6 * 64] += 1
     parts["squares"][0, 0, 0] += 1
     for name in (

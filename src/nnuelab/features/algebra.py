@@ -149,9 +149,11 @@ class Block(ABC):
     def meaning(self) -> tuple[Any, ...]:
         """What tells its features from others, for its fingerprint: tables, numbers, functions."""
 
-    @abstractmethod
     def kernels(self) -> Kernels:
-        """The same for jitted code; called when a feature set is to be extracted or played."""
+        """What jitted code calls, where there are no tables; asked when a set is extracted or
+        played.
+        """
+        raise NotImplementedError(f"{self.name}: neither tables nor kernels")
 
     def hints(self) -> tuple[Any, ...]:
         """What spares work to find its features, for a job's code hash; it changes none of them."""

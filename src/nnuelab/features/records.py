@@ -2,10 +2,10 @@
 
 Jitted code gets one record of :data:`FEATURES`; what varies in size is behind its addresses.
 
-Piece-square blocks that are terms of the sum are tables beside each other, which the kernels read
-themselves. Every other term, of whatever kind, is a :data:`TERM`: the addresses of two functions
-and of their data. They are compiled when a feature set uses them, so a sum without them pays one
-test, and the search needs no compilation for any of them:
+Terms of the sum that are piece-square blocks, one for each class of own kings where these matter,
+are tables, which the kernels read themselves. Every other term, of whatever kind, is a
+:data:`TERM`: the addresses of two functions and of their data. They are compiled when a feature set
+uses them, so a sum without them pays one test, and the search needs no compilation for any of them:
 
 ``active(data, position, perspective, out) -> n``
     Writes the term's active features, each once, in any order, counted from 0.
@@ -49,6 +49,16 @@ A row belongs to a set of squares of one piece (its mask). A row that several pi
 without roles or colours) has mask 0 and a group, which lists the squares of all twelve pieces.
 """
 
+KING_PIECE = np.dtype(
+    [
+        ("n", "i8"),  # classes
+        ("blocks", "u8"),  # -> PIECE_SQUARE[n]
+        ("classes", "u8"),  # -> int64[2, 64]: by perspective and square of its king
+    ],
+    align=True,
+)
+"""Piece-square blocks, one for each class of squares of the own king."""
+
 TERM = np.dtype(
     [
         ("active", "u8"),  # function
@@ -68,18 +78,20 @@ FEATURES = np.dtype(
     [
         ("size", "i8"),  # number of features
         ("max_active", "i8"),  # bound of the rows that one perspective has active at once
-        ("terms", PIECE_SQUARE),  # terms of the sum that are one piece-square block
+        ("terms", PIECE_SQUARE),  # terms that are one piece-square block
+        ("n_kings", "i8"),
+        ("kings", "u8"),  # -> KING_PIECE[n_kings]: terms that are several
         ("n_called", "i8"),
         ("called", "u8"),  # -> TERM[n_called]
         ("n_extracted", "i8"),  # blocks that batches are extracted of without any position
         ("extracted", "u8"),  # -> EXTRACTED[n_extracted]
-        ("n_others", "i8"),  # the first of the called terms: those that are no such block
         ("add_active", "u8"),  # functions of kernels.called, where there are such terms
         ("add_active_of_many", "u8"),
         ("add_changes", "u8"),
         ("add_changes_of_both", "u8"),
         ("state", "i8"),  # 1: a term reads more of a position than where its pieces stand
         ("n_keys", "i8"),  # 1: a refresh is never due
+        ("counts", "i8"),  # 1: the key has to do with the number of pieces
         # -> int64[2, KEYS]: by perspective, what the squares of the two kings and the number of
         # pieces add to the key; where the key changes, a refresh is due
         ("keys", "u8"),
@@ -175,15 +187,6 @@ SELECTION = np.dtype(
         ("features", FEATURES),
         ("rows", "u8"),  # -> int32[2, features.size]: by side of the own king, -1 none
         ("sides", "u8"),  # -> int64[2, 64]: by perspective and square of its king
-    ],
-    align=True,
-)
-
-KING_PIECE = np.dtype(
-    [
-        ("n", "i8"),  # classes
-        ("blocks", "u8"),  # -> PIECE_SQUARE[n]
-        ("classes", "u8"),  # -> int64[2, 64]: by perspective and square of its king
     ],
     align=True,
 )

@@ -21,7 +21,7 @@ class Revision:
     """The terms of a feature set of which changes are kept, and the others.
 
     Kept are those of sets of squares and, beside them, of piece-square blocks that have no feature
-    for two places: what changes of these depends on the move alone.
+    for two places: what changes of these depends on the move alone, not on the kings as well.
 
     Attributes
     ----------
@@ -61,7 +61,8 @@ class Revision:
             self.rest["n_called"] = len(called) - self.n
             self.rest["called"] = address(self._owned[1])
             (self.rest["terms"] if _is_injective(self.pieces) else self.pieces)["n"] = 0
-        self.rest_is_empty = self.rest["n_called"] == self.rest["terms"]["n"] == 0
+        left = self.rest["terms"]["n"], self.rest["n_kings"], self.rest["n_called"]
+        self.rest_is_empty = not any(left)
 
 
 def code(features: FeatureSet) -> str:

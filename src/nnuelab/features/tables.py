@@ -11,7 +11,8 @@ import numpy as np
 from numba import from_dtype, types
 
 from nnuelab.chess.position import POSITION
-from nnuelab.features.algebra import Classes, FeatureSet, Kernels, Product
+from nnuelab.features.algebra import FeatureSet, Product
+from nnuelab.features.answers import Classes, Kernels, Tabulated
 from nnuelab.features.extraction import extracted
 from nnuelab.features.legality import seen_by
 from nnuelab.features.records import (
@@ -22,6 +23,7 @@ from nnuelab.features.records import (
     EXTRACTED,
     FEATURES,
     KEYS,
+    KING_PIECE,
     OWN_KEYS,
     PIECE_SQUARE,
     PIECES,
@@ -60,30 +62,34 @@ class Tables:
         self.record = np.zeros(1, FEATURES)[0]
         self.record["size"] = features.size
         self.record["max_active"] = features.max_active
-        inlined: list[tuple[np.ndarray, int]] = []
-        tabulated: list[tuple[np.void, list[Any]]] = []
+        placed: list[tuple[np.ndarray, int]] = []
+        kings: list[np.void] = []
+        batches: list[np.void] = []
         called: list[tuple[int, int, int, int, int]] = []
-        tabulated_too: list[tuple[int, int, int, int, int]] = []
         for term, offset in _without_sums(features, 0):
             block = term.factors[0] if len(term.factors) == 1 else None
             table = block.tabulated() if block is not None else None
-            if table is not None:
-                tabulated.append(extracted(table, offset))
-                if len(table.tables) == 1:
-                    inlined.append((table.tables[0], offset))
-                    continue
-            kernels = _product(term) if block is None else block.kernels()
-            terms = called if table is None else tabulated_too
-            terms.append((*self._compile(kernels), offset))
-            self.record["state"] |= kernels.state
-        self.record["terms"], owned = piece_square_tables(inlined)
-        self._owned += [owned, [owner for _, owner in tabulated]]
-        self.record["n_extracted"] = len(tabulated)
-        self.record["extracted"] = self._own(np.array([one for one, _ in tabulated], EXTRACTED))
-        self.record["n_others"] = len(called)
-        called += tabulated_too
-        self.record["n_called"] = len(called)
-        self.record["called"] = self._own(np.array(called, dtype=TERM))
+            if table is None:
+                kernels = _product(term) if block is None else block.kernels()
+                called.append((*self._compile(kernels), offset))
+                self.record["state"] |= kernels.state
+                continue
+            batch, owned = extracted(table, offset)
+            batches.append(batch)
+            self._owned.append(owned)
+            if len(table.tables) == 1:
+                placed.append((table.tables[0], offset))
+            else:
+                kings.append(self._by_king(table, offset))
+        self.record["terms"], tables = piece_square_tables(placed)
+        self._owned.append(tables)
+        for name, records, dtype in (
+            ("kings", kings, KING_PIECE),
+            ("extracted", batches, EXTRACTED),
+            ("called", called, TERM),
+        ):
+            self.record[f"n_{name}"] = len(records)
+            self.record[name] = self._own(np.array(records, dtype))
         if called:
             self._compile_called()
         self._write_keys(features.classes())
@@ -96,6 +102,17 @@ class Tables:
         """
         for check in self._checks:
             check()
+
+    def _by_king(self, block: Tabulated, offset: int) -> np.void:
+        """A record of KING_PIECE."""
+        made = [piece_square_tables([(rows, offset)]) for rows in block.tables]
+        self._owned.append(made)
+        record = np.zeros(1, KING_PIECE)[0]
+        record["n"] = len(made)
+        record["blocks"] = self._own(np.array([blocks for blocks, _ in made], PIECE_SQUARE))
+        squares = np.arange(SQUARES_ON_BOARD)
+        record["classes"] = self._own(block.class_of[np.stack([squares, squares ^ 56])])
+        return record
 
     def _own(self, array: np.ndarray) -> int:
         self._owned.append(array)
@@ -140,6 +157,7 @@ class Tables:
             keys[perspective, ENEMY_KEYS:COUNT_KEYS] = enemy[squares] * counts
             keys[perspective, COUNT_KEYS:] = count
         self.record["n_keys"] = (int(own.max()) + 1) * enemies * counts
+        self.record["counts"] = counts > 1
         self.record["keys"] = self._own(keys)
 
 

@@ -176,15 +176,15 @@ def _changed(a, term, old, new, turned_old, turned_new, before):
 
 @inline
 def _rows(a, position):
-    """White's sum less Black's of the piece-square terms that are not in one table."""
+    """White's sum less Black's of the terms in tables that are not in one."""
     features = a.features
-    if features.terms.n == 0:
+    if features.terms.n == features.n_kings == 0:
         return np.int64(0)
     weights = view(a.weights, a.n_weights, np.int64)
     list = view(a.lists, a.width, np.int32)
-    n = active_rows(features.terms, position, np.int64(0), list)
+    n = active_rows(features, position, np.int64(0), list)
     total = _sum(weights, list, n, np.int64(0))
-    n = active_rows(features.terms, position, np.int64(1), list)
+    n = active_rows(features, position, np.int64(1), list)
     return total - _sum(weights, list, n, np.int64(0))
 
 

@@ -31,7 +31,7 @@ from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.kernels import moved
 from nnuelab.features.kernels.lists import place
 from nnuelab.features.kernels.moved import PLACED
-from nnuelab.features.kernels.piece_square import changed_rows, changed_squares
+from nnuelab.features.kernels.piece_square import append_changed, changed_squares
 from nnuelab.features.records import COUNTS, FEATURES, KEPT, PIECE_SQUARE
 from nnuelab.features.revision import Revision
 from nnuelab.jit import (
@@ -195,7 +195,9 @@ def _step_by_change(a, line, source, step):
         for i in range(2):
             perspective = at(i)
             more, less = added[perspective], removed[perspective]
-            n_more, n_less = changed_rows(a.pieces, changed, old, new, i, more, less)
+            n_more, n_less = append_changed(
+                a.pieces, changed, old, new, i, more, np.int64(0), less, np.int64(0)
+            )
             row = sums[perspective]
             inference.update(net, row, row, more, n_more, less, n_less)
     width = 2 * net.max_active

@@ -67,10 +67,10 @@ def add_active_of_many(tables, given):
 
     Term by term: the code of all terms together is more than a cache holds.
     """
-    terms = view(tables.called, tables.n_others, TERM)
+    terms = view(tables.called, tables.n_called, TERM)
     positions = view(given.positions, given.n, POSITION)
     seen_by_black = view(given.turned, given.n, POSITION)
-    for t in range(tables.n_others):
+    for t in range(tables.n_called):
         term = terms[t]
         for i in range(given.n):
             position = positions[at(i)]

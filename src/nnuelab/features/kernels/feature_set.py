@@ -1,6 +1,6 @@
 """Active features of a position and what changes between two, jitted; nothing here is per block.
 
-Piece-square blocks are read from tables, all other terms are called by address; see
+Piece-square and king-piece blocks are read from tables, all other terms are called by address; see
 :mod:`nnuelab.features.tables`. ``tables`` is a record of FEATURES from there, positions are records
 of :data:`nnuelab.chess.position.POSITION`, ``perspective`` is 0 for White and 1 for Black.
 """
@@ -40,7 +40,7 @@ def active(tables, position, perspective, out):
     int64
         How many.
     """
-    n = active_rows(tables.terms, position, perspective, out)
+    n = active_rows(tables, position, perspective, out)
     if tables.n_called > 0:
         n = call(tables.add_active, tables, position, perspective, place(out, 0), n)
     return n
@@ -62,7 +62,7 @@ def changes(tables, old, new, perspective, added, removed):
         How many were added and removed.
     """
     changed = changed_squares(old, new)
-    n_added, n_removed = changed_rows(tables.terms, changed, old, new, perspective, added, removed)
+    n_added, n_removed = changed_rows(tables, changed, old, new, perspective, added, removed)
     if tables.n_called > 0:
         counts = pack(n_added, n_removed)
         plus, minus = place(added, 0), place(removed, 0)
@@ -88,7 +88,7 @@ def changes_of_both(tables, old, new, added, removed):
     n_added, n_removed = np.int64(0), np.int64(0)
     for perspective in range(2):
         more, less = changed_rows(
-            tables.terms,
+            tables,
             changed,
             old,
             new,
@@ -120,7 +120,9 @@ def key(tables, position, perspective):
 @inline
 def needs_refresh(tables, old, new, perspective):
     """Whether ``new`` is cheaper from scratch than from ``old``."""
-    return tables.n_keys > 1 and key(tables, old, perspective) != key(tables, new, perspective)
+    if old.roles[KING] == new.roles[KING] and tables.counts == 0:  # as after most moves
+        return False
+    return key(tables, old, perspective) != key(tables, new, perspective)
 
 
 @inline
@@ -189,7 +191,7 @@ def batch(tables, records, stm_out, other_out, stm_n, other_n):
     fields = records["occupied"], records["pieces_low"], records["pieces_high"], records["flags"]
     lists = stm_out, other_out, stm_n, other_n
     extract(tables.extracted, tables.n_extracted, fields, lists)
-    if tables.n_others == 0:
+    if tables.n_called == 0:
         return
     # They live as long as they are named in a loop.
     positions, turned = np.zeros(_TOGETHER, POSITION), np.zeros(_TOGETHER, POSITION)

@@ -1,18 +1,22 @@
 """Piece-square blocks, jitted: tables of rows by piece and square, nothing is per block.
 
+So are king-piece blocks: the square of the own king says which table holds.
+
 A row is active in a position exactly when one of its pieces stands on one of its squares, which a
 mask and a bitboard decide. Nothing is counted or stored, so changes are found between any two
 positions, however many plies lie between them, and what goes and comes back never shows. A row is
 emitted for the first of the pieces that make it active (by piece, then square), hence once.
 
-``blocks`` is a record of :data:`nnuelab.features.tables.PIECE_SQUARE`.
+``blocks`` is a record of PIECE_SQUARE, ``tables`` one of FEATURES from
+:mod:`nnuelab.features.records`.
 """
 
 import numpy as np
 
-from nnuelab.chess.position import EMPTY
-from nnuelab.features.records import PIECES
-from nnuelab.jit import inline, jit, lsb, view
+from nnuelab.chess.position import EMPTY, KING
+from nnuelab.features.kernels.lists import place, subtract
+from nnuelab.features.records import KING_PIECE, PIECE_SQUARE, PIECES
+from nnuelab.jit import at, inline, jit, lsb, view
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -96,9 +100,8 @@ def changed_squares(old, new):
 
 
 @inline
-def active_rows(blocks, position, perspective, out):
-    """Writes the active rows of all blocks, each once; returns how many."""
-    n = np.int64(0)
+def _append_active(blocks, position, perspective, out, n):
+    """Appends the active rows of blocks side by side, each once; returns how many are there."""
     # The views and the count are made once: LLVM can't know that writing `out` leaves them alone.
     per_piece = blocks.n
     entries = 2 * PIECES * 64 * per_piece
@@ -118,15 +121,14 @@ def active_rows(blocks, position, perspective, out):
 
 
 @inline
-def changed_rows(blocks, changed, old, new, perspective, added, removed):
-    """Writes the rows that become active and inactive; returns how many of each.
+def append_changed(blocks, changed, old, new, perspective, added, n_added, removed, n_removed):
+    """Appends the rows that become active and inactive; returns how many of each are there.
 
     Parameters
     ----------
     changed : uint64
         The squares whose content differs between ``old`` and ``new``.
     """
-    n_added, n_removed = np.int64(0), np.int64(0)
     while changed:
         square = lsb(changed)
         changed &= changed - _ONE
@@ -135,4 +137,65 @@ def changed_rows(blocks, changed, old, new, perspective, added, removed):
             n_removed = _lost(blocks, perspective, before, square, old, new, removed, n_removed)
         if after != EMPTY:
             n_added = _lost(blocks, perspective, after, square, new, old, added, n_added)
+    return n_added, n_removed
+
+
+@inline
+def _class_of(king, position, perspective):
+    """Which of the blocks holds."""
+    square = lsb(position.roles[KING] & position.colors[perspective])
+    return view(king.classes, (2, 64), np.int64)[at(perspective), at(square)]
+
+
+@inline
+def active_rows(tables, position, perspective, out):
+    """Writes the active rows of a set's tables, each once; returns how many."""
+    n = _append_active(tables.terms, position, perspective, out, np.int64(0))
+    kings = view(tables.kings, tables.n_kings, KING_PIECE)
+    for i in range(tables.n_kings):
+        king = kings[i]
+        blocks = view(king.blocks, king.n, PIECE_SQUARE)
+        now = _class_of(king, position, perspective)
+        n = _append_active(blocks[at(now)], position, perspective, out, n)
+    return n
+
+
+@jit
+def _append_anew(before, after, old, new, perspective, added, n_added, removed, n_removed):
+    """Appends what comes and goes where the own king changes its class."""
+    more = _append_active(after, new, perspective, added, n_added) - n_added
+    less = _append_active(before, old, perspective, removed, n_removed) - n_removed
+    more, less = subtract(place(added, n_added), more, place(removed, n_removed), less)
+    return n_added + more, n_removed + less
+
+
+@inline
+def changed_rows(tables, changed, old, new, perspective, added, removed):
+    """Writes the rows of a set's tables that become active and inactive; returns how many of each.
+
+    Parameters
+    ----------
+    changed : uint64
+        The squares whose content differs between ``old`` and ``new``.
+    """
+    n_added, n_removed = np.int64(0), np.int64(0)
+    if tables.terms.n > 0:
+        n_added, n_removed = append_changed(
+            tables.terms, changed, old, new, perspective, added, n_added, removed, n_removed
+        )
+    kings = view(tables.kings, tables.n_kings, KING_PIECE)
+    for i in range(tables.n_kings):
+        king = kings[i]
+        blocks = view(king.blocks, king.n, PIECE_SQUARE)
+        was, now = _class_of(king, old, perspective), _class_of(king, new, perspective)
+        after = blocks[at(now)]
+        if was == now:
+            n_added, n_removed = append_changed(
+                after, changed, old, new, perspective, added, n_added, removed, n_removed
+            )
+        else:
+            before = blocks[at(was)]
+            n_added, n_removed = _append_anew(
+                before, after, old, new, perspective, added, n_added, removed, n_removed
+            )
     return n_added, n_removed

@@ -15,10 +15,10 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.features.algebra import Block, check_rows
-from nnuelab.features.answers import Classes, Kernels, Tabulated
+from nnuelab.features.answers import Classes, Tabulated
 from nnuelab.features.concepts import OWN, SQUARES, Concept
 from nnuelab.features.kinds.piece_square import rows_of
-from nnuelab.features.kinds.tabulated import king_kernels, piece_name
+from nnuelab.features.kinds.tabulated import piece_name
 from nnuelab.features.legality import LEGAL_PLACES, NEAR, Seen, most_active
 from nnuelab.features.records import ENEMY_KING, OWN_KING, PIECES, SQUARES_ON_BOARD
 
@@ -36,8 +36,6 @@ class KingPiece(Block):
     shared_by : Concept, optional
         Features that only differ in its value share weights in training.
     """
-
-    jitted = ("king",)
 
     predicate: KingPiecePredicate = field(repr=False)
     shared_by: Concept | None = None
@@ -124,9 +122,6 @@ class KingPiece(Block):
 
     def meaning(self) -> tuple[Any, ...]:
         return self.rows, self._buckets()
-
-    def kernels(self) -> Kernels:
-        return king_kernels(self.tabulated())
 
 
 def king_piece(

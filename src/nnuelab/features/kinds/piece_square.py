@@ -17,7 +17,7 @@ import numpy as np
 
 from nnuelab.errors import UserError, one_line
 from nnuelab.features.algebra import Block, check_rows
-from nnuelab.features.answers import Classes, Kernels, Tabulated
+from nnuelab.features.answers import Classes, Tabulated
 from nnuelab.features.concepts import (
     COLOR_NAMES,
     ROLE_NAMES,
@@ -25,7 +25,7 @@ from nnuelab.features.concepts import (
     Concept,
     stride_index,
 )
-from nnuelab.features.kinds.tabulated import king_kernels, piece_name
+from nnuelab.features.kinds.tabulated import piece_name
 from nnuelab.features.legality import LEGAL_PLACES, Seen, most_active
 from nnuelab.features.records import ENEMY_KING, OWN_KING, PIECES, SQUARES_ON_BOARD
 
@@ -42,8 +42,6 @@ class PieceSquare(Block):
         Index of the feature that a piece (role * 2 + colour, 0 own, 1 enemy) makes active on
         a square; -1 where it makes none.
     """
-
-    jitted = ("king",)
 
     rows: np.ndarray = field(repr=False)
 
@@ -109,9 +107,6 @@ class PieceSquare(Block):
 
     def meaning(self) -> tuple[Any, ...]:
         return (self.rows,)
-
-    def kernels(self) -> Kernels:
-        return king_kernels(self.tabulated())
 
 
 def piece_square(

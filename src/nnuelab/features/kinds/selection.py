@@ -17,7 +17,6 @@ from nnuelab.errors import UserError
 from nnuelab.features.algebra import Block, FeatureSet, check_definition, kernels_by
 from nnuelab.features.answers import Classes, Kernels, Tabulated
 from nnuelab.features.concepts import OWN, file_of
-from nnuelab.features.kinds.tabulated import king_kernels
 from nnuelab.features.legality import Seen
 from nnuelab.features.records import SELECTION, SQUARES_ON_BOARD
 
@@ -38,7 +37,7 @@ class Selection(Block):
         Whether the board is mirrored when the own king stands on files e to h.
     """
 
-    jitted = ("selection", "king")
+    jitted = ("selection",)
 
     inner: FeatureSet
     kept: np.ndarray = field(repr=False)
@@ -121,8 +120,6 @@ class Selection(Block):
         from nnuelab.features.tables import Tables
         from nnuelab.jit import address
 
-        if (table := self.tabulated()) is not None:
-            return king_kernels(table)
         tables, rows = Tables(self.inner), np.ascontiguousarray(self.rows)
         sides = np.stack([self._sides, self._sides[np.arange(SQUARES_ON_BOARD) ^ 56]])
         data = np.zeros(1, SELECTION)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nnuelab.features.algebra import kernels_by
-from nnuelab.features.answers import Kernels, Tabulated
 from nnuelab.features.concepts import (
     COLOR_NAMES,
     COLORS,
@@ -16,22 +14,6 @@ from nnuelab.features.concepts import (
     SQUARES,
     Concept,
 )
-from nnuelab.features.records import KING_PIECE, PIECE_SQUARE, SQUARES_ON_BOARD
-
-
-def king_kernels(block: Tabulated) -> Kernels:
-    """What jitted code needs of such a block where it isn't read from the set's own tables."""
-    from nnuelab.features.tables import piece_square_tables
-    from nnuelab.jit import address
-
-    king = kernels_by("king")
-    made = [piece_square_tables([(rows, 0)]) for rows in block.tables]
-    blocks = np.array([record for record, _ in made], PIECE_SQUARE)
-    squares = np.arange(SQUARES_ON_BOARD)
-    classes = np.stack([block.class_of, block.class_of[squares ^ 56]])
-    data = np.zeros(1, KING_PIECE)
-    data["n"], data["blocks"], data["classes"] = len(blocks), address(blocks), address(classes)
-    return Kernels(king.active, king.changes, data, owned=(blocks, classes, made))
 
 
 def piece_name(concepts: tuple[Concept, ...], values: tuple[int, ...], pieces: np.ndarray) -> str:
