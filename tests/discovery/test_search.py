@@ -50,8 +50,17 @@ def datasets(tmp_path_factory):
     return write_datasets(tmp_path_factory.mktemp("data"))
 
 
+def priced(folder):
+    """Prices that aren't measured: the same for all searches."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "prices.csv"
+    path.write_text("name,cost\nH,1.02\nV,1.03\nMB,1.4\n")
+    return path
+
+
 def history(settings, datasets, journal, workers=1):
-    return to_csv(list(Search(settings, *datasets, journal, workers).generations())[-1])
+    found = Search(settings, *datasets, journal, priced(journal.parent), workers)
+    return to_csv(list(found.generations())[-1])
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +124,7 @@ def test_sets_that_cost_too_much_are_not_trained(datasets, tmp_path):
 def test_hours_that_are_too_few_are_told_before_any_work(datasets, tmp_path):
     settings = replace(SETTINGS, hours=1e-9)
     with pytest.raises(UserError, match=r"a generation of 2 sets takes \S+ hours here"):
-        Search(settings, *datasets, tmp_path / "j", 1)
+        Search(settings, *datasets, tmp_path / "j", tmp_path / "prices.csv", 1)
     assert not (tmp_path / "j").exists()
 
 
@@ -128,6 +137,7 @@ def test_too_few_positions_are_told(datasets, tmp_path, monkeypatch):
 def test_the_command_writes_history_front_and_experiment(datasets, tmp_path, whole):
     command = ["search", "--train", str(datasets[0]), "--validation", str(datasets[1])]
     output = tmp_path / "search"
+    priced(output)
     done = CliRunner().invoke(application(), [*command, "--output", str(output), *OPTIONS])
     assert done.exit_code == 0, done.output
     assert (output / "history.csv").read_text() == whole
@@ -141,7 +151,7 @@ def test_the_command_writes_history_front_and_experiment(datasets, tmp_path, who
     assert min(found["seeds"]) > SETTINGS.seeds
     for name in ("history.csv", "front.csv", "front.yaml"):
         assert json.loads((output / f"{name}.json").read_text())["inputs"].keys() == {
-            "train", "validation",
+            "train", "validation", "prices",
         }  # fmt: skip
 
 
@@ -161,6 +171,8 @@ def test_killed_ten_times_it_ends_the_same(tmp_path):
             os.kill(process.pid, signal.SIGKILL)
             process.wait()
 
+    for name in ("whole", "killed"):
+        priced(tmp_path / name)
     run(tmp_path / "whole", None)
     for tenth in range(10):
         run(tmp_path / "killed", 4 + tenth)

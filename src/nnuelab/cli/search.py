@@ -35,10 +35,12 @@ def search(
 ) -> None:
     """Search sums and products of blocks for sets worth having at each cost of a node.
 
-    Writes history.csv (every set on every screen: number, generation, rung, feature_set, move,
-    parents, n_features, rows, cost, loss), front.csv (those of the longest screen that no other one
-    beats in loss and cost), and front.yaml, an experiment in which the front plays with fresh
-    seeds. A search that is killed continues, and so does one that is given more hours.
+    Writes prices.csv (what a node of ALL costs with each term beside it, measured first; one that
+    is there is taken), history.csv (every set on every screen: number, generation, rung,
+    feature_set, move, parents, n_features, rows, cost, loss), front.csv (those of the longest
+    screen that no other one beats in loss and cost), and front.yaml, an experiment in which the
+    front plays with fresh seeds. A search that is killed continues, and so does one that is given
+    more hours.
 
     Example: nnuelab search --train results/data/train.npy --validation results/data/validation.npy
     --output results/search --hours 6
@@ -51,7 +53,8 @@ def search(
     made = [output / name for name in ("history.csv", "front.csv", "front.yaml")]
     journal = output / "search.journal"
     artifacts.check_apart([train, validation, *(blocks or [])], [*made, journal])
-    found = Search(settings, train, validation, journal, workers)
+    prices = output / "prices.csv"
+    found = Search(settings, train, validation, journal, prices, workers)
     rows: list[history.Row] = []
     for rows in found.generations():
         _write(output / "history.csv", history.to_csv(rows))
@@ -66,7 +69,7 @@ def search(
     for path in made:
         artifacts.provenance(
             path,
-            inputs={"train": train, "validation": validation},
+            inputs={"train": train, "validation": validation, "prices": prices},
             parameters=found.identity(),
             module="discovery.search",
         )

@@ -52,6 +52,11 @@ class Grammar:
         """The sets of one block, those that are within the limits."""
         return [terms for name in self.blocks if self.fits(terms := ((name, ""),))]
 
+    def alone(self) -> list[Terms]:
+        """All terms that a set may have, one by one."""
+        every = [((block, factor),) for block in self.blocks for factor in self.factors]
+        return [terms for terms in every if self.fits(terms)]
+
     def knows(self, terms: Terms) -> bool:
         """Whether all terms are of these blocks."""
         return {block for block, _ in terms} <= set(self.blocks)

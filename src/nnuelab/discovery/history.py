@@ -31,7 +31,7 @@ class Row:
     rows : float
         Rows that a legal move changes in one accumulator.
     cost : float
-        Of a node relative to the anchor's, foretold by the rows.
+        Of a node relative to the anchor's, foretold by what its terms cost.
     loss : float
         Of validation; infinite, an empty cell, of a set that costs too much and wasn't trained.
     """

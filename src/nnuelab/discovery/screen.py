@@ -1,4 +1,4 @@
-"""A feature set on one screen: what its updates cost, and what a short training has taught it.
+"""A feature set on one screen: what its updates touch, and what a short training has taught it.
 
 All sets of a screen see the same positions, in the same order, with the same seeds.
 """
@@ -29,9 +29,6 @@ from nnuelab.settings.train import Training
 
 COUNTED = 300  # positions whose legal moves are counted
 VALIDATED = 50_000  # positions, at most
-# Of the time of a node with 256 neurons, for each row that a move changes in one accumulator: the
-# measured costs of the axis experiment give .038 to .051, that of ALL+MB .050.
-ROW = 0.045
 
 
 @dataclass(frozen=True)
@@ -45,15 +42,15 @@ class Task:
         From 0 on.
     folder : Path
         What `prepare` has written.
-    of_anchor : float
-        Rows that a move changes of the anchor's.
+    cost : float
+        Of a node; beyond max_cost the set isn't trained.
     settings : Searching
     """
 
     feature_set: str
     rung: int
     folder: Path
-    of_anchor: float
+    cost: float
     settings: Searching
 
 
@@ -119,7 +116,7 @@ def measure(task: Task) -> Measured:
     start = time.process_time()
     chosen, found = task.settings, features.parse(task.feature_set)
     rows = rows_of(task.feature_set, task.folder)
-    if cost(rows, task.of_anchor, chosen.l1) > chosen.max_cost:
+    if task.cost > chosen.max_cost:
         return Measured(found.size, rows, math.inf, time.process_time() - start)
     settings = Training(
         l1=chosen.l1,
@@ -143,8 +140,3 @@ def measure(task: Task) -> Measured:
             with open(history, newline="") as file:
                 losses.append(float(list(csv.DictReader(file))[-1]["validation_loss"]))
     return Measured(found.size, rows, fmean(losses), time.process_time() - start)
-
-
-def cost(rows: float, of_anchor: float, l1: int) -> float:
-    """What a node costs relative to the anchor's, as the rows of its updates foretell it."""
-    return 1 + ROW * (rows - of_anchor) * l1 / 256

@@ -1,9 +1,10 @@
 """The search: generations of sets, screened by successive halving, each made of the best so far.
 
-Everything follows from the settings and the data: what is drawn for a generation depends on the
-seed and on what earlier ones have told, which doesn't depend on the number of processes. A journal
-keeps each measurement, so a search that was killed goes on where it was, and one that has ended
-goes on when it is given more hours. (Halving: Jamieson and Talwalkar, AISTATS 2016.)
+Everything follows from the settings, the data and the prices of terms: what is drawn for a
+generation depends on the seed and on what earlier ones have told, which doesn't depend on the
+number of processes. A journal keeps each measurement, so a search that was killed goes on where it
+was, and one that has ended goes on when it is given more hours. (Halving: Jamieson and Talwalkar,
+AISTATS 2016.)
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores, ordered
 from nnuelab.discovery.grammar import Grammar, Terms, text_of
 from nnuelab.discovery.history import Row, best_first
-from nnuelab.discovery.screen import Measured, Task, cost, measure, prepare, rows_of
+from nnuelab.discovery.prices import BASE, ROW, measured, together
+from nnuelab.discovery.screen import Measured, Task, measure, prepare, rows_of
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.progress import Progress
@@ -53,6 +55,8 @@ class Search:
         Datasets.
     journal : Path
         What was measured so far; kept, so that a longer search goes on from it.
+    prices : Path
+        What the terms cost, `prices.measured`: measured where there is no such file.
     workers : int
         Processes, one for each set that is trained at a time; 0: all cores. Changes no result.
 
@@ -64,7 +68,13 @@ class Search:
     """
 
     def __init__(
-        self, settings: Searching, train: Path, validation: Path, journal: Path, workers: int = 0
+        self,
+        settings: Searching,
+        train: Path,
+        validation: Path,
+        journal: Path,
+        prices: Path,
+        workers: int = 0,
     ) -> None:
         self.settings, self.data, self.journal = settings, (train, validation), journal
         self.workers = workers or cores()
@@ -80,12 +90,18 @@ class Search:
             )
         terms = tuple((features.FeatureSet((term,)).name, "") for term in anchor.terms)
         self._numbers: dict[Terms, int] = {terms: 0}
-        self._seconds, self._screens, self._of_anchor = 0.0, 0, 0.0
+        self._seconds, self._screens, self._own = 0.0, 0, 0.0
+        self._priced, self._prices = prices, dict[str, float]()
 
     @property
     def rate(self) -> float:
         """Screens per hour of CPU time, all of which the journal knows."""
         return 3600 * self._screens / max(self._seconds, 1e-9)
+
+    def cost(self, feature_set: str) -> float:
+        """Of a node, relative to the anchor's."""
+        each, anchor = (together(s, self._prices, self._own) for s in (feature_set, self.anchor))
+        return each / anchor
 
     def identity(self) -> dict[str, object]:
         """What the measurements depend on."""
@@ -94,32 +110,39 @@ class Search:
         return {
             **chosen,
             "data": [artifacts.sha256(path) for path in self.data],
+            "prices": self._prices,
             "blocks_code": [fingerprint.code(features.parse(name)) for name in blocks],
         }
 
     def generations(self) -> Iterator[list[Row]]:
         """All rows so far, after each generation, until the limits or no new set is found."""
         rows: list[Row] = []
-        with (
-            tempfile.TemporaryDirectory() as name,
-            Journal(self.journal, self.identity()) as journal,
-            Progress(None, "screens", "search") as progress,
-        ):
+        with tempfile.TemporaryDirectory() as name:
             prepare(Path(name), *self.data, self.settings)
-            self._of_anchor = rows_of(self.anchor, Path(name))
-            screened = partial(self._screened, Path(name), journal, progress)
-            generation = 0
-            while proposed := self._proposed(generation, rows):
-                for rung in range(self.settings.rungs):
-                    found = screened(proposed, generation, rung, rows)
-                    rows += found
-                    going_on = {row.number for row in self._best(found)}
-                    proposed = [each for each in proposed if each.number in going_on]
-                yield rows
-                generation += 1
-                over = self._seconds / self.workers >= self.settings.hours * 3600
-                if over or generation == self.settings.generations:
-                    return
+            self._price(Path(name))
+            with (
+                Journal(self.journal, self.identity()) as journal,
+                Progress(None, "screens", "search") as progress,
+            ):
+                screened = partial(self._screened, Path(name), journal, progress)
+                generation = 0
+                while proposed := self._proposed(generation, rows):
+                    for rung in range(self.settings.rungs):
+                        found = screened(proposed, generation, rung, rows)
+                        rows += found
+                        going_on = {row.number for row in self._best(found)}
+                        proposed = [each for each in proposed if each.number in going_on]
+                    yield rows
+                    generation += 1
+                    over = self._seconds / self.workers >= self.settings.hours * 3600
+                    if over or generation == self.settings.generations:
+                        return
+
+    def _price(self, folder: Path) -> None:
+        """Measures what terms cost, or takes what is there."""
+        sets = [self.anchor, *map(text_of, self.grammar.alone())]
+        self._prices = measured(self._priced, sets, self.data[1], self.settings.l1)
+        self._own = ROW * rows_of(BASE, folder) * self.settings.l1 / 256
 
     def _best(self, found: Sequence[Row]) -> list[Row]:
         """Who goes on: a share 1/eta, and the anchor, with which all are compared."""
@@ -175,7 +198,7 @@ class Search:
         progress.found(len(known))
         progress.advance(len(known))
         tasks = [
-            Task(each.feature_set, rung, folder, self._of_anchor, self.settings)
+            Task(each.feature_set, rung, folder, self.cost(each.feature_set), self.settings)
             for each in proposed[len(known) :]
         ]
         measured = [Measured(**entry["measured"]) for entry in known]
@@ -195,7 +218,7 @@ class Search:
                 each.parents,
                 result.n_features,
                 result.rows,
-                cost(result.rows, self._of_anchor, self.settings.l1),
+                self.cost(each.feature_set),
                 result.loss,
             )
             for each, result in zip(proposed, measured, strict=True)

@@ -16,7 +16,7 @@ from nnuelab import artifacts, features
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores, ordered
 from nnuelab.discovery.grammar import Grammar, Terms, text_of
-from nnuelab.discovery.screen import Task, measure, prepare, rows_of
+from nnuelab.discovery.screen import Task, measure, prepare
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.progress import Progress
@@ -102,9 +102,8 @@ def trust(
         for folder, asked in zip(folders, (screen, full), strict=True):
             folder.mkdir()
             prepare(folder, train, validation, asked)
-        of_anchor = rows_of(settings.anchor, folders[0])
         tasks = [
-            Task(feature_set, 0, folder, of_anchor, asked)
+            Task(feature_set, 0, folder, 1.0, asked)
             for feature_set in sets
             for folder, asked in zip(folders, (screen, full), strict=True)
         ]

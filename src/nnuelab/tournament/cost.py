@@ -35,6 +35,7 @@ from nnuelab.errors import UserError
 from nnuelab.jit import SIMD
 from nnuelab.names import NetName
 from nnuelab.nnue.evaluator import NetEvaluator
+from nnuelab.nnue.netfile import Net
 from nnuelab.progress import Progress
 from nnuelab.settings.games import Games, Pricing
 
@@ -70,13 +71,13 @@ class Cost:
 
 
 def measure(
-    nets: Mapping[str, Path], positions: Path, anchor: str, settings: Pricing
+    nets: Mapping[str, Net | Path], positions: Path, anchor: str, settings: Pricing
 ) -> list[Cost]:
     """Costs of nets, in their order.
 
     Parameters
     ----------
-    nets : mapping of str to path
+    nets : mapping of str to Net or path
         By feature set, with its variant: ``SET`` or ``SET,VARIANT``; a seed in a name is left out.
     positions : path
         A dataset to draw positions from.

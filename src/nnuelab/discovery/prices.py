@@ -1,0 +1,101 @@
+"""What the terms of a sum add to the time of a node, measured in searches of the engine.
+
+A sum costs what its terms do together. Each of them is measured beside ALL, whose node costs 1: by
+the net that comes with the package, and by the same with rows for the term that are 0. Both search
+the same trees, so their times differ by what it takes to find the term's features and to add their
+rows. ALL's own share of a node can't be measured so; it is told by the rows of its updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from nnuelab import artifacts, features
+from nnuelab.errors import UserError
+from nnuelab.features import FeatureSet
+from nnuelab.nnue.netfile import DEFAULT_NET, Net, read_net
+from nnuelab.settings.games import Pricing
+from nnuelab.tournament import cost as costs
+
+BASE = "ALL"
+SETTINGS = Pricing(precision=0.01, rounds=40)
+# Of the time of a node with 256 neurons, for each row that a move changes in one accumulator: the
+# measured costs of the axis experiment give .038 to .051.
+ROW = 0.045
+
+
+def terms_of(feature_set: str) -> list[str]:
+    """The terms of an expression, by the names that prices have."""
+    return [FeatureSet((term,)).name for term in features.parse(feature_set).terms]
+
+
+def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[str, float]:
+    """What a node of ALL and a term costs, by term; written to ``path``, and read if it is there.
+
+    Parameters
+    ----------
+    path : Path
+        CSV of `nnuelab.tournament.cost`.
+    sets : iterable of str
+        Expressions whose terms are wanted.
+    positions : Path
+        A dataset to draw positions from.
+    l1 : int
+        Neurons.
+
+    Raises
+    ------
+    UserError
+        Where the file lacks a term.
+    """
+    wanted = dict.fromkeys(term for each in sets for term in terms_of(each) if term != BASE)
+    if not path.exists():
+        net = resized(read_net(DEFAULT_NET), l1)
+        nets = {BASE: net, **{term: silent(net, f"{BASE}+{term}") for term in wanted}}
+        found = costs.measure(nets, positions, BASE, SETTINGS)
+        costs.write(path, found)
+        artifacts.provenance(
+            path,
+            inputs={"positions": positions, "net": DEFAULT_NET},
+            parameters={"l1": l1, "nodes": costs.NODES, "machine": costs.machine()},
+            module="discovery.prices",
+        )
+    known = costs.read(path)
+    if missing := [term for term in wanted if term not in known]:
+        raise UserError(f"{path} lacks {missing[0]}; remove it, and all terms are measured anew")
+    return {term: known[term] for term in wanted}
+
+
+def together(feature_set: str, prices: Mapping[str, float], own: float) -> float:
+    """What a node of a set costs, where one of ALL costs 1.
+
+    Parameters
+    ----------
+    feature_set : str
+    prices : mapping of str to float
+        What a node of ALL and a term costs.
+    own : float
+        ALL's share of its own node.
+    """
+    return (
+        1 - own + sum(own if term == BASE else prices[term] - 1 for term in terms_of(feature_set))
+    )
+
+
+def resized(net: Net, l1: int) -> Net:
+    """A net of ``l1`` neurons, those of another one again and again; it is for measuring alone."""
+    chosen = np.arange(l1) % net.l1
+    w2 = net.w2[:, np.concatenate([chosen, net.l1 + chosen])] // max(l1 // net.l1, 1)
+    return replace(net, w1=net.w1[:, chosen], b1=net.b1[chosen], w2=w2.astype(net.w2.dtype))
+
+
+def silent(net: Net, feature_set: str) -> Net:
+    """The net of a larger set that evaluates as this one does: what is new has rows of 0."""
+    found = features.parse(feature_set)
+    w1 = np.zeros((found.size, net.l1), net.w1.dtype)
+    w1[: len(net.w1)] = net.w1
+    return replace(net, feature_set=found.name, w1=w1)
