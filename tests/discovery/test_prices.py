@@ -55,12 +55,21 @@ def test_terms_are_measured_once_and_then_read(tmp_path, monkeypatch):
     before = path.read_bytes()
     assert prices.measured(path, ["H"], positions, 32) == {"H": found["H"]}
     assert path.read_bytes() == before
-    with pytest.raises(UserError, match=r"prices\.csv lacks PV; remove it"):
-        prices.measured(path, ["H+PV"], positions, 32)
+    monkeypatch.setattr(cost, "measure", lambda nets, *_: [cost.Cost(n, 2, 0, 1, 1) for n in nets])
+    assert prices.measured(path, ["H+PV"], positions, 32) == {"H": 2, "PV": 2}
+    assert prices.measured(path, ["H"], positions, 64) == {"H": 2}
+    assert "PV" not in path.read_text()
+    path.with_name("prices.csv.json").unlink()
+    for content in ("name,cost\nV,1.5\n", ""):
+        path.write_text(content)
+        with pytest.raises(UserError, match=r"prices\.csv isn't whole .* remove it"):
+            prices.measured(path, ["H"], positions, 64)
 
 
 def test_a_sum_costs_what_its_terms_do_together():
     known = {"H": 1.02, "MB": 1.4, **dict.fromkeys(prices.terms_of("(H+V)*MB"), 1.5)}
+    assert prices.own_share(2.0, 256) == pytest.approx(0.09)
+    assert prices.own_share(2.0, 1 << 20) < 1
     assert prices.together("ALL", known, 0.1) == pytest.approx(1)
     assert prices.together("ALL+H+MB", known, 0.1) == pytest.approx(1.42)
     assert prices.together("MB+H", known, 0.1) == pytest.approx(1.32)

@@ -53,7 +53,7 @@ def datasets(tmp_path_factory):
 def priced(folder):
     """Prices that aren't measured: the same for all searches."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"prices-{SETTINGS.l1}.csv"
+    path = folder / "prices.csv"
     path.write_text("name,cost\nH,1.02\nV,1.03\nMB,1.4\n")
     return path
 

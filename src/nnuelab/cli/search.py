@@ -35,12 +35,12 @@ def search(
 ) -> None:
     """Search sums and products of blocks for sets worth having at each cost of a node.
 
-    Writes prices-256.csv (what a node of ALL with 256 neurons costs with each term beside it; it is
-    measured first, or taken where it is there), history.csv (every set on every screen: number,
-    generation, rung, feature_set, move, parents, n_features, rows, cost, loss), front.csv (those of
-    the longest screen that no other one beats in loss and cost), and front.yaml, an experiment in
-    which the front plays with fresh seeds. A search that is killed continues, and so does one that
-    is given more hours.
+    Writes prices.csv (what a node of ALL costs with each term beside it, measured first, or taken
+    where it is there), history.csv (every set on every screen: number, generation, rung,
+    feature_set, move, parents, n_features, rows, cost, loss), front.csv (those of the longest
+    screen that no other one beats in loss and cost), and front.yaml, an experiment in which the
+    front plays with fresh seeds. A search that is killed continues, and so does one that is given
+    more hours.
 
     Example: nnuelab search --train results/data/train.npy --validation results/data/validation.npy
     --output results/search --hours 6
@@ -52,8 +52,8 @@ def search(
 
     made = [output / name for name in ("history.csv", "front.csv", "front.yaml")]
     journal = output / "search.journal"
-    artifacts.check_apart([train, validation, *(blocks or [])], [*made, journal])
-    prices = output / f"prices-{settings.l1}.csv"
+    prices = output / "prices.csv"
+    artifacts.check_apart([train, validation, *(blocks or [])], [*made, journal, prices])
     found = Search(settings, train, validation, journal, prices, workers)
     rows: list[history.Row] = []
     for rows in found.generations():

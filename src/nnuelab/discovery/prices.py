@@ -3,11 +3,12 @@
 A sum costs what its terms do together. Each of them is measured beside ALL, whose node costs 1: by
 the net that comes with the package, and by the same with rows for the term that are 0. Both search
 the same trees, so their times differ by what it takes to find the term's features and to add their
-rows. ALL's own share of a node can't be measured so; it is told by the rows of its updates.
+rows. ALL's own share of a node can't be measured so; the rows of its updates tell it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ import numpy as np
 
 from nnuelab import artifacts, features
 from nnuelab.errors import UserError
-from nnuelab.features import FeatureSet
+from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.nnue.netfile import DEFAULT_NET, Net, read_net
 from nnuelab.settings.games import Pricing
 from nnuelab.tournament import cost as costs
@@ -34,7 +35,10 @@ def terms_of(feature_set: str) -> list[str]:
 
 
 def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[str, float]:
-    """What a node of ALL and a term costs, by term; written to ``path``, and read if it is there.
+    """What a node of ALL and a term costs, by term.
+
+    Read from ``path``, or measured and written there, where it has no such file, or one that was
+    measured with other neurons or other definitions of the terms.
 
     Parameters
     ----------
@@ -50,10 +54,11 @@ def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[
     Raises
     ------
     UserError
-        Where the file lacks a term.
+        Where the file can't be read, or lacks a term.
     """
-    wanted = dict.fromkeys(term for each in sets for term in terms_of(each) if term != BASE)
-    if not path.exists():
+    names = dict.fromkeys(term for each in sets for term in terms_of(each) if term != BASE)
+    wanted = {term: fingerprint.code(features.parse(term)) for term in names}
+    if not _is_of(path, wanted, l1):
         net = resized(read_net(DEFAULT_NET), l1)
         nets = {BASE: net, **{term: silent(net, f"{BASE}+{term}") for term in wanted}}
         found = costs.measure(nets, positions, BASE, SETTINGS)
@@ -61,13 +66,43 @@ def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[
         artifacts.provenance(
             path,
             inputs={"positions": positions, "net": DEFAULT_NET},
-            parameters={"l1": l1, "nodes": costs.NODES, "machine": costs.machine()},
+            parameters={"l1": l1, "terms": wanted, "machine": costs.machine()},
             module="discovery.prices",
         )
-    known = costs.read(path)
-    if missing := [term for term in wanted if term not in known]:
-        raise UserError(f"{path} lacks {missing[0]}; remove it, and all terms are measured anew")
-    return {term: known[term] for term in wanted}
+    try:
+        known = costs.read(path)
+        return {term: known[term] for term in wanted}
+    except (UserError, KeyError) as error:
+        raise UserError(
+            f"{path} isn't whole ({error}); remove it, and all terms are measured anew"
+        ) from None
+
+
+def _is_of(path: Path, terms: Mapping[str, str], l1: int) -> bool:
+    """Whether a file has the prices of these terms, or somebody else's, who tells nothing of it."""
+    if not path.exists():
+        return False
+    try:
+        told = json.loads(Path(f"{path}.json").read_text())["parameters"]
+        return bool(told["l1"] == l1 and terms.items() <= told["terms"].items())
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def own_share(rows: float, l1: int) -> float:
+    """ALL's share of its own node, of which the rest takes the same time with any first layer.
+
+    Parameters
+    ----------
+    rows : float
+        That a move changes in one accumulator.
+    l1 : int
+    """
+    usual = ROW * rows
+    now = usual * l1 / 256
+    return now / (1 - usual + now)
 
 
 def together(feature_set: str, prices: Mapping[str, float], own: float) -> float:
@@ -89,7 +124,8 @@ def together(feature_set: str, prices: Mapping[str, float], own: float) -> float
 def resized(net: Net, l1: int) -> Net:
     """A net of ``l1`` neurons, those of another one again and again; it is for measuring alone."""
     chosen = np.arange(l1) % net.l1
-    w2 = net.w2[:, np.concatenate([chosen, net.l1 + chosen])] // max(l1 // net.l1, 1)
+    columns = np.concatenate([chosen, net.l1 + chosen])
+    w2 = net.w2[:, columns] // np.tile(np.bincount(chosen)[chosen], 2)
     return replace(net, w1=net.w1[:, chosen], b1=net.b1[chosen], w2=w2.astype(net.w2.dtype))
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores, ordered
 from nnuelab.discovery.grammar import Grammar, Terms, text_of
 from nnuelab.discovery.history import Row, best_first
-from nnuelab.discovery.prices import BASE, ROW, measured, together
+from nnuelab.discovery.prices import BASE, measured, own_share, together
 from nnuelab.discovery.screen import Measured, Task, measure, prepare, rows_of
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
@@ -92,6 +92,7 @@ class Search:
         self._numbers: dict[Terms, int] = {terms: 0}
         self._seconds, self._screens, self._own = 0.0, 0, 0.0
         self._priced, self._prices = prices, dict[str, float]()
+        self._known: dict[tuple[str, int], Measured] = {}
 
     @property
     def rate(self) -> float:
@@ -110,7 +111,6 @@ class Search:
         return {
             **chosen,
             "data": [artifacts.sha256(path) for path in self.data],
-            "prices": self._prices,
             "blocks_code": [fingerprint.code(features.parse(name)) for name in blocks],
         }
 
@@ -119,11 +119,14 @@ class Search:
         rows: list[Row] = []
         with tempfile.TemporaryDirectory() as name:
             prepare(Path(name), *self.data, self.settings)
-            self._price(Path(name))
             with (
                 Journal(self.journal, self.identity()) as journal,
                 Progress(None, "screens", "search") as progress,
             ):
+                self._price(Path(name))
+                for entry in (journal[i] for i in range(len(journal))):
+                    of = entry["feature_set"], entry["rung"]
+                    self._known[of] = Measured(**entry["measured"])
                 screened = partial(self._screened, Path(name), journal, progress)
                 generation = 0
                 while proposed := self._proposed(generation, rows):
@@ -142,7 +145,14 @@ class Search:
         """Measures what terms cost, or takes what is there."""
         sets = [self.anchor, *map(text_of, self.grammar.alone())]
         self._prices = measured(self._priced, sets, self.data[1], self.settings.l1)
-        self._own = ROW * rows_of(BASE, folder) * self.settings.l1 / 256
+        self._own = own_share(rows_of(BASE, folder), self.settings.l1)
+
+    def _known_of(self, feature_set: str, rung: int) -> Measured | None:
+        """What the journal has of a set, which other prices may have left untrained, or may now."""
+        known = self._known.get((feature_set, rung))
+        if known and self.cost(feature_set) > self.settings.max_cost:
+            return replace(known, loss=math.inf)
+        return known if known and math.isfinite(known.loss) else None
 
     def _best(self, found: Sequence[Row]) -> list[Row]:
         """Who goes on: a share 1/eta, and the anchor, with which all are compared."""
@@ -190,22 +200,23 @@ class Search:
         rows: Sequence[Row],
     ) -> list[Row]:
         """Rows of one screen, in the order of the sets; what the journal has isn't repeated."""
-        done = len(rows)
-        known = [journal[i] for i in range(done, min(done + len(proposed), len(journal)))]
-        for each, entry in zip(proposed, known, strict=False):
-            if entry["feature_set"] != each.feature_set:  # pragma: no cover (an edit by hand)
-                raise UserError(f"{self.journal} isn't of this search; remove it to start anew")
-        progress.found(len(known))
-        progress.advance(len(known))
+        found: dict[int, Measured] = {}
+        for each in proposed:
+            if known := self._known_of(each.feature_set, rung):
+                found[each.number] = known
+        progress.found(len(found))
+        progress.advance(len(found))
+        missing = [each for each in proposed if each.number not in found]
         tasks = [
             Task(each.feature_set, rung, folder, self.cost(each.feature_set), self.settings)
-            for each in proposed[len(known) :]
+            for each in missing
         ]
-        measured = [Measured(**entry["measured"]) for entry in known]
-        for task, result in zip(tasks, ordered(measure, tasks, self.workers), strict=True):
-            journal.append({"feature_set": task.feature_set, "measured": asdict(result)})
-            measured.append(result)
-            progress.advance(1, loss=f"{min(each.loss for each in measured):.6f}")
+        for each, result in zip(missing, ordered(measure, tasks, self.workers), strict=True):
+            told = {"feature_set": each.feature_set, "rung": rung, "measured": asdict(result)}
+            journal.append(told)
+            found[each.number] = result
+            progress.advance(1, loss=f"{result.loss:.6f}")
+        measured = [found[each.number] for each in proposed]
         self._seconds += sum(each.seconds for each in measured)
         self._screens += len(measured)
         return [

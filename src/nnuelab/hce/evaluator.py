@@ -4,7 +4,7 @@ Where a piece stands is summed in one table, for both players at once, and updat
 of the search, like the accumulators of a net but with a single number. A term whose block tells
 what changes between two positions is updated as well: pawn structure, say, is found anew only when
 a pawn has moved, and not even then if a position with the same pawns is remembered. All other terms
-are found anew in each position that is evaluated.
+are found anew in each position that is evaluated, those of tables by the own king's square, too.
 """
 
 from __future__ import annotations

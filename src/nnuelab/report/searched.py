@@ -53,8 +53,8 @@ def section(folder: Path, label: str) -> Section | None:
         found.figures = [_figure(rows, front)]
         found.grids = [_grid(front, of_anchor, f"{label}/{FRONT}")]
         found.note = (
-            "A screen's losses are of short trainings, and the cost counts rows alone. What the "
-            "sets are worth is what the games of the experiment search say, by other trainings."
+            "A screen's losses are of short trainings, and costs those of terms one by one. What "
+            "the sets are worth is what the games of the experiment search say, by other trainings."
         )
     return found
 
