@@ -23,7 +23,7 @@ from nnuelab.settings.games import Pricing
 from nnuelab.tournament import cost as costs
 
 BASE = "ALL"
-SETTINGS = Pricing(precision=0.01, rounds=40)
+SETTINGS = Pricing(precision=0.02)
 # Of the time of a node with 256 neurons, for each row that a move changes in one accumulator: the
 # measured costs of the axis experiment give .038 to .051.
 ROW = 0.045
