@@ -102,6 +102,22 @@ def test_every_job_is_told_once_and_by_the_name_of_a_rule(settings):
     assert len(parts) == 2 * 3
 
 
+def test_scores_take_the_time_of_their_labeller_and_those_of_generations_none(settings):
+    settings["data"]["source"] = "selfplay"
+
+    def seconds(rule, **label):
+        settings["label"] |= {"labeller": "stockfish", "depth": None, **label}
+        plan = params.plans(params.validate(settings))["axis"]
+        return sum(job.seconds for job in jobs_of("axis", plan) if job.rule == rule)
+
+    few, many = seconds("label", nodes=500), seconds("label", nodes=1000)
+    assert many == pytest.approx(2 * few, rel=0.05)
+    assert seconds("label", nodes=None, depth=10) > many
+    taken = seconds("label", labeller="pgn")
+    assert taken < few / 100
+    assert seconds("generation_label", labeller="pgn") == seconds("generation_label", depth=10)
+
+
 def test_the_command_prints_what_its_lines_add_up_to(monkeypatch, tmp_path):
     monkeypatch.chdir(ROOT)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"max-threads": 16}))

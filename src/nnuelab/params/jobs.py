@@ -14,6 +14,7 @@ from nnuelab.errors import UserError, nearest
 from nnuelab.names import NetName
 from nnuelab.params.entries import KEPT, Entry, Plan
 from nnuelab.params.experiments import FINDING_SEED
+from nnuelab.params.models import Label
 from nnuelab.tournament.yardsticks import Yardstick
 
 # Core-seconds on a shared server.
@@ -28,6 +29,7 @@ A_GAME = 20e-6  # read and sampled: 4 KB of text (docs/data.md)
 A_LABEL = 2e-6  # taken from the games
 A_DECODED = 0.3e-6  # read from a .binpack
 DEEP_LABEL = 1 / 17  # Stockfish 15.1 at depth 10 (docs/datasets.md)
+A_LABEL_NODE = 6e-6  # the same, for each node of a limit of some hundreds
 PLOTS = 10.0  # of a sample's report
 PUZZLES, PUZZLE = 6.0, 2e-6  # of a net; of a puzzle, for each node of a move
 ALL_PUZZLES = 157  # that come with the project
@@ -122,27 +124,34 @@ def _data(plan: Plan) -> Iterator[Job]:
                 )
             own = replace(plan.entries[0], like=None)
             learnt = positions / made.generations
-            for stage, seconds in _sampled(plan, games / made.generations, learnt):
+            for stage, seconds in _sampled(plan, games / made.generations, learnt, A_LABEL):
                 yield Job("data", f"generation_{stage}", f"{folder}/{stage}", seconds, None)
             yield _train(own, learnt, "generation_train", f"{folder}/{made.seed}/train", "data")
     else:
         yield Job("data", "download", "", START, disk=games * PACKED_GAME)
     kinds = {entry.train.method == "scores" for entry in plan.entries}
     for folder, suffix in [("", "")] * (True in kinds) + [("moves/", "_moves")] * (False in kinds):
-        for stage, seconds in _sampled(plan, games, positions):
+        for stage, seconds in _sampled(plan, games, positions, _a_label(plan.label)):
             disk = positions * RECORD
             yield Job("data", f"{stage}{suffix}", f"{folder}{stage}", seconds, None, disk=disk)
 
 
-def _sampled(plan: Plan, games: float, positions: float) -> Iterator[tuple[str, float]]:
+def _sampled(
+    plan: Plan, games: float, positions: float, a_label: float
+) -> Iterator[tuple[str, float]]:
     yield "sample", START + PLOTS + games * A_GAME
-    label = plan.label
-    each = A_LABEL
-    if label.labeller == "engine" and label.nodes:
-        each = label.nodes / MADE
-    elif label.labeller in ("engine", "stockfish"):
-        each = label.movetime / 1000 if label.movetime else DEEP_LABEL
-    yield "label", START + positions * each
+    yield "label", START + positions * a_label
+
+
+def _a_label(label: Label) -> float:
+    """Core-seconds for the score of a position."""
+    if label.labeller not in ("engine", "stockfish"):
+        return A_LABEL
+    if label.movetime:
+        return label.movetime / 1000
+    if label.nodes:
+        return label.nodes * (1 / MADE if label.labeller == "engine" else A_LABEL_NODE)
+    return DEEP_LABEL
 
 
 def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "nets") -> Job:
