@@ -24,7 +24,7 @@ from nnuelab.jit import address, aligned
 from nnuelab.nnue import replay
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import Net
-from nnuelab.nnue.replay import Cost, Moves, Replay, any_net
+from nnuelab.nnue.replay import Cost, Moves, Replay, any_net, silent
 
 L1 = 512
 ROUNDS = 31  # of updates and batches
@@ -116,21 +116,18 @@ def imitation(net: Net, feature_set: FeatureSet, positions: list[np.void]) -> Ne
     same: its rows are kept, and the others stay 0. Otherwise each position in turn has what its
     accumulators lack shared out among its active rows (Kaczmarz' method).
     """
+    if net.feature_set in (term.name for term in feature_set.terms):
+        return silent(net, feature_set)
     w1 = np.zeros((feature_set.size, net.l1), np.float32)
-    for offset, term in zip(feature_set.offsets, feature_set.terms, strict=True):
-        if term.name == net.feature_set:
-            w1[offset : offset + term.size] = net.w1
-            break
-    else:
-        every = features.parse(net.feature_set)
-        rng = np.random.default_rng(1)  # like positions one after another would be learned by heart
-        for _ in range(PASSES):
-            for i in rng.permutation(len(positions)):
-                position = positions[i]
-                for perspective in range(2):
-                    wanted = net.w1[_active(every, position, perspective)].sum(0)
-                    active = _active(feature_set, position, perspective)
-                    w1[active] += (wanted - w1[active].sum(0)) / max(len(active), 1)
+    every = features.parse(net.feature_set)
+    rng = np.random.default_rng(1)  # like positions one after another would be learned by heart
+    for _ in range(PASSES):
+        for i in rng.permutation(len(positions)):
+            position = positions[i]
+            for perspective in range(2):
+                wanted = net.w1[_active(every, position, perspective)].sum(0)
+                active = _active(feature_set, position, perspective)
+                w1[active] += (wanted - w1[active].sum(0)) / max(len(active), 1)
     limits = np.iinfo(np.int16)
     clipped = np.clip(np.rint(w1), limits.min, limits.max).astype(np.int16)
     return replace(net, feature_set=feature_set.name, w1=clipped)

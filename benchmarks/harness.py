@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from nnuelab.data.uci import find_engine
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net
+from nnuelab.nnue.replay import resized
 
 Row = dict[str, Any]
 Figures = float | Sequence[float]
@@ -118,18 +118,9 @@ def widened(net: Net, l1: int) -> Net:
     l1 : int
         A multiple of the net's own.
     """
-    copies, rest = divmod(l1, net.l1)
-    if rest or not copies:
+    if not l1 or l1 % net.l1:
         raise ValueError(f"{l1} is no multiple of {net.l1}")
-    # Integer shares of each second-layer weight that add up to it.
-    shares = [(net.w2.astype(np.int16) + i) // copies for i in range(copies)]
-    own, other = ([half[:, side * net.l1 :][:, : net.l1] for half in shares] for side in (0, 1))
-    return replace(
-        net,
-        w1=np.tile(net.w1, copies),
-        b1=np.tile(net.b1, copies),
-        w2=np.concatenate([*own, *other], axis=1).astype(np.int8),
-    )
+    return resized(net, l1)
 
 
 class Conversation:

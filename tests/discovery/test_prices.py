@@ -14,6 +14,7 @@ from nnuelab.discovery import prices
 from nnuelab.engine.bench import POSITIONS
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
+from nnuelab.nnue import replay
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import DEFAULT_NET, read_net
 from nnuelab.tournament import cost
@@ -21,11 +22,9 @@ from tests.nnue_data import write_datasets
 
 
 def test_nets_for_measuring_search_the_same_trees():
-    net = prices.resized(read_net(DEFAULT_NET), 64)
-    engines = [
-        Engine(NetEvaluator(each))
-        for each in (net, prices.silent(net, "ALL+MB"), prices.silent(net, "ALL+KB(1)"))
-    ]
+    net = replay.resized(read_net(DEFAULT_NET), 64)
+    more = [replay.silent(net, features.parse(name)) for name in ("ALL+MB", "ALL+KB(1)", "H+ALL")]
+    engines = [Engine(NetEvaluator(each)) for each in (net, *more)]
     for fen in POSITIONS[:3]:
         position = notation.from_fen(fen)
         found = [engine.search(position, nodes=3000) for engine in engines]
@@ -35,11 +34,11 @@ def test_nets_for_measuring_search_the_same_trees():
 @pytest.mark.parametrize("l1", [32, 256, 512])
 def test_a_resized_net_has_neurons_of_the_other_one(l1):
     net = read_net(DEFAULT_NET)
-    found = prices.resized(net, l1)
+    found = replay.resized(net, l1)
     assert found.l1 == l1
     least = min(l1, net.l1)
     np.testing.assert_array_equal(found.w1[:, :least], net.w1[:, :least])
-    assert prices.resized(net, net.l1).w2.tobytes() == net.w2.tobytes()
+    assert replay.resized(net, net.l1).w2.tobytes() == net.w2.tobytes()
 
 
 def test_terms_are_measured_once_and_then_read(tmp_path, monkeypatch):

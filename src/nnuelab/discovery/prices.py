@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from nnuelab import artifacts, features
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
-from nnuelab.nnue.netfile import DEFAULT_NET, Net, read_net
+from nnuelab.nnue.netfile import DEFAULT_NET, read_net
+from nnuelab.nnue.replay import resized, silent
 from nnuelab.settings.games import Pricing
 from nnuelab.tournament import cost as costs
 
@@ -60,7 +58,10 @@ def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[
     wanted = {term: fingerprint.code(features.parse(term)) for term in names}
     if not _is_of(path, wanted, l1):
         net = resized(read_net(DEFAULT_NET), l1)
-        nets = {BASE: net, **{term: silent(net, f"{BASE}+{term}") for term in wanted}}
+        nets = {
+            BASE: net,
+            **{term: silent(net, features.parse(f"{BASE}+{term}")) for term in wanted},
+        }
         found = costs.measure(nets, positions, BASE, SETTINGS)
         costs.write(path, found)
         artifacts.provenance(
@@ -119,19 +120,3 @@ def together(feature_set: str, prices: Mapping[str, float], own: float) -> float
     return (
         1 - own + sum(own if term == BASE else prices[term] - 1 for term in terms_of(feature_set))
     )
-
-
-def resized(net: Net, l1: int) -> Net:
-    """A net of ``l1`` neurons, those of another one again and again; it is for measuring alone."""
-    chosen = np.arange(l1) % net.l1
-    columns = np.concatenate([chosen, net.l1 + chosen])
-    w2 = net.w2[:, columns] // np.tile(np.bincount(chosen)[chosen], 2)
-    return replace(net, w1=net.w1[:, chosen], b1=net.b1[chosen], w2=w2.astype(net.w2.dtype))
-
-
-def silent(net: Net, feature_set: str) -> Net:
-    """The net of a larger set that evaluates as this one does: what is new has rows of 0."""
-    found = features.parse(feature_set)
-    w1 = np.zeros((found.size, net.l1), net.w1.dtype)
-    w1[: len(net.w1)] = net.w1
-    return replace(net, feature_set=found.name, w1=w1)

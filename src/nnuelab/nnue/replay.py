@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -255,3 +255,33 @@ def any_net(features: FeatureSet | str, l1: int, l2: int = 8) -> Net:
         w3=np.zeros(l2, np.int16),
         b3=np.zeros(1, np.int32),
     )
+
+
+def resized(net: Net, l1: int) -> Net:
+    """A net of ``l1`` neurons, those of another one again and again.
+
+    Copies of a neuron share its weights of the second layer, so of a multiple of the net's own
+    neurons the evaluation is the same, bit for bit; any other number is for measuring alone.
+    """
+    neurons = np.arange(l1)
+    chosen, copy = neurons % net.l1, neurons // net.l1
+    columns = np.concatenate([chosen, net.l1 + chosen])
+    # Integer shares of each weight that add up to it.
+    shares = net.w2[:, columns].astype(np.int16) + np.tile(copy, 2)
+    w2 = (shares // np.tile(np.bincount(chosen)[chosen], 2)).astype(net.w2.dtype)
+    return replace(net, w1=net.w1[:, chosen], b1=net.b1[chosen], w2=w2)
+
+
+def silent(net: Net, features: FeatureSet) -> Net:
+    """The net of a sum with the net's own set that evaluates as it does: all other rows are 0.
+
+    Raises
+    ------
+    ValueError
+        When the net's set is no term of the sum.
+    """
+    names = [term.name for term in features.terms]
+    start = features.offsets[names.index(net.feature_set)]
+    w1 = np.zeros((features.size, net.l1), net.w1.dtype)
+    w1[start : start + len(net.w1)] = net.w1
+    return replace(net, feature_set=features.name, w1=w1)
