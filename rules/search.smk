@@ -1,8 +1,9 @@
 """The search for feature sets: what is worth having at which cost of a node.
 
 Needs the positions of results/data; makes results/search/prices.csv, what the terms cost, where it
-isn't there, history.csv, every set on every screen, front.csv, those that no other one beats, and front.yaml: the experiment `search`, in which the front
-plays with fresh seeds. Once it is there, results/search_table.csv is a target as any other table is.
+isn't there, history.csv, every set on every screen, front.csv, those that no other one beats, and
+front.yaml: the experiment `search`, in which the front plays with fresh seeds. Once it is there,
+results/search_table.csv is a target as any other table is.
 """
 
 

@@ -50,11 +50,11 @@ class Grammar:
 
     def first(self) -> list[Terms]:
         """The sets of one block, those that are within the limits."""
-        return [terms for name in self.blocks if self.fits(terms := ((name, ""),))]
+        return self.alone([""])
 
-    def alone(self) -> list[Terms]:
-        """All terms that a set may have, one by one."""
-        every = [((block, factor),) for block in self.blocks for factor in self.factors]
+    def alone(self, factors: Sequence[str]) -> list[Terms]:
+        """The sets of one block times one of these factors, likewise."""
+        every = [((block, factor),) for block in self.blocks for factor in factors]
         return [terms for terms in every if self.fits(terms)]
 
     def knows(self, terms: Terms) -> bool:

@@ -117,33 +117,33 @@ class Search:
     def generations(self) -> Iterator[list[Row]]:
         """All rows so far, after each generation, until the limits or no new set is found."""
         rows: list[Row] = []
-        with tempfile.TemporaryDirectory() as name:
+        with (
+            tempfile.TemporaryDirectory() as name,
+            Journal(self.journal, self.identity()) as journal,
+            Progress(None, "screens", "search") as progress,
+        ):
             prepare(Path(name), *self.data, self.settings)
-            with (
-                Journal(self.journal, self.identity()) as journal,
-                Progress(None, "screens", "search") as progress,
-            ):
-                self._price(Path(name))
-                for entry in (journal[i] for i in range(len(journal))):
-                    of = entry["feature_set"], entry["rung"]
-                    self._known[of] = Measured(**entry["measured"])
-                screened = partial(self._screened, Path(name), journal, progress)
-                generation = 0
-                while proposed := self._proposed(generation, rows):
-                    for rung in range(self.settings.rungs):
-                        found = screened(proposed, generation, rung, rows)
-                        rows += found
-                        going_on = {row.number for row in self._best(found)}
-                        proposed = [each for each in proposed if each.number in going_on]
-                    yield rows
-                    generation += 1
-                    over = self._seconds / self.workers >= self.settings.hours * 3600
-                    if over or generation == self.settings.generations:
-                        return
+            self._price(Path(name))
+            for entry in (journal[i] for i in range(len(journal))):
+                of = entry["feature_set"], entry["rung"]
+                self._known[of] = Measured(**entry["measured"])
+            screened = partial(self._screened, Path(name), journal, progress)
+            generation = 0
+            while proposed := self._proposed(generation, rows):
+                for rung in range(self.settings.rungs):
+                    found = screened(proposed, generation, rung)
+                    rows += found
+                    going_on = {row.number for row in self._best(found)}
+                    proposed = [each for each in proposed if each.number in going_on]
+                yield rows
+                generation += 1
+                over = self._seconds / self.workers >= self.settings.hours * 3600
+                if over or generation == self.settings.generations:
+                    return
 
     def _price(self, folder: Path) -> None:
         """Measures what terms cost, or takes what is there."""
-        sets = [self.anchor, *map(text_of, self.grammar.alone())]
+        sets = [self.anchor, *map(text_of, self.grammar.alone(self.grammar.factors))]
         self._prices = measured(self._priced, sets, self.data[1], self.settings.l1)
         self._own = own_share(rows_of(BASE, folder), self.settings.l1)
 
@@ -197,7 +197,6 @@ class Search:
         proposed: Sequence[Candidate],
         generation: int,
         rung: int,
-        rows: Sequence[Row],
     ) -> list[Row]:
         """Rows of one screen, in the order of the sets; what the journal has isn't repeated."""
         found: dict[int, Measured] = {}
@@ -212,8 +211,9 @@ class Search:
             for each in missing
         ]
         for each, result in zip(missing, ordered(measure, tasks, self.workers), strict=True):
-            told = {"feature_set": each.feature_set, "rung": rung, "measured": asdict(result)}
-            journal.append(told)
+            journal.append(
+                {"feature_set": each.feature_set, "rung": rung, "measured": asdict(result)}
+            )
             found[each.number] = result
             progress.advance(1, loss=f"{result.loss:.6f}")
         measured = [found[each.number] for each in proposed]

@@ -124,21 +124,19 @@ def _data(plan: Plan) -> Iterator[Job]:
                 )
             own = replace(plan.entries[0], like=None)
             learnt = positions / made.generations
-            for stage, seconds in _sampled(plan, games / made.generations, learnt, A_LABEL):
+            for stage, seconds in _sampled(games / made.generations, learnt, A_LABEL):
                 yield Job("data", f"generation_{stage}", f"{folder}/{stage}", seconds, None)
             yield _train(own, learnt, "generation_train", f"{folder}/{made.seed}/train", "data")
     else:
         yield Job("data", "download", "", START, disk=games * PACKED_GAME)
     kinds = {entry.train.method == "scores" for entry in plan.entries}
     for folder, suffix in [("", "")] * (True in kinds) + [("moves/", "_moves")] * (False in kinds):
-        for stage, seconds in _sampled(plan, games, positions, _a_label(plan.label)):
+        for stage, seconds in _sampled(games, positions, _a_label(plan.label)):
             disk = positions * RECORD
             yield Job("data", f"{stage}{suffix}", f"{folder}{stage}", seconds, None, disk=disk)
 
 
-def _sampled(
-    plan: Plan, games: float, positions: float, a_label: float
-) -> Iterator[tuple[str, float]]:
+def _sampled(games: float, positions: float, a_label: float) -> Iterator[tuple[str, float]]:
     yield "sample", START + PLOTS + games * A_GAME
     yield "label", START + positions * a_label
 
