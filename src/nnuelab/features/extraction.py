@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab.features.algebra import Tabulated
-from nnuelab.features.legality import seen_by
+from nnuelab.features.legality import by_player, seen_by
 from nnuelab.features.records import (
     BY_KING,
     BY_PIECES,
@@ -61,7 +61,7 @@ def extracted(block: Tabulated, offset: int) -> tuple[np.void, list[Any]]:
     record = np.zeros(1, EXTRACTED)[0]
     made = np.array([_table(rows, offset) for rows in tables], TABLE)
     record["n_tables"], record["tables"] = len(tables), address(made)
-    record["classes"] = classes, classes[np.arange(SQUARES_ON_BOARD) ^ 56]
+    record["classes"] = by_player(classes)
     record["repeats"] = any(
         sum(len(np.unique(column[column >= 0])) for column in rows.T)
         > len(np.unique(rows[rows >= 0]))

@@ -44,6 +44,11 @@ def seen_by(table: np.ndarray, perspective: int) -> np.ndarray:
     return table[np.arange(PIECES) ^ 1][:, np.arange(SQUARES_ON_BOARD) ^ 56]
 
 
+def by_player(values: np.ndarray) -> np.ndarray:
+    """Values [64] of squares as a player sees them, [2, 64] by White's and by Black's real ones."""
+    return np.stack([values, values[np.arange(SQUARES_ON_BOARD) ^ 56]])
+
+
 def turned_places(places: np.ndarray) -> np.ndarray:
     """Piece-squares as the other player sees them."""
     return places ^ (SQUARES_ON_BOARD | 56)

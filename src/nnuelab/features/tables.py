@@ -14,7 +14,7 @@ from nnuelab.chess.position import POSITION
 from nnuelab.features.algebra import FeatureSet, Product
 from nnuelab.features.answers import Classes, Kernels, Tabulated
 from nnuelab.features.extraction import extracted
-from nnuelab.features.legality import seen_by
+from nnuelab.features.legality import by_player, seen_by
 from nnuelab.features.records import (
     BATCH,
     COUNT_KEYS,
@@ -110,8 +110,7 @@ class Tables:
         record = np.zeros(1, KING_PIECE)[0]
         record["n"] = len(made)
         record["blocks"] = self._own(np.array([blocks for blocks, _ in made], PIECE_SQUARE))
-        squares = np.arange(SQUARES_ON_BOARD)
-        record["classes"] = self._own(block.class_of[np.stack([squares, squares ^ 56])])
+        record["classes"] = self._own(by_player(block.class_of))
         return record
 
     def _own(self, array: np.ndarray) -> int:

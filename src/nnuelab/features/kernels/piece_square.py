@@ -141,10 +141,10 @@ def append_changed(blocks, changed, old, new, perspective, added, n_added, remov
 
 
 @inline
-def _class_of(king, position, perspective):
-    """Which of the blocks holds."""
+def by_own_king(table, position, perspective):
+    """The number that a table, the address of int64[2, 64], has for a player's king."""
     square = lsb(position.roles[KING] & position.colors[perspective])
-    return view(king.classes, (2, 64), np.int64)[at(perspective), at(square)]
+    return view(table, (2, 64), np.int64)[at(perspective), at(square)]
 
 
 @inline
@@ -155,7 +155,7 @@ def active_rows(tables, position, perspective, out):
     for i in range(tables.n_kings):
         king = kings[i]
         blocks = view(king.blocks, king.n, PIECE_SQUARE)
-        now = _class_of(king, position, perspective)
+        now = by_own_king(king.classes, position, perspective)
         n = _append_active(blocks[at(now)], position, perspective, out, n)
     return n
 
@@ -187,7 +187,8 @@ def changed_rows(tables, changed, old, new, perspective, added, removed):
     for i in range(tables.n_kings):
         king = kings[i]
         blocks = view(king.blocks, king.n, PIECE_SQUARE)
-        was, now = _class_of(king, old, perspective), _class_of(king, new, perspective)
+        was = by_own_king(king.classes, old, perspective)
+        now = by_own_king(king.classes, new, perspective)
         after = blocks[at(now)]
         if was == now:
             n_added, n_removed = append_changed(

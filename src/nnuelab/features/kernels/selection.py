@@ -3,17 +3,11 @@
 import numpy as np
 from numba import carray
 
-from nnuelab.chess.position import KING
 from nnuelab.features.kernels import feature_set
 from nnuelab.features.kernels.lists import pack
+from nnuelab.features.kernels.piece_square import by_own_king
 from nnuelab.features.records import FROM_SCRATCH
-from nnuelab.jit import at, inline, lsb, view
-
-
-@inline
-def _side(data, position, perspective):
-    king = lsb(position.roles[KING] & position.colors[perspective])
-    return view(data.sides, (2, 64), np.int64)[at(perspective), at(king)]
+from nnuelab.jit import at, inline, view
 
 
 @inline
@@ -31,12 +25,12 @@ def _select(data, side, found, n):
 def active(data, position, perspective, out):
     found = carray(out, data.features.max_active)
     n = feature_set.active(data.features, position, perspective, found)
-    return _select(data, _side(data, position, perspective), found, n)
+    return _select(data, by_own_king(data.sides, position, perspective), found, n)
 
 
 def changes(data, old, new, perspective, added, removed):
-    side = _side(data, new, perspective)
-    if _side(data, old, perspective) != side:
+    side = by_own_king(data.sides, new, perspective)
+    if by_own_king(data.sides, old, perspective) != side:
         return np.int64(FROM_SCRATCH)
     plus = carray(added, data.features.max_active)
     minus = carray(removed, data.features.max_active)

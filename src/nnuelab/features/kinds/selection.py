@@ -17,7 +17,7 @@ from nnuelab.errors import UserError
 from nnuelab.features.algebra import Block, FeatureSet, check_definition, kernels_by
 from nnuelab.features.answers import Classes, Kernels, Tabulated
 from nnuelab.features.concepts import OWN, file_of
-from nnuelab.features.legality import Seen
+from nnuelab.features.legality import Seen, by_player
 from nnuelab.features.records import SELECTION, SQUARES_ON_BOARD
 
 FILES_MIRRORED = 7  # a square with its file reversed: square ^ 7
@@ -121,7 +121,7 @@ class Selection(Block):
         from nnuelab.jit import address
 
         tables, rows = Tables(self.inner), np.ascontiguousarray(self.rows)
-        sides = np.stack([self._sides, self._sides[np.arange(SQUARES_ON_BOARD) ^ 56]])
+        sides = by_player(self._sides)
         data = np.zeros(1, SELECTION)
         data["features"], data["rows"] = tables.record, address(rows)
         data["sides"] = address(sides)
