@@ -30,6 +30,8 @@ SETS = (
     "MC+TH",
     "KING*MB+KB(4)+AB+PM",
     "PHASE(4,ALL+MB)+KING*AC+MC",
+    "ALL+PP_3WIDE+FULL_THREATS(16)",
+    "KING*HM(PP)+HM(SC+H)+POSSIBLE(MC+MB+KB(4)+PH)+POSSIBLE(HM(TH+PP))",
 )
 PAGES = "README.md", "docs/adding-a-feature-set.md", "docs/adding-a-kind.md"
 SOURCES = '''
@@ -276,6 +278,7 @@ def test_blocks_of_a_users_own_agree(features: str, tmp_path: Path) -> None:
         ("ALL+PASSED", "block PASSED can't be exported: a compiled function"),
         ("KING*OPEN", "block OPEN can't be exported: a compiled function"),
         ("ALL+PF", "block PF can't be exported: its kind, LineCount, has no translation"),
+        ("POSSIBLE(KING*H)", r"a choice of features of a product, KING\*H, has no translation"),
         ("CASTLES", "block CASTLES can't be exported: castling depends on the right to it"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, product
 
 import numpy as np
@@ -16,13 +16,14 @@ from nnuelab.features.kinds.computed import Computed
 from nnuelab.features.kinds.lines import Neighbours
 from nnuelab.features.kinds.pairs import Pairs
 from nnuelab.features.kinds.piece_target import PieceTarget
+from nnuelab.features.kinds.selection import Selection
 from nnuelab.features.kinds.square_set import SquareCount, SquareSet
 from nnuelab.features.kinds.tracing import Operation
 from nnuelab.features.records import PIECES, PLACES, SQUARES_ON_BOARD
 
 BY_PLACE, BY_COUNT, OF_PAIRS, ON_LINES = "BY_PLACE", "BY_COUNT", "OF_PAIRS", "ON_LINES"
 OF_SQUARES, OF_NUMBERS, OF_TARGETS = "OF_SQUARES", "OF_NUMBERS", "OF_TARGETS"
-OF_SETS = OF_SQUARES, OF_NUMBERS, OF_TARGETS
+COMPARED = OF_PAIRS, OF_SQUARES, OF_NUMBERS, OF_TARGETS
 MOST_TUPLES = 1 << 14  # active at once; a stack of positions keeps them all
 UNTOLD = "castling"
 """The source that needs more than where the pieces stand, which is all that the code is told."""
@@ -43,10 +44,12 @@ class Factor:
     rows : int64 array
         [classes, 768]; [33]; [n, n] by numbers of places; [lines, 144] by first * 12 + second;
         [12, 64]; [sets, 65]; [768, victims] of the lowest target, every further one is 1 more.
-    most : int
-        Bound of the rows that are active at once.
+    size, most : int
+        Rows, and a bound of those that are active at once.
     classes : int64[64]
-        Of the own king's square, of BY_PLACE.
+        Of the own king's square, of BY_PLACE and where rows are chosen.
+    chosen : int64[classes, rows]
+        Of other kinds, where not all rows are meant: their new numbers, -1 for none.
     numbers : int64[768]
         Of places, of OF_PAIRS.
     squares : int64[lines, 8]
@@ -59,8 +62,10 @@ class Factor:
 
     kind: str
     rows: np.ndarray
+    size: int
     most: int
     classes: np.ndarray = field(default_factory=lambda: NONE)
+    chosen: np.ndarray = field(default_factory=lambda: NONE)
     numbers: np.ndarray = field(default_factory=lambda: NONE)
     squares: np.ndarray = field(default_factory=lambda: NONE)
     masks: np.ndarray = field(default_factory=lambda: NONE)
@@ -74,6 +79,27 @@ class Factor:
         return self.kind == BY_PLACE and any(
             len(np.unique(table[table >= 0])) < (table >= 0).sum() for table in self.rows
         )
+
+    def choosing(self, rows: np.ndarray, sides: np.ndarray, size: int) -> Factor:
+        """A factor with some of its rows.
+
+        Parameters
+        ----------
+        rows : int64[n, self.size]
+            Their numbers of ``size``, -1 for none.
+        sides : int64[64]
+            Which of the n holds, by the square of the own king.
+        """
+        direct = self.kind == BY_PLACE
+        known = self.rows if direct else self.chosen
+        known = known if known.size else np.arange(self.size)[None]
+        before = self.classes if self.classes.size else np.zeros_like(sides)
+        kinds, classes = np.unique(np.stack([before, sides]), axis=1, return_inverse=True)
+        tables = np.stack(
+            [np.where(known[k] >= 0, rows[side][known[k]], -1) for k, side in kinds.T]
+        )
+        made = replace(self, size=size, classes=classes.reshape(-1))
+        return replace(made, rows=tables) if direct else replace(made, chosen=tables)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +116,8 @@ class Term:
 
     @property
     def is_compared(self) -> bool:
-        """Whether it has the rows of sets of squares, to be updated set by set."""
-        return len(self.factors) == 1 and self.factors[0][0].kind in OF_SETS
+        """Whether it has the rows of pairs or sets of squares, to be updated by what changed."""
+        return len(self.factors) == 1 and self.factors[0][0].kind in COMPARED
 
     @property
     def most(self) -> int:
@@ -142,19 +168,34 @@ def _of_product(term: Product) -> Iterator[Term]:
 
 def _of_block(block: Block) -> Iterator[Term]:
     if isinstance(block, Composite):
-        phases = Factor(BY_COUNT, block.phases, 1)
+        phases = Factor(BY_COUNT, block.phases, block.size // block.inner.size, 1)
         more = () if block.is_sum else ((phases, block.inner.size),)
         for term in _of_set(block.inner):
             yield Term(term.offset, (*more, *term.factors))
+    elif isinstance(block, Selection):
+        yield from _of_selection(block)
     else:
         yield Term(0, ((_factor(block), 1),))
+
+
+def _of_selection(block: Selection) -> Iterator[Term]:
+    """The terms of the set, whose rows are numbered anew."""
+    for term in _of_set(block.inner):
+        (factor, stride), *others = term.factors
+        if others:
+            raise UserError(
+                f"block {block.name} can't be exported: a choice of features of a product, "
+                f"{block.inner.name}, has no translation"
+            )
+        rows = block.rows[:, term.offset + stride * np.arange(factor.size)].astype(np.int64)
+        yield Term(0, ((factor.choosing(rows, block.sides, block.size), 1),))
 
 
 def _factor(block: Block) -> Factor:
     table = block.tabulated()
     if table is not None:
         rows = np.stack(table.tables).reshape(-1, PLACES).astype(np.int64)
-        return Factor(BY_PLACE, rows, block.max_active, classes=table.class_of)
+        return Factor(BY_PLACE, rows, block.size, block.max_active, classes=table.class_of)
     if isinstance(block, Pairs):
         places, flat = np.unique(block.pairs, return_inverse=True)
         first, second = flat.reshape(block.pairs.shape).T
@@ -162,14 +203,14 @@ def _factor(block: Block) -> Factor:
         numbers[places] = np.arange(len(places))
         rows = np.full((len(places), len(places)), -1, np.int64)
         rows[first, second] = rows[second, first] = np.arange(block.size)
-        return Factor(OF_PAIRS, rows, block.max_active, numbers=numbers)
+        return Factor(OF_PAIRS, rows, block.size, block.max_active, numbers=numbers)
     if isinstance(block, Neighbours):
         lines, table_of_lines = block.lines()
         squares = np.full((len(lines), 8), SQUARES_ON_BOARD, np.int64)
         for row, line in zip(squares, lines, strict=True):
             row[: len(line)] = line
         rows = table_of_lines.reshape(len(lines), 144).astype(np.int64)
-        return Factor(ON_LINES, rows, block.max_active, squares=squares)
+        return Factor(ON_LINES, rows, block.size, block.max_active, squares=squares)
     if isinstance(block, SquareSet | SquareCount | PieceTarget):
         return _of_squares(block)
     reason = (
@@ -192,14 +233,15 @@ def _of_squares(block: SquareSet | SquareCount | PieceTarget) -> Factor:
         for found in block.tuples():
             square, role, color = found.values.T
             rows[2 * role + color, square] = found.features
-        return Factor(OF_SQUARES, rows, block.max_active, sets=sets)
+        return Factor(OF_SQUARES, rows, block.size, block.max_active, sets=sets)
     if isinstance(block, SquareCount):
         rows = np.full((len(sets), SQUARES_ON_BOARD + 1), -1, np.int64)
         for section, found in enumerate(block.tuples()):
             count, role, color = found.values.T
             rows[section * PIECES + 2 * role + color, count] = found.features
         # More than is counted is the same.
-        return Factor(OF_NUMBERS, np.maximum.accumulate(rows, 1), block.max_active, sets=sets)
+        rows = np.maximum.accumulate(rows, 1)
+        return Factor(OF_NUMBERS, rows, block.size, block.max_active, sets=sets)
     (found,) = block.tuples()
     role, color, square, *victims, target = found.values.T
     places = (2 * role + color) * SQUARES_ON_BOARD + square
@@ -212,4 +254,4 @@ def _of_squares(block: SquareSet | SquareCount | PieceTarget) -> Factor:
     bits = np.uint64(1) << target.astype(np.uint64)
     np.bitwise_or.at(masks, places, bits)
     np.bitwise_or.at(masks, PLACES + victim, bits)
-    return Factor(OF_TARGETS, rows, block.max_active, masks=masks, sets=sets)
+    return Factor(OF_TARGETS, rows, block.size, block.max_active, masks=masks, sets=sets)

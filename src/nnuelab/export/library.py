@@ -30,8 +30,9 @@ _C_TYPES = {
     "numbers": "int16_t",
     "squares": "uint8_t",
     "masks": "uint64_t",
+    "chosen": "int32_t",
 }
-"""Of a factor's arrays, in the order of its record; the last three only where there are any."""
+"""Of a factor's arrays, in the order of its record; the first two always, others where needed."""
 
 
 def write(folder: Path, net: Net, terms: list[Term]) -> None:
@@ -42,6 +43,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     kinds = {factor.kind for factor in factors}
     known = {**sizes, **_activations(net), **{f"HAS_{kind}": kind in kinds for kind in KINDS}}
     known["MORE_KINDS"] = not kinds.isdisjoint(KINDS)
+    known["CHOOSES"] = any(factor.chosen.size for factor in factors)
     known["COMPARES_ROWS"] = known["HAS_OF_NUMBERS"] or known["HAS_OF_TARGETS"]
     listed = sizes["LISTED"] and known["HAS_OF_SQUARES"]
     known["APPENDS_SQUARES"] = listed or known["HAS_OF_TARGETS"]
@@ -170,6 +172,7 @@ def _tables(net: Net, terms: list[Term], sizes: dict[str, int]) -> str:
         n = factor.rows.shape[-1 if factor.kind == OF_TARGETS else 0]
         fields = [factor.kind, str(factor.shared).lower(), *arrays, n]
         fields += [starts.get(factor, 0)] if starts else []
+        fields += [factor.chosen.shape[-1]] if "chosen" in places else []
         records[factor] = f"    {{{', '.join(map(str, fields))}}},"
     lines += square_code.function(list(starts)) if starts else []
     lines.append("static const factor factors[] = {")

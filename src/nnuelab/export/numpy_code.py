@@ -28,7 +28,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     arrays: dict[str, Any] = {
         f"{name}_{number}": getattr(factor, name)
         for number, factor in enumerate(factors)
-        for name in ("rows", "classes", "numbers", "squares", "masks")
+        for name in ("rows", "classes", "numbers", "squares", "masks", "chosen")
     }
     told = {
         "feature_set": net.feature_set,

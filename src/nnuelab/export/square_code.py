@@ -9,15 +9,24 @@ from nnuelab.features.kinds.tracing import Operation
 from nnuelab.features.records import AND, GATE, MINUS, OR, PIECE, PIECES
 
 _SIGNS = {AND: "& ", OR: "| ", MINUS: "& ~"}
-NEEDS = {"moves": ("attacks",), "safe_moves": ("moves", "attacks", "pinned")}
+OF_ONE = {"attacks": "attacks_from", "moves": "moves_from"}
+"""Sources that one piece can be asked for by itself, which takes less time."""
+NEEDS = {
+    "moves": ("attacks",),
+    "moves_from": ("attacks_from",),
+    "safe_moves": ("moves", "attacks", "pinned"),
+}
 """Sources that others are made of in ``nnue_squares.h``."""
-SOURCES = ("attackers", "attacks", "double_steps", "moves", "pinned", "safe_moves", "xrays")
+SOURCES = (
+    *("attackers", "attacks", "double_steps", "moves", "pinned", "safe_moves", "xrays"),
+    *OF_ONE.values(),
+)
 """Those that are left out where they aren't needed."""
 
 
 def needed(factors: list[Factor]) -> dict[str, bool]:
     """By the names of conditions in ``nnue_squares.h``, whether they hold."""
-    used = set(_sources(code for factor in factors for code in factor.sets))
+    used = set(_sources(code for factor in factors for code in _codes(factor)))
     used |= {inner for name in used for inner in NEEDS.get(name, ())}
     return {f"USES_{name.upper()}": name in used for name in SOURCES}
 
@@ -42,10 +51,13 @@ def function(factors: list[Factor]) -> list[str]:
         for operation in code
         if operation[0] != PIECE or factor.kind != OF_TARGETS
     )
-    board = ", const uint8_t *board" * any(f.kind == OF_TARGETS for f in starts)
+    one_by_one = not set(OF_ONE.values()).isdisjoint(
+        _sources(code for factor in starts for code in _codes(factor))
+    )
     lines = [
         "/* Sets by their definitions, in order; those of targets by the square of their piece. */",
-        f"static void find_sets(const uint64_t *pieces{board}, uint64_t *sets) {{",
+        "static void find_sets(const uint64_t *pieces, uint64_t *sets) {",
+        *["    uint64_t all = occupied(pieces);"] * one_by_one,
         *_asked(of_all, "all", "EVERYWHERE", "    "),
     ]
     for factor, start in starts.items():
@@ -55,21 +67,29 @@ def function(factors: list[Factor]) -> list[str]:
                 for i, code in enumerate(factor.sets)
             ]
             continue
-        of_one = _sources([op] for code in factor.sets for op in code if op[0] == PIECE)
-        lines += [
-            "    for (int i = 0; i < 64; i++) {",
-            *_asked(of_one, "one", "1ull << i", "        "),
-            f"        uint64_t *set = &sets[{start} + i];",
-            "        switch (board[i]) {",
-            *(
-                f"        case {piece}: *set = {_expression(code, 'one')}; break;"
-                for piece, code in enumerate(factor.sets)
-            ),
-            "        default: *set = 0;",
-            "        }",
-            "    }",
-        ]
+        lines.append(f"    memset(&sets[{start}], 0, 64 * sizeof *sets);")
+        for piece, code in enumerate(_codes(factor)):
+            of_one = _sources([op] for op in code if op[0] == PIECE)
+            lines += [
+                f"    for (uint64_t left = pieces[{piece}]; left; left &= left - 1) {{",
+                "        uint64_t from = left & -left;",
+                *_asked([n for n in of_one if n not in OF_ONE.values()], "one", "from", "        "),
+                f"        sets[{start} + lowest(left)] = {_expression(code, 'one')};",
+                "    }",
+            ]
     return [*lines, "}"]
+
+
+def _codes(factor: Factor) -> list[list[Operation]]:
+    """The instructions of a factor, which ask a piece by itself where they can."""
+    one = OF_ONE if factor.kind == OF_TARGETS else {}
+    return [
+        [
+            (kind, one.get(name, name) if kind == PIECE else name, pieces)
+            for kind, name, pieces in code
+        ]
+        for code in factor.sets
+    ]
 
 
 def _sources(codes: Iterable[Iterable[Operation]]) -> list[str]:
@@ -98,6 +118,8 @@ def _expression(code: Iterable[Operation], whose: str) -> str:
         numbers = [i for i in range(PIECES) if pieces >> i & 1]
         union = " | ".join(f"{of}[{i}]" for i in numbers) or "0"
         union = f"({union})" if len(numbers) > 1 else union
+        if name in OF_ONE.values():
+            union = f"{name}(pieces, all, {numbers[0]}, from)"
         stack.append(f"({union} ? {stack.pop()} : 0)" if kind == GATE else union)
     (found,) = stack
     return found

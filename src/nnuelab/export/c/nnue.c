@@ -3,8 +3,8 @@
  * A feature set is a sum of terms. A feature of a term is a tuple of rows, one of each factor, and
  * active where all of them are. A term of one factor whose rows depend on a piece and its square
  * ("direct") is updated by what has changed on the board; rows that several pieces or squares share
- * are counted. One whose rows are squares of sets ("compared") is updated by what has changed in
- * these. The active rows of all other terms are listed, and compared with those before. */
+ * are counted. One whose rows are pairs of pieces or squares of sets ("compared") is updated by what
+ * has changed in these. The active rows of all other terms are listed, and compared with those before. */
 #include "nnue.h"
 
 #include <assert.h>
@@ -39,9 +39,15 @@ typedef struct {
 #if HAS_OF_TARGETS
     const uint64_t *masks; /* OF_TARGETS: targets by place, then where each victim can stand */
 #endif
+#if CHOOSES
+    const int32_t *chosen; /* [classes][size] new numbers of the rows, -1 none; or NULL */
+#endif
     int n;
 #if SETS
     int set; /* number of its first set among those of a position */
+#endif
+#if CHOOSES
+    int size; /* of each table of `chosen` */
 #endif
 } factor;
 
@@ -185,8 +191,23 @@ const char *nnue_load(const char *path) {
 static int own_king(const ply *p, int view) {
     return lowest(p->pieces[KING + view]) ^ (view ? 56 : 0);
 }
+#if CHOOSES
 
+/* Leaves those of a factor's rows, from the i-th of a list on, that its set has. */
+static void choose(const factor *f, const ply *p, int view, list *rows, int i, int32_t offset) {
+    if (!f->chosen) return;
+    const int32_t *chosen = f->chosen + f->size * f->classes[own_king(p, view)];
+    int n = i;
+    for (; i < rows->n; i++) {
+        int32_t row = chosen[rows->rows[i] - offset];
+        rows->rows[n] = offset + row;
+        n += row >= 0;
+    }
+    rows->n = n;
+}
+#endif
 #if SETS
+
 static void find(ply *p) {
     if (p->found) return;
 #if HAS_OF_TARGETS
@@ -194,10 +215,8 @@ static void find(ply *p) {
     for (int piece = 0; piece < 12; piece++)
         for (uint64_t set = p->pieces[piece]; set; set &= set - 1)
             p->board[lowest(set)] = (uint8_t)piece;
-    find_sets(p->pieces, p->board, p->sets);
-#else
-    find_sets(p->pieces, p->sets);
 #endif
+    find_sets(p->pieces, p->sets);
     p->found = true;
 }
 
@@ -236,20 +255,26 @@ static void compare_sets(const ply *from, ply *to, changes *c) {
         const factor *f = &factors[terms[t].first];
         const uint64_t *before = &from->sets[f->set], *now = &to->sets[f->set];
         int32_t offset = terms[t].offset;
+#if CHOOSES
+        int first_added[2] = {c->added[0].n, c->added[1].n};
+        int first_removed[2] = {c->removed[0].n, c->removed[1].n};
+#endif
 #if HAS_OF_SQUARES
-        int n_added = c->added->n, n_removed = c->removed->n; /* the same for both */
+        int n_added[2] = {c->added[0].n, c->added[1].n};
+        int n_removed[2] = {c->removed[0].n, c->removed[1].n};
         for (int i = 0; i < 12 && f->kind == OF_SQUARES; i++)
             for (uint64_t differ = before[i] ^ now[i]; differ; differ &= differ - 1) {
                 int place = i * 64 + lowest(differ), comes = now[i] >> place % 64 & 1;
                 for (int view = 0; view < 2; view++) {
                     int32_t row = offset + f->rows[place ^ (view ? TURNED : 0)];
-                    c->added[view].rows[n_added] = c->removed[view].rows[n_removed] = row;
+                    c->added[view].rows[n_added[view]] = row;
+                    c->removed[view].rows[n_removed[view]] = row;
+                    n_added[view] += comes;
+                    n_removed[view] += !comes;
                 }
-                n_added += comes;
-                n_removed += !comes;
             }
         for (int view = 0; view < 2; view++)
-            c->added[view].n = n_added, c->removed[view].n = n_removed;
+            c->added[view].n = n_added[view], c->removed[view].n = n_removed[view];
 #endif
 #if COMPARES_ROWS
         for (int view = 0; view < 2; view++) {
@@ -272,6 +297,12 @@ static void compare_sets(const ply *from, ply *to, changes *c) {
                 append_squares(f, to, view, i, now[i] & ~kept, offset, added);
             }
 #endif
+        }
+#endif
+#if CHOOSES
+        for (int view = 0; view < 2; view++) {
+            choose(f, to, view, &c->added[view], first_added[view], offset);
+            choose(f, to, view, &c->removed[view], first_removed[view], offset);
         }
 #endif
     }
@@ -352,6 +383,9 @@ static int active_of_term(const term *t, const ply *p, int view, int32_t *out, i
     for (int f = t->first; f < t->first + t->n; f++) {
         list rows;
         active_of_factor(&factors[f], p, view, &rows);
+#if CHOOSES
+        choose(&factors[f], p, view, &rows, 0, 0);
+#endif
         int found = n - start;
         for (int i = rows.n - 1; i >= 0; i--) /* the first row last: it overwrites what others read */
             for (int j = 0; j < found; j++)
@@ -380,6 +414,46 @@ static void change_listed(nnue *n, const ply *from, ply *to, int view, list *add
     to->sides[view].n_listed = n_now;
 }
 #endif
+#if HAS_OF_PAIRS
+
+/* Appends the rows of pairs with at least one of some pieces. */
+static void pair(const factor *f, const ply *p, int view, const int *places, int n, int32_t offset,
+                 list *out) {
+    int turned = view ? TURNED : 0;
+    uint64_t others[12];
+    memcpy(others, p->pieces, sizeof others);
+    for (int i = 0; i < n; i++) {
+        int a = f->numbers[places[i] ^ turned];
+        if (a < 0) continue;
+        others[places[i] / 64] ^= 1ull << places[i] % 64; /* each pair once */
+        for (int piece = 0; piece < 12; piece++)
+            for (uint64_t set = others[piece]; set; set &= set - 1) {
+                int b = f->numbers[(piece * 64 + lowest(set)) ^ turned];
+                if (b < 0 || f->rows[a * f->n + b] < 0) continue;
+                out->rows[out->n++] = offset + f->rows[a * f->n + b];
+            }
+    }
+}
+
+static void compare_pairs(const ply *from, const ply *to, changes *c) {
+    for (int t = DIRECT; t < COMPARED; t++) {
+        const factor *f = &factors[terms[t].first];
+        int32_t offset = terms[t].offset;
+        for (int view = 0; view < 2 && f->kind == OF_PAIRS; view++) {
+            list *added = &c->added[view], *removed = &c->removed[view];
+#if CHOOSES
+            int first_added = added->n, first_removed = removed->n;
+#endif
+            pair(f, to, view, c->come, c->n_come, offset, added);
+            pair(f, from, view, c->gone, c->n_gone, offset, removed);
+#if CHOOSES
+            choose(f, to, view, added, first_added, offset);
+            choose(f, to, view, removed, first_removed, offset);
+#endif
+        }
+    }
+}
+#endif
 
 static void compare(const ply *from, ply *to, changes *c) {
     unsigned differ = 0;
@@ -398,6 +472,9 @@ static void compare(const ply *from, ply *to, changes *c) {
         for (uint64_t set = before & ~now; set; set &= set - 1)
             c->gone[c->n_gone++] = piece * 64 + lowest(set);
     }
+#if HAS_OF_PAIRS
+    compare_pairs(from, to, c);
+#endif
 }
 
 /* Appends the features of direct terms that come (or go) with pieces. */

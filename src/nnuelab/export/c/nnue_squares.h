@@ -87,6 +87,27 @@ static void attacks(const uint64_t *pieces, uint64_t movers, uint64_t *out) {
     }
 }
 #endif
+#if USES_ATTACKS_FROM
+
+/* What one piece attacks; which it is is a constant where it is asked. */
+static inline uint64_t attacks_from(const uint64_t *pieces, uint64_t all, int piece, uint64_t from) {
+    int role = piece / 2;
+    uint64_t straight, diagonal;
+    (void)pieces;
+    if (role == PAWN) return by_pawns(from, piece & 1);
+    if (role == KNIGHT) return by_knights(from);
+    if (piece >= KING) return by_king(from);
+    sliders(role == BISHOP ? 0 : from, role == ROOK ? 0 : from, ~all, &straight, &diagonal);
+    return straight | diagonal;
+}
+#endif
+#if USES_MOVES_FROM
+
+static inline uint64_t moves_from(const uint64_t *pieces, uint64_t all, int piece, uint64_t from) {
+    uint64_t own = of_colour(pieces, piece & 1), found = attacks_from(pieces, all, piece, from) & ~own;
+    return piece / 2 == PAWN ? (found & all) | (step(from, piece & 1) & ~all) : found;
+}
+#endif
 #if USES_ATTACKERS
 
 static void attackers(const uint64_t *pieces, uint64_t movers, uint64_t *out) {

@@ -67,7 +67,11 @@ def rows_of(factor, places):
         for line, squares in enumerate(NET[f"squares_{factor}"]):
             pieces = [on[square] for square in squares if square in on]
             found |= {rows[line, a * 12 + b] for a, b in pairwise(pieces)}
-    return [int(row) for row in found if row >= 0]
+    left = [int(row) for row in found if row >= 0]
+    if (chosen := NET[f"chosen_{factor}"]).size:  # some rows, by the class of the own king
+        king = next(place % 64 for place in places if place // 64 == OWN_KING)
+        left = [row for row in chosen[NET[f"classes_{factor}"][king], left].tolist() if row >= 0]
+    return left
 
 
 def squares_of(code, places, asked):

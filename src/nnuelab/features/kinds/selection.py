@@ -55,7 +55,7 @@ class Selection(Block):
         return np.stack([left, left[mirror_images(self.inner)] if self.is_mirrored else left])
 
     @property
-    def _sides(self) -> np.ndarray:
+    def sides(self) -> np.ndarray:
         """int64[64]: which of them holds, by the square of the own king."""
         return _RIGHT if self.is_mirrored else np.zeros_like(_RIGHT)
 
@@ -92,7 +92,7 @@ class Selection(Block):
         return f"{name} (mirrored: own king on files a-d)" if self.is_mirrored else name
 
     def defined(self, seen: Seen) -> list[int]:
-        if self._sides[seen.king(OWN)]:
+        if self.sides[seen.king(OWN)]:
             # Blocks that can be mirrored are about pieces alone.
             pieces = sorted((square ^ FILES_MIRRORED, p) for square, p in seen.pieces.items())
             seen = replace(seen, pieces=dict(pieces))
@@ -108,7 +108,7 @@ class Selection(Block):
         known = first.factors[0].tabulated() if not others and len(first.factors) == 1 else None
         if known is None:
             return None
-        both = np.stack([known.class_of, self._sides], axis=1)
+        both = np.stack([known.class_of, self.sides], axis=1)
         kinds, class_of = np.unique(both, axis=0, return_inverse=True)
         tables = [
             np.where(table >= 0, self.rows[side][table], -1).astype(np.int32)
@@ -121,7 +121,7 @@ class Selection(Block):
         from nnuelab.jit import address
 
         tables, rows = Tables(self.inner), np.ascontiguousarray(self.rows)
-        sides = by_player(self._sides)
+        sides = by_player(self.sides)
         data = np.zeros(1, SELECTION)
         data["features"], data["rows"] = tables.record, address(rows)
         data["sides"] = address(sides)
@@ -140,7 +140,7 @@ class Selection(Block):
         return found
 
     def classes(self) -> Classes:
-        return self.inner.classes() & Classes(own=self._sides)
+        return self.inner.classes() & Classes(own=self.sides)
 
     @property
     def contents(self) -> dict[str, str]:
