@@ -72,7 +72,7 @@ def function(factors: list[Factor]) -> list[str]:
             of_one = _sources([op] for op in code if op[0] == PIECE)
             lines += [
                 f"    for (uint64_t left = pieces[{piece}]; left; left &= left - 1) {{",
-                "        uint64_t from = left & -left;",
+                *["        uint64_t from = left & -left;"] * bool(of_one),
                 *_asked([n for n in of_one if n not in OF_ONE.values()], "one", "from", "        "),
                 f"        sets[{start} + lowest(left)] = {_expression(code, 'one')};",
                 "    }",
