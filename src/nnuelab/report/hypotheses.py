@@ -8,6 +8,7 @@ from typing import Any
 
 from nnuelab.report.reading import read_record
 from nnuelab.report.table import entry
+from nnuelab.report.words import labels
 from nnuelab.tournament.yardsticks import ALL, Yardstick
 
 
@@ -45,12 +46,14 @@ def told(now: Mapping[str, Any], games: Mapping[Yardstick, Path]) -> dict[str, A
 def in_words(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]], anchor: str) -> str:
     """The hypothesis and what became of it: one contrast, so its error is that of one interval."""
     row = next(row for row in rows if entry(row) == asked["set"])
+    called = labels(rows)
+    name, other = called[asked["set"]], called.get(anchor, anchor)
     column = asked["column"]
     at = next(yardstick.title for yardstick in ALL if yardstick.column == column)
     expected = {
-        "stronger": f"{asked['set']} is stronger than {anchor}",
-        "weaker": f"{asked['set']} is weaker than {anchor}",
-        "equivalent": f"{asked['set']} differs from {anchor} by less than {asked['within']} Elo",
+        "stronger": f"{name} is stronger than {other}",
+        "weaker": f"{name} is weaker than {other}",
+        "equivalent": f"{name} differs from {other} by less than {asked['within']} Elo",
     }[asked["is"]]
     when = (
         "fixed before the games"

@@ -159,9 +159,10 @@ class _Builder:
             return section
         with told(section.problems, "the table"):
             section.answer = words.answer(rows, anchor)
-            section.said = list(filter(None, [words.losses(rows)]))
             if experiment.hypothesis:
-                section.said.insert(0, hypotheses.in_words(experiment.hypothesis, rows, anchor))
+                asked = hypotheses.in_words(experiment.hypothesis, rows, anchor)
+                section.answer = f"{asked} {section.answer}"
+            section.said = list(filter(None, [words.losses(rows)]))
             section.advice = advice.in_words(self.found, experiment)
             section.grids.append(grids.results(self.found, experiment))
             section.note = table.notes(rows)
