@@ -278,7 +278,7 @@ def test_blocks_of_a_users_own_agree(features: str, tmp_path: Path) -> None:
         ("ALL+PASSED", "block PASSED can't be exported: a compiled function"),
         ("KING*OPEN", "block OPEN can't be exported: a compiled function"),
         ("ALL+PF", "block PF can't be exported: its kind, LineCount, has no translation"),
-        ("POSSIBLE(KING*H)", r"a choice of features of a product, KING\*H, has no translation"),
+        ("POSSIBLE(KING*H)", r"a choice of features of a product or by phases, KING\*H, has"),
         ("CASTLES", "block CASTLES can't be exported: castling depends on the right to it"),
     ],
 )

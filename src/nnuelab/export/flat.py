@@ -184,8 +184,8 @@ def _of_selection(block: Selection) -> Iterator[Term]:
         (factor, stride), *others = term.factors
         if others:
             raise UserError(
-                f"block {block.name} can't be exported: a choice of features of a product, "
-                f"{block.inner.name}, has no translation"
+                f"block {block.name} can't be exported: a choice of features of a product or by "
+                f"phases, {block.inner.name}, has no translation"
             )
         rows = block.rows[:, term.offset + stride * np.arange(factor.size)].astype(np.int64)
         yield Term(0, ((factor.choosing(rows, block.sides, block.size), 1),))
