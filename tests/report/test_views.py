@@ -44,6 +44,12 @@ def shown(page):
     return [view.get_attribute("id") for view in page.locator(".view:visible").all()]
 
 
+def wait_for(page, view):
+    """Until a view is shown: a browser goes back and forward some time after it was told to."""
+    page.wait_for_function("id => document.getElementById(id).checkVisibility()", arg=view)
+    assert shown(page) == [view]
+
+
 def choose(page, path):
     """By the sidebar, or by its menu."""
     if page.locator("#menu").is_visible():
@@ -99,13 +105,14 @@ def test_back_and_forward_return_to_the_place(page):
     page.wait_for_timeout(100)
     choose(page, "/data")
     page.go_back()
-    assert shown(page) == ["/experiment/axis"]
+    wait_for(page, "/experiment/axis")
     page.wait_for_function("scrollY === 700")
     page.go_back()
-    assert shown(page) == ["/"]
+    wait_for(page, "/")
     page.go_forward()
+    wait_for(page, "/experiment/axis")
     page.go_forward()
-    assert shown(page) == ["/data"]
+    wait_for(page, "/data")
 
 
 @pytest.mark.parametrize(

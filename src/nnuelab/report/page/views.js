@@ -43,14 +43,14 @@ function route() {
   else aim.scrollIntoView({ block: aim.tagName === "TR" ? "center" : "start" });
   document.dispatchEvent(new CustomEvent("view", { detail: aim }));
 }
-/** Goes to an address as if a link had been pressed. */
+/** Goes to an address as if a link had been pressed; at once, hashchange comes some time later. */
 function goTo(hash) {
   chosen = true;
-  if (location.hash === hash) route();
-  else location.hash = hash;
+  if (location.hash !== hash) location.hash = hash;
+  route();
 }
 history.scrollRestoration = "manual";
-addEventListener("hashchange", route);
+addEventListener("hashchange", () => { if (location.hash !== here) route(); });
 addEventListener("scroll", () => places.set(here, scrollY), { passive: true });
 document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="#/"]');
