@@ -11,6 +11,7 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.features import Block, FeatureSet, Product
+from nnuelab.features.answers import renumbered
 from nnuelab.features.kinds.composite import Composite
 from nnuelab.features.kinds.computed import Computed
 from nnuelab.features.kinds.lines import Neighbours
@@ -94,12 +95,9 @@ class Factor:
         known = self.rows if direct else self.chosen
         known = known if known.size else np.arange(self.size)[None]
         before = self.classes if self.classes.size else np.zeros_like(sides)
-        kinds, classes = np.unique(np.stack([before, sides]), axis=1, return_inverse=True)
-        tables = np.stack(
-            [np.where(known[k] >= 0, rows[side][known[k]], -1) for k, side in kinds.T]
-        )
-        made = replace(self, size=size, classes=classes.reshape(-1))
-        return replace(made, rows=tables) if direct else replace(made, chosen=tables)
+        tables, classes = renumbered(list(known), before, rows, sides)
+        made, found = replace(self, size=size, classes=classes), np.stack(tables)
+        return replace(made, rows=found) if direct else replace(made, chosen=found)
 
 
 @dataclass(frozen=True, eq=False)

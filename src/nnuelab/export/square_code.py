@@ -116,10 +116,12 @@ def _expression(code: Iterable[Operation], whose: str) -> str:
             continue
         of = f"{name}_of_{whose if kind == PIECE else 'all'}"
         numbers = [i for i in range(PIECES) if pieces >> i & 1]
-        union = " | ".join(f"{of}[{i}]" for i in numbers) or "0"
+        by_piece = (
+            f"{name}(pieces, all, {i}, from)" if name in OF_ONE.values() else f"{of}[{i}]"
+            for i in numbers
+        )
+        union = " | ".join(by_piece) or "0"
         union = f"({union})" if len(numbers) > 1 else union
-        if name in OF_ONE.values():
-            union = f"{name}(pieces, all, {numbers[0]}, from)"
         stack.append(f"({union} ? {stack.pop()} : 0)" if kind == GATE else union)
     (found,) = stack
     return found

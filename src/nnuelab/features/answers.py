@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,6 +94,26 @@ class Tabulated:
 
     tables: list[np.ndarray]
     class_of: np.ndarray
+
+
+def renumbered(
+    tables: Sequence[np.ndarray], class_of: np.ndarray, rows: np.ndarray, sides: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Tables of features, -1 for none, by class of the own king's square, numbered anew.
+
+    Parameters
+    ----------
+    tables, class_of
+        As in `Tabulated`; the tables in any shape.
+    rows : int[n, size]
+        New numbers of the features, -1 for none.
+    sides : int64[64]
+        Which of the n holds, by the square of the own king.
+    """
+    both = np.stack([class_of, sides], axis=1)
+    kinds, classes = np.unique(both, axis=0, return_inverse=True)
+    found = [np.where(tables[k] >= 0, rows[side][tables[k]], -1) for k, side in kinds]
+    return found, classes.reshape(-1).astype(np.int64)
 
 
 @dataclass(frozen=True)

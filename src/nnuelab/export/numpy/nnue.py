@@ -37,8 +37,8 @@ def places_of(fen):
 def rows_of(factor, places):
     """The active rows of a factor, from the places as its player sees them."""
     kind, rows = ABOUT["kinds"][factor], NET[f"rows_{factor}"]
+    king = next(place % 64 for place in places if place // 64 == OWN_KING)
     if kind == "BY_PLACE":  # a piece on its square, by the class of the own king's square
-        king = next(place % 64 for place in places if place // 64 == OWN_KING)
         found = {rows[NET[f"classes_{factor}"][king], place] for place in places}
     elif kind == "BY_COUNT":  # the number of pieces
         found = {rows[len(places)]}
@@ -69,7 +69,6 @@ def rows_of(factor, places):
             found |= {rows[line, a * 12 + b] for a, b in pairwise(pieces)}
     left = [int(row) for row in found if row >= 0]
     if (chosen := NET[f"chosen_{factor}"]).size:  # some rows, by the class of the own king
-        king = next(place % 64 for place in places if place // 64 == OWN_KING)
         left = [row for row in chosen[NET[f"classes_{factor}"][king], left].tolist() if row >= 0]
     return left
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.features.algebra import Block, FeatureSet, check_definition, kernels_by
-from nnuelab.features.answers import Classes, Kernels, Tabulated
+from nnuelab.features.answers import Classes, Kernels, Tabulated, renumbered
 from nnuelab.features.concepts import OWN, file_of
 from nnuelab.features.legality import Seen, by_player
 from nnuelab.features.records import SELECTION, SQUARES_ON_BOARD
@@ -108,13 +108,7 @@ class Selection(Block):
         known = first.factors[0].tabulated() if not others and len(first.factors) == 1 else None
         if known is None:
             return None
-        both = np.stack([known.class_of, self.sides], axis=1)
-        kinds, class_of = np.unique(both, axis=0, return_inverse=True)
-        tables = [
-            np.where(table >= 0, self.rows[side][table], -1).astype(np.int32)
-            for table, side in ((known.tables[kind], side) for kind, side in kinds)
-        ]
-        return Tabulated(tables, class_of.reshape(-1).astype(np.int64))
+        return Tabulated(*renumbered(known.tables, known.class_of, self.rows, self.sides))
 
     def kernels(self) -> Kernels:
         from nnuelab.features.tables import Tables
