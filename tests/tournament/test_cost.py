@@ -8,7 +8,9 @@ import os
 import random
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.pgn
@@ -21,10 +23,11 @@ from nnuelab import data, intervals
 from nnuelab.cli import cost as _cost  # noqa: F401 (registers it)
 from nnuelab.cli import tournament as _tournament  # noqa: F401
 from nnuelab.cli.app import app
+from nnuelab.data.journal import Journal
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.errors import UserError
 from nnuelab.jit import SIMD
-from nnuelab.nnue.netfile import write_net
+from nnuelab.nnue.netfile import read_net, write_net
 from nnuelab.settings.games import Pricing
 from nnuelab.tournament import cost
 from nnuelab.tournament.limits import Limit
@@ -81,7 +84,7 @@ def machine_of(
 
 
 def test_costs_are_found_through_noise_and_interruptions(
-    monkeypatch: pytest.MonkeyPatch, nets: dict[str, Path], positions: Path
+    monkeypatch: pytest.MonkeyPatch, nets: dict[str, Path], positions: Path, tmp_path: Path
 ) -> None:
     """A tenth of the times is threefold, as when the machine does other work."""
 
@@ -89,7 +92,7 @@ def test_costs_are_found_through_noise_and_interruptions(
         return float(rng.lognormal(0, 0.02) * (3 if rng.random() < 0.1 else 1))
 
     machine_of(monkeypatch, noise)
-    found = cost.measure(nets, positions, "ALL", Pricing(rounds=400))
+    found = cost.measure(nets, positions, "ALL", Pricing(rounds=400), tmp_path / "cost.csv")
     for each in found:
         assert each.cost == pytest.approx(TRUE[each.name], rel=2 * 0.01)
         assert each.error <= 0.01
@@ -98,10 +101,10 @@ def test_costs_are_found_through_noise_and_interruptions(
 
 
 def test_it_ends_as_soon_as_all_are_precise_and_nobody_always_comes_first(
-    monkeypatch: pytest.MonkeyPatch, nets: dict[str, Path], positions: Path
+    monkeypatch: pytest.MonkeyPatch, nets: dict[str, Path], positions: Path, tmp_path: Path
 ) -> None:
     searched = machine_of(monkeypatch, lambda _: 1.0)
-    found = cost.measure(nets, positions, "H+V", Pricing())
+    found = cost.measure(nets, positions, "H+V", Pricing(), tmp_path / "cost.csv")
     assert [each.rounds for each in found] == [cost.LEAST] * 3
     assert {e.name: e.cost for e in found} == {n: pytest.approx(c / 0.8) for n, c in TRUE.items()}
     assert [e.nodes_per_second for e in found] == pytest.approx([1e6 / c for c in TRUE.values()])
@@ -129,10 +132,61 @@ def test_what_is_not_precise_enough_is_told_and_kept(
     assert told["inputs"].keys() == {"positions", *told["parameters"]["layers"]}
 
 
-def test_a_set_with_many_changes_costs_more(nets: dict[str, Path], positions: Path) -> None:
+@pytest.mark.parametrize("killed_after", [1, 4, 59, 60])
+def test_a_measurement_that_is_killed_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+    nets: dict[str, Path],
+    positions: Path,
+    tmp_path: Path,
+    killed_after: int,
+) -> None:
+    """Of 20 rounds with three nets; the round that was cut off is searched anew."""
+    output, searched = tmp_path / "cost.csv", machine_of(monkeypatch, lambda _: 1.0)
+    whole = cost.measure(nets, positions, "ALL", Pricing(), output)
+    names, seconds = searched.copy(), cost._seconds_per_node
+    searched.clear()
+
+    def killed(*arguments: Any) -> float:
+        if len(searched) == killed_after:
+            raise KeyboardInterrupt
+        return seconds(*arguments)
+
+    monkeypatch.setattr(cost, "_seconds_per_node", killed)
+    with suppress(KeyboardInterrupt):
+        cost.measure(nets, positions, "ALL", Pricing(), output)
+    monkeypatch.setattr(cost, "_seconds_per_node", seconds)
+    searched.clear()
+    assert cost.measure(nets, positions, "ALL", Pricing(), output) == whole
+    assert searched == names[killed_after // 3 * 3 % 60 :]
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_measured_of_other_nets_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+    nets: dict[str, Path],
+    positions: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output, searched = tmp_path / "cost.csv", machine_of(monkeypatch, lambda _: 1.0)
+    monkeypatch.setattr(Journal, "remove", lambda _: None)
+    cost.measure(nets, positions, "ALL", Pricing(), output)
+    searched.clear()
+    other = {**nets, "H+V": read_net(nets["H+V"])}
+    cost.measure(other, positions, "ALL", Pricing(), output)
+    assert len(searched) == 60
+    assert "run with other settings (nets); starting anew" in capsys.readouterr().err
+
+
+def test_a_set_with_many_changes_costs_more(
+    nets: dict[str, Path], positions: Path, tmp_path: Path
+) -> None:
     """By the searches of the engine themselves; mobility changes ten times the rows of ALL."""
     before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    found = {c.name: c for c in cost.measure(nets, positions, "ALL", Pricing(rounds=7))}
+    found = {
+        c.name: c
+        for c in cost.measure(nets, positions, "ALL", Pricing(rounds=7), tmp_path / "cost.csv")
+    }
     assert found["ALL+MB"].cost > 1
     assert before is None or os.sched_getaffinity(0) == before
 
@@ -158,11 +212,16 @@ def test_five_values_leave_a_median_open() -> None:
     ],
 )
 def test_nets_that_cannot_be_compared_are_told(
-    nets: dict[str, Path], positions: Path, names: list[str], anchor: str, said: str
+    nets: dict[str, Path],
+    positions: Path,
+    tmp_path: Path,
+    names: list[str],
+    anchor: str,
+    said: str,
 ) -> None:
     given = {name: nets[name.partition("#")[0]] for name in names}
     with pytest.raises(UserError, match=said):
-        cost.measure(given, positions, anchor, Pricing(rounds=1))
+        cost.measure(given, positions, anchor, Pricing(rounds=1), tmp_path / "cost.csv")
 
 
 # The file ----------------------------------------------------------------------------------------

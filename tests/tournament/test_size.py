@@ -131,11 +131,15 @@ def test_the_command_tells_the_size_and_keeps_what_it_measured(
     assert output.read_bytes() == before
 
 
-def test_nets_that_do_not_tell_a_size_are_told(nets: dict[str, Path], positions: Path) -> None:
+def test_nets_that_do_not_tell_a_size_are_told(
+    nets: dict[str, Path], positions: Path, tmp_path: Path
+) -> None:
     for chosen, said in (
         ([nets["64"], nets["anchor"]], "differ by more than the size of their first layers"),
         ([nets["64"]], "give two or more nets of the set"),
         ([nets["64"], nets["64"]], "each with another size"),
     ):
         with pytest.raises(UserError, match=said):
-            size.measure(nets["anchor"], chosen, positions, Pricing(rounds=1))
+            size.measure(
+                nets["anchor"], chosen, positions, Pricing(rounds=1), tmp_path / "size.csv"
+            )

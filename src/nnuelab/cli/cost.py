@@ -35,7 +35,8 @@ def cost(
 ) -> None:
     """Measure what a node costs with each net: CPU time in searches, relative to the anchor's.
 
-    All nets search the same positions in turn, on one core, until the costs are known to 1 %.
+    All nets search the same positions in turn, on one core, until the costs are known to 1 %; a
+    measurement that is killed continues.
     Writes CSV: name, cost, error (95 %, a share of the cost), nodes_per_second, rounds. Tournaments
     at equal cost divide the nodes of each player by its cost: `nnuelab tournament --cost`.
 
@@ -48,7 +49,7 @@ def cost(
     paths = named_files(nets)
     artifacts.check_apart([*paths.values(), positions, *(blocks or [])], [output])
     artifacts.check_ending(output, "a table", ".csv")
-    found = costs.measure(paths, positions, anchor, settings)
+    found = costs.measure(paths, positions, anchor, settings, output)
     costs.write(output, found)
     headers = {name: read_net(path) for name, path in paths.items()}
     artifacts.provenance(

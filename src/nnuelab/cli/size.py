@@ -55,7 +55,7 @@ def size(
     artifacts.check_apart([anchor, *nets, positions, *(blocks or [])], [output, costs])
     artifacts.check_ending(output, "a size", ".json")
     artifacts.check_ending(costs, "a table", ".csv")
-    found, measured = sizes.measure(anchor, nets, positions, settings)
+    found, measured = sizes.measure(anchor, nets, positions, settings, costs)
     cost.write(costs, measured)
     found_settings.write(output, "l1", found.l1)
     inputs = {"positions": positions, sizes.ANCHOR: anchor}

@@ -62,7 +62,7 @@ def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[
             BASE: net,
             **{term: silent(net, features.parse(f"{BASE}+{term}")) for term in wanted},
         }
-        found = costs.measure(nets, positions, BASE, SETTINGS)
+        found = costs.measure(nets, positions, BASE, SETTINGS, path)
         costs.write(path, found)
         artifacts.provenance(
             path,

@@ -14,13 +14,14 @@ takes nets that were trained.
 from __future__ import annotations
 
 import csv
+import hashlib
 import math
 import os
 import platform
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,11 @@ import numpy as np
 from nnuelab import artifacts, intervals
 from nnuelab.chess.position import POSITION
 from nnuelab.data import validation
+from nnuelab.data.journal import Journal
 from nnuelab.data.records import unpack
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
+from nnuelab.features import registry
 from nnuelab.jit import SIMD
 from nnuelab.names import NetName
 from nnuelab.nnue.evaluator import NetEvaluator
@@ -71,9 +74,9 @@ class Cost:
 
 
 def measure(
-    nets: Mapping[str, Net | Path], positions: Path, anchor: str, settings: Pricing
+    nets: Mapping[str, Net | Path], positions: Path, anchor: str, settings: Pricing, output: Path
 ) -> list[Cost]:
-    """Costs of nets, in their order.
+    """Costs of nets, in their order. A measurement that was killed goes on with the next round.
 
     Parameters
     ----------
@@ -84,6 +87,8 @@ def measure(
     anchor : str
         Whose cost is 1.
     settings : Pricing
+    output : path
+        What the costs are for; rounds are kept beside it, in ``<output>.partial``, until the end.
 
     Raises
     ------
@@ -100,17 +105,34 @@ def measure(
     logs = np.zeros((0, len(names)))  # of CPU seconds per node, by round
     drawn = _drawn(positions, settings)
     rng = np.random.default_rng(settings.seed)
-    with _pinned(), Progress(settings.rounds, "rounds", "cost") as progress:
+    identity = {
+        "nets": {name: _content(net) for name, net in zip(names, nets.values(), strict=True)},
+        "positions": artifacts.sha256(positions),
+        "anchor": anchor,
+        "settings": asdict(settings),
+        "machine": machine(),
+        "code": artifacts.code_hash(
+            "tournament.cost", {block.file for block in registry.load().values()}
+        ),
+    }
+    with (
+        Journal(output.with_name(f"{output.name}.partial"), identity) as journal,
+        _pinned(),
+        Progress(settings.rounds, "rounds", "cost", len(journal)) as progress,
+    ):
         engine = Engine(evaluators[0], Games.hash)
-        for searched in drawn:
-            seconds = np.zeros(len(names))
-            for i in rng.permutation(len(names)):
-                seconds[i] = _seconds_per_node(engine, evaluators[i], searched)
-            logs = np.vstack([logs, np.log(seconds)])
+        for number, searched in enumerate(drawn):
+            order = rng.permutation(len(names)).tolist()
+            new = number == len(journal)
+            if new:
+                found = {i: _seconds_per_node(engine, evaluators[i], searched) for i in order}
+                journal.append([found[i] for i in range(len(names))])
+            logs = np.vstack([logs, np.log(journal[number])])
             widest = max(_error(log) for log in (logs - logs[:, [place]]).T)
-            progress.advance(1, error=f"{widest:.2%}")
+            progress.advance(int(new), error=f"{widest:.2%}")
             if len(logs) >= LEAST and widest <= settings.precision:
                 break
+        journal.remove()
     return [
         Cost(
             name,
@@ -121,6 +143,14 @@ def measure(
         )
         for name, log in zip(names, logs.T, strict=True)
     ]
+
+
+def _content(net: Net | Path) -> str:
+    """A hash of what is measured."""
+    if isinstance(net, Path):
+        return artifacts.sha256(net)
+    arrays = b"".join(array.tobytes() for array in net.arrays().values())
+    return hashlib.sha256(arrays).hexdigest()
 
 
 def _drawn(positions: Path, settings: Pricing) -> list[np.ndarray]:

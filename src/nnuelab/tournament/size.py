@@ -72,7 +72,7 @@ def fitted(sizes: Sequence[int], costs: Sequence[float]) -> Size:
 
 
 def measure(
-    anchor: Path, nets: Sequence[Path], positions: Path, settings: Pricing
+    anchor: Path, nets: Sequence[Path], positions: Path, settings: Pricing, output: Path
 ) -> tuple[Size, list[Cost]]:
     """The size of a set, and what the nets cost: the anchor first.
 
@@ -85,6 +85,8 @@ def measure(
     positions : path
         A dataset to draw positions from.
     settings : Pricing
+    output : path
+        What the costs are for, as in `cost.measure`.
 
     Raises
     ------
@@ -104,5 +106,5 @@ def measure(
         raise UserError("give two or more nets of the set, each with another size of first layer")
     names = [ANCHOR, *(f"{net.feature_set},l1-{net.l1}" for net in read)]
     paths = dict(zip(names, (anchor, *nets), strict=True))
-    found = cost.measure(paths, positions, ANCHOR, settings)
+    found = cost.measure(paths, positions, ANCHOR, settings, output)
     return fitted(sizes, [each.cost for each in found[1:]]), found
