@@ -394,6 +394,24 @@ def test_diff_of_two_runs_is_that_of_the_tables_they_have(folder, tmp_path):
         diff.pairs(folder, other / "nowhere")
 
 
+def test_inputs_of_two_runs_are_compared_by_their_contents():
+    """Their folders have other names; and what a net says of itself may be anything."""
+    one, other = (
+        {
+            "inputs": {
+                f"{folder}/x.pgn": {"path": f"{folder}/x.pgn", "sha256": "1"},
+                "H#1": {"path": f"{folder}/net.nnue", "sha256": net},
+            }
+        }
+        for folder, net in (("a", "2"), ("b", "3"))
+    )
+    assert list(diff._provenance(one, one)) == []
+    told = {"what": "inputs.H#1", "a": "2", "b": "3"}
+    assert list(diff._provenance(one, other)) == [told]
+    assert told | {"b": None} in diff._provenance(one, {"inputs": 5})
+    assert told | {"b": 5} in diff._provenance(one, {"inputs": {"H#1": 5}})
+
+
 def test_diff_of_datasets_finds_the_positions_of_both(folder, records, tmp_path):
     changed = records[20:].copy()
     changed["score"][0] += 50

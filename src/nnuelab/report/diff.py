@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -109,12 +110,31 @@ def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
 def _provenance(a: dict[str, Any], b: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Leaves of the two records that differ, hashes cut short."""
     one, other = (
-        {name: value for name, value in summaries.leaves(made) if not isinstance(value, list)}
+        {
+            name: value
+            for name, value in summaries.leaves(_with_contents(made))
+            if not isinstance(value, list)
+        }
         for made in (a, b)
     )
     for name in dict.fromkeys([*one, *other]):
         if one.get(name) != other.get(name) and name not in ("artifact", "sha256", "command"):
             yield {"what": name, "a": _short(one.get(name)), "b": _short(other.get(name))}
+
+
+def _with_contents(made: dict[str, Any]) -> dict[str, Any]:
+    """A record whose inputs are hashes, by names without the folder of the run they are of."""
+    match made:
+        case {"inputs": dict(inputs)}:
+            return {**made, "inputs": dict(itertools.starmap(_content, inputs.items()))}
+    return made
+
+
+def _content(name: str, of: Any) -> tuple[str, Any]:
+    match of:
+        case {"path": path, "sha256": content}:
+            return name.partition("/")[2] if name == path else name, content
+    return name, of
 
 
 def _short(value: Any) -> Any:
