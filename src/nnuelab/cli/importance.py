@@ -14,6 +14,11 @@ from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
 from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
 
+Trained = Annotated[Path, typer.Argument(help="Trained net, .pt.")]
+Positions = Annotated[
+    Path, typer.Option(help="Dataset of games that the net didn't learn from, .npy.")
+]
+Output = Annotated[Path, typer.Option(help="The table to write, CSV.")]
 By = Annotated[
     str,
     typer.Option(
@@ -21,22 +26,22 @@ By = Annotated[
         "of a concept, or several with * between them."
     ),
 ]
+Count = Annotated[int, typer.Option(min=2, help="Positions, evenly spaced.")]
+Plot = Annotated[Path | None, typer.Option(help="Figure: .svg, .png or .html.")]
 
 
 @app.command()
 def importance(
-    checkpoint: Annotated[Path, typer.Argument(help="Trained net, .pt.")],
-    positions: Annotated[
-        Path, typer.Option(help="Dataset of games that the net didn't learn from, .npy.")
-    ],
-    output: Annotated[Path, typer.Option(help="The table to write, CSV.")],
+    checkpoint: Trained,
+    positions: Positions,
+    output: Output,
     by: By = "term",
-    count: Annotated[int, typer.Option(min=2, help="Positions, evenly spaced.")] = 50_000,
+    count: Count = 50_000,
     refit: Annotated[
         bool,
         typer.Option(help="Also fit the layers behind anew, on every second game."),
     ] = True,
-    plot: Annotated[Path | None, typer.Option(help="Figure: .svg, .png or .html.")] = None,
+    plot: Plot = None,
     net: Annotated[
         Path | None,
         typer.Option(help="Its integer net, .nnue: also plays without each group, against itself."),
@@ -115,3 +120,55 @@ def importance(
         )
     sys.stdout.write(table)
     print(f"loss {found.loss:.6f} with all features", file=sys.stderr)
+
+
+@app.command("importance-path")
+def importance_path(
+    checkpoint: Trained,
+    positions: Positions,
+    output: Output,
+    by: By = "term",
+    count: Count = 50_000,
+    plot: Plot = None,
+    blocks: Blocks = None,
+) -> None:
+    """Let a trained net choose among groups of features, all at once.
+
+    Each group has a gate that multiplies its rows, and open gates have a rising price: the path of
+    the nonnegative garrote. Columns: penalty (the price, a share of the net's loss), by, group,
+    features, gate (0: left out); rise of the loss without the groups that are left out, once biases
+    and the layers behind are fitted anew, with its error. Half of the games fit, half measure.
+
+    Example: nnuelab importance-path results/nets/ALL+PP/1/checkpoint.pt --by 'term*files apart'
+    --positions results/data/validation.npy --output path.csv
+    """
+    need_torch()
+    from nnuelab import charts
+    from nnuelab.nnue import garrote
+    from nnuelab.nnue import importance as measuring
+    from nnuelab.progress import Progress
+    from nnuelab.report import importance as figures
+
+    outputs = [path for path in (output, plot) if path is not None]
+    artifacts.check_apart([checkpoint, positions, *(blocks or [])], outputs)
+    if plot is not None:
+        artifacts.check_ending(plot, "a figure", *charts.FORMATS)
+    found = measuring.Measurement(checkpoint, positions, count, refit=True)
+    points = []
+    with Progress(len(garrote.PENALTIES), "penalties", "importance") as progress:
+        for point in garrote.path(found, by):
+            points.append(point)
+            progress.advance()
+    table = measuring.to_csv([gate for point in points for gate in point])
+    with artifacts.atomic(output) as temporary:
+        temporary.write_text(table)
+    if plot is not None:
+        charts.save(plot, figures.path_figure(points, found.loss))
+    for path in outputs:
+        artifacts.provenance(
+            path,
+            inputs={"checkpoint": checkpoint, "positions": positions},
+            parameters={"by": by, "count": count, "loss": found.loss},
+            module="report.importance",
+        )
+    sys.stdout.write(table)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import torch
@@ -29,6 +29,9 @@ from nnuelab.learning.sparse import pad
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.losses import Scores
 from nnuelab.nnue.network import Network
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 PART = 4096  # positions whose sums are made at once
 BATCH = 1024  # of a refit; with the rates of the last epochs of a training
@@ -233,11 +236,11 @@ def row_sums(network: Network, sample: Sample) -> torch.Tensor:
         return torch.cat([network.row_sums(part) for part in sample.active.split(PART, dim=1)])
 
 
-def to_csv(rows: Sequence[Importance]) -> str:
-    """The table as CSV; what wasn't measured is empty."""
+def to_csv(rows: Sequence[DataclassInstance]) -> str:
+    """Rows of one kind as CSV; what wasn't measured is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Importance)])
+    writer.writerow([field.name for field in fields(rows[0])])
     for row in rows:
         values = asdict(row).values()
         writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import altair as alt
 
 from nnuelab import charts
+from nnuelab.nnue.garrote import Gate
 from nnuelab.nnue.importance import Importance
 
 ROW = 18  # pixels of a group
@@ -44,4 +46,50 @@ def figure(rows: Sequence[Importance], loss: float) -> charts.Figure:
         "The rise of the validation loss when their rows are masked, with 95 % intervals.",
         errors + points,
         ROW * len(shown) + 40,
+    )
+
+
+def path_figure(points: Sequence[Sequence[Gate]], loss: float) -> charts.Figure:
+    """Gates of groups along rising penalties, and what leaving out the closed ones costs.
+
+    Groups stand in the order in which their gates close, the last one on top.
+    """
+    stays = {
+        gate.group: max([i for i, point in enumerate(points) if point[place].gate], default=-1)
+        for place, gate in enumerate(points[0])
+    }
+    order = sorted(stays, key=lambda group: -stays[group])[:MOST]
+    values = [asdict(gate) for point in points for gate in point if gate.group in order]
+    penalties = alt.X("penalty:O").title("price of an open gate, share of the loss")
+    gates = (
+        alt.Chart(alt.Data(values=values))
+        .mark_rect()
+        .encode(
+            x=penalties,
+            y=alt.Y("group:N").sort(order).title(None),
+            color=alt.Color("gate:Q").scale(domainMin=0),
+            tooltip=["group:N", "penalty:O", "gate:Q"],
+        )
+        .properties(height=ROW * len(order), width=charts.WIDTH)
+    )
+    rises = [
+        {
+            "penalty": point[0].penalty,
+            "rise": 100 * point[0].rise / loss,
+            "low": 100 * (point[0].rise - point[0].rise_error) / loss,
+            "high": 100 * (point[0].rise + point[0].rise_error) / loss,
+        }
+        for point in points
+    ]
+    base = alt.Chart(alt.Data(values=rises)).encode(x=penalties)
+    dots = base.mark_point(filled=True).encode(y=alt.Y("rise:Q").title("rise of the loss, %"))
+    lost = (base.mark_rule().encode(y="low:Q", y2="high:Q") + dots).properties(
+        height=5 * ROW, width=charts.WIDTH
+    )
+    return charts.Figure(
+        "importance-path",
+        "Which groups of features the net can do without",
+        "Gates of groups as open ones become dearer (0: left out), and the rise of the loss "
+        "without the closed ones, with 95 % intervals.",
+        alt.vconcat(gates, lost).to_dict(),
     )
