@@ -60,7 +60,9 @@ def path_figure(points: Sequence[Sequence[Gate]], loss: float) -> charts.Figure:
     }
     order = sorted(stays, key=lambda group: -stays[group])[:MOST]
     values = [asdict(gate) for point in points for gate in point if gate.group in order]
-    penalties = alt.X("penalty:O").title("price of an open gate, share of the loss")
+    penalties = (
+        alt.X("penalty:O").title("price of an open gate, share of the loss").axis(labelAngle=0)
+    )
     gates = (
         alt.Chart(alt.Data(values=values))
         .mark_rect()
