@@ -32,7 +32,7 @@ rule search:
             ],
         ),
         options=options(settings.search),
-        folder="<results>/search",
+        folder=subpath(output.history, parent=True),
     message:
         "Search for feature sets; progress in {log}"
     shell:

@@ -364,6 +364,22 @@ def test_the_ladder_is_joined_by_what_the_same_run_makes(folder, overlays):
     assert players["policy"]["policy"] == f"{results}/policy/nets/masked/1/net.policy"
 
 
+def test_a_search_leaves_its_front_and_the_experiment_that_plays_it(folder):
+    asked = {"terms": ["ALL", "H*WING"], "generations": 1, "population": 2, "positions": 1024}
+    small = {"search": {**asked, "epochs": 1, "l1": 32}}
+    (folder.path / "small.yaml").write_text(yaml.safe_dump(small))
+    found = folder.path / "results-small/search"
+    found.mkdir(parents=True)
+    (found / "prices.csv").write_text("name,cost\nH*WING,1.1\n")
+    overlay = "--configfile", "small.yaml"
+    folder.run("snakemake", "search", *overlay)
+    front = list(csv.DictReader((found / "front.csv").open()))
+    assert {row["feature_set"] for row in front} <= {"ALL", "H*WING"}
+    jobs = folder.would_run("results-small/search_table.csv", *overlay)
+    assert jobs["table"] == 1
+    assert "search" not in jobs
+
+
 def test_dvc_shows_the_numbers_of_the_table(folder):
     with open(folder.path / "results/axis_table.csv", newline="") as file:
         rows = {row["feature_set"]: row for row in csv.DictReader(file)}
