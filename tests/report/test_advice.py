@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -55,6 +56,36 @@ def test_advice_counts_the_seeds_to_add(found):
     assert said.startswith(
         f"At fixed nodes {more} more seeds would tell A from the anchor; B would"
     )
+
+
+def test_one_more_seed_is_a_seed(found, monkeypatch):
+    monkeypatch.setattr(power, "seeds_needed", lambda *_: 3)
+    (said,) = advice.in_words(found, found.experiments[0])
+    assert "1 more seed would tell A and B from" in said
+
+
+@pytest.mark.parametrize(
+    ("is_", "within", "error", "said"),
+    [
+        ("equivalent", 40.0, "5.0", advice.SETTLED),
+        ("weaker", None, "5.0", advice.SETTLED),
+        ("stronger", None, "5.0", advice.SETTLED),
+        ("equivalent", 40.0, "50.0", None),
+    ],
+)
+def test_advice_is_about_the_hypothesis_while_it_is_open(found, is_, within, error, said):
+    asked = {"set": "A", "is": is_, "within": within, "column": "elo"}
+    rows = [{**row, "elo_error": error} for row in ROWS]
+    experiment = replace(found.experiments[0], rows=rows, hypothesis=asked)
+    assert advice.in_words(found, experiment) == ([said] if said else [])
+
+
+def test_advice_on_an_open_hypothesis_is_of_its_set_alone(found):
+    asked = {"set": "A", "is": "stronger", "within": None, "column": "elo"}
+    experiment = replace(found.experiments[0], hypothesis=asked)
+    (said,) = advice.in_words(found, experiment)
+    assert "A from the anchor" in said
+    assert "B" not in said
 
 
 def test_nothing_is_advised_where_nothing_can_be_foretold(found):

@@ -55,6 +55,8 @@ def test_the_words_follow_the_interval(expected, within, elo, verdict):
     assert f"{verdict}: {elo:+.1f} \u00b120.0" in said
     assert "fixed before the games:" in said
     assert "at equal cost" in said
+    is_open = verdict == "These games leave it undecided"
+    assert hypotheses.settled(asked, rows) == (None if is_open else ("elo_cost", "ALL+MB"))
     rows[1]["elo_cost_error"] = ""
     assert "Undecided" in hypotheses.in_words({**asked, "fixed_before": False}, rows, "ALL")
     assert "not fixed" in hypotheses.in_words({**asked, "fixed_before": False}, rows, "ALL")

@@ -242,6 +242,12 @@ def test_both_yardsticks_are_answered_and_told_together_where_they_agree():
     assert words.answer(rows, "ALL") == "At fixed nodes and at fixed time H is stronger than ALL."
 
 
+def test_what_a_hypothesis_has_answered_is_not_undecided():
+    rows = [row("ALL", "0.0"), row("H", "3.0", p="0.5"), row("V", "5.0", p="0.4")]
+    assert words.answer(rows, "ALL", ("elo", "H")).endswith("(undecided: V).")
+    assert words.answer(rows, "ALL", ("elo_cost", "H")).endswith("(undecided: V, H).")
+
+
 def test_nothing_rated_is_said():
     assert words.answer([row("ALL", "")], "ALL") == "No set has a rating yet."
 

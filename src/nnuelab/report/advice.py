@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nnuelab.errors import UserError
-from nnuelab.report import reading
+from nnuelab.report import hypotheses, reading
 from nnuelab.report.results import Experiment, Results
 from nnuelab.report.table import entry
 from nnuelab.report.words import Verdict, labels, verdict
@@ -18,6 +18,10 @@ from nnuelab.tournament.words import Format
 from nnuelab.tournament.yardsticks import COST, NODES, Yardstick
 
 PLANNED = (Format.ROUND_ROBIN, Format.ANCHORED)
+SETTLED = (
+    "The hypothesis is settled. What else is undecided here was explored: to settle that takes a "
+    "hypothesis of its own, and other seeds."
+)
 
 
 def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[str, int | None]:
@@ -60,20 +64,31 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
 
 
 def in_words(found: Results, experiment: Experiment) -> list[str]:
-    """A sentence for each yardstick that left something open."""
+    """A sentence for each yardstick that left something open; of a hypothesis, where there is one.
+
+    Nothing of one of equivalence that is open: `nnuelab power` foretells differences.
+    """
     called, now, told = labels(experiment.rows), _seeds(experiment), []
-    for yardstick in (NODES, COST):
+    yardsticks: Sequence[Yardstick] = (NODES, COST)
+    if asked := experiment.hypothesis:
+        if hypotheses.settled(asked, experiment.rows):
+            return [SETTLED]
+        yardsticks = () if asked["is"] == "equivalent" else (hypotheses.yardstick(asked),)
+    for yardstick in yardsticks:
         try:
             needed = seeds(found, experiment, yardstick)
         except UserError:
             continue  # an open question is no damage, and what is damaged is told elsewhere
         more: dict[int, list[str]] = {}
+        if asked:
+            needed = {name: number for name, number in needed.items() if name == asked["set"]}
         for name, number in needed.items():
             if number is not None:
                 more.setdefault(max(number - now, 1), []).append(called[name])
         never = [called[name] for name, number in needed.items() if number is None]
         parts = [
-            f"{number} more seeds would tell {_and(more[number])} from the anchor"
+            f"{number} more seed{'s' if number > 1 else ''} would tell {_and(more[number])} from "
+            "the anchor"
             for number in sorted(more)
         ]
         if never:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,14 @@ from nnuelab.report.reading import read_record
 from nnuelab.report.table import entry
 from nnuelab.report.words import labels
 from nnuelab.tournament.yardsticks import ALL, Yardstick
+
+
+class Outcome(StrEnum):
+    """What became of a hypothesis."""
+
+    HOLDS = "It holds"
+    REFUTED = "It is refuted"
+    UNDECIDED = "These games leave it undecided"
 
 
 def told(now: Mapping[str, Any], games: Mapping[Yardstick, Path]) -> dict[str, Any]:
@@ -43,36 +52,55 @@ def told(now: Mapping[str, Any], games: Mapping[Yardstick, Path]) -> dict[str, A
     return {"hypothesis": {**asked, "sha256": now["sha256"], "fixed_before": same}}
 
 
+def yardstick(asked: Mapping[str, Any]) -> Yardstick:
+    """At which the hypothesis is asked."""
+    return next(each for each in ALL if each.column == asked["column"])
+
+
+def outcome(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> Outcome:
+    """What its interval says: one contrast, so its error is that of one interval."""
+    row, column = _row(asked, rows), asked["column"]
+    if not row.get(f"{column}_error"):
+        return Outcome.UNDECIDED
+    elo, error = float(row[column]), float(row[f"{column}_error"])
+    low, high = elo - error, elo + error
+    bound = float(asked["within"] or 0)
+    holds = {"stronger": low > 0, "weaker": high < 0, "equivalent": -bound < low and high < bound}
+    against = {"stronger": high < 0, "weaker": low > 0, "equivalent": low > bound or high < -bound}
+    if holds[asked["is"]]:
+        return Outcome.HOLDS
+    return Outcome.REFUTED if against[asked["is"]] else Outcome.UNDECIDED
+
+
+def settled(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> tuple[str, str] | None:
+    """Column and entry of which a hypothesis has been answered; None without one."""
+    if not asked or outcome(asked, rows) is Outcome.UNDECIDED:
+        return None
+    return asked["column"], asked["set"]
+
+
+def _row(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> Mapping[str, str]:
+    return next(row for row in rows if entry(row) == asked["set"])
+
+
 def in_words(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]], anchor: str) -> str:
-    """The hypothesis and what became of it: one contrast, so its error is that of one interval."""
-    row = next(row for row in rows if entry(row) == asked["set"])
-    called = labels(rows)
+    """The hypothesis and what became of it."""
+    row, called = _row(asked, rows), labels(rows)
     name, other = called[asked["set"]], called.get(anchor, anchor)
     column = asked["column"]
-    at = next(yardstick.title for yardstick in ALL if yardstick.column == column)
     expected = {
         "stronger": f"{name} is stronger than {other}",
         "weaker": f"{name} is weaker than {other}",
-        "equivalent": f"{name} differs from {other} by less than {asked['within']} Elo",
+        "equivalent": f"{name} differs from {other} by less than {asked['within'] or 0:g} Elo",
     }[asked["is"]]
     when = (
         "fixed before the games"
         if asked["fixed_before"]
         else "not fixed before the games, or changed since"
     )
-    text = f"The hypothesis, {when}: {expected}, at {at}."
+    text = f"The hypothesis, {when}: {expected}, at {yardstick(asked).title}."
     if not row.get(f"{column}_error"):
         return f"{text} Undecided: its error isn't known."
     elo, error = float(row[column]), float(row[f"{column}_error"])
-    low, high = elo - error, elo + error
-    bound = float(asked["within"] or 0)
-    holds = {"stronger": low > 0, "weaker": high < 0, "equivalent": -bound < low and high < bound}
-    against = {"stronger": high < 0, "weaker": low > 0, "equivalent": low > bound or high < -bound}
-    verdict = (
-        "It holds"
-        if holds[asked["is"]]
-        else "It is refuted"
-        if against[asked["is"]]
-        else "These games leave it undecided"
-    )
-    return f"{text} {verdict}: {elo:+.1f} \u00b1{error:.1f} (95 %, of this comparison alone)."
+    found = f"{elo:+.1f} \u00b1{error:.1f} (95 %, of this comparison alone)"
+    return f"{text} {outcome(asked, rows)}: {found}."

@@ -158,7 +158,8 @@ class _Builder:
         if not rows:
             return section
         with told(section.problems, "the table"):
-            section.answer = words.answer(rows, anchor)
+            settled = hypotheses.settled(experiment.hypothesis, rows)
+            section.answer = words.answer(rows, anchor, settled)
             if experiment.hypothesis:
                 asked = hypotheses.in_words(experiment.hypothesis, rows, anchor)
                 section.answer = f"{asked} {section.answer}"

@@ -89,8 +89,11 @@ def quoted(row: Row, yardstick: Yardstick = NODES) -> str:
     return f"{text}, error unknown"
 
 
-def answer(rows: Sequence[Row], anchor: str) -> str:
-    """A sentence: who is stronger than the anchor, who weaker, and of whom that is open."""
+def answer(rows: Sequence[Row], anchor: str, settled: tuple[str, str] | None = None) -> str:
+    """A sentence: who is stronger than the anchor, who weaker, and of whom that is open.
+
+    ``settled``, a column and an entry, is no longer open there: see `hypotheses.settled`.
+    """
     rated = [row for row in rows if number(row, "elo") is not None]
     if not rated:
         return "No set has a rating yet."
@@ -99,17 +102,24 @@ def answer(rows: Sequence[Row], anchor: str) -> str:
     called = labels(rows)
     said: dict[str, list[str]] = {}
     for yardstick in filter(None, (NODES, paid(rated))):
-        said.setdefault(_clause(rated, anchor, yardstick, called), []).append(yardstick.title)
+        done = settled[1] if settled and settled[0] == yardstick.column else None
+        clause = _clause(rated, anchor, yardstick, called, done)
+        said.setdefault(clause, []).append(yardstick.title)
     text = "; ".join(f"at {' and at '.join(at)} {clause}" for clause, at in said.items())
     return f"{text[0].upper()}{text[1:]}."
 
 
 def _clause(
-    rows: Sequence[Row], anchor: str, yardstick: Yardstick, called: Mapping[str, str]
+    rows: Sequence[Row],
+    anchor: str,
+    yardstick: Yardstick,
+    called: Mapping[str, str],
+    settled: str | None,
 ) -> str:
     found: dict[Verdict, list[str]] = {kind: [] for kind in Verdict}
     for row in sorted(rows, key=lambda row: -(number(row, yardstick.column) or 0)):
-        if kind := verdict(row, anchor, yardstick):
+        kind = verdict(row, anchor, yardstick)
+        if kind and not (kind is Verdict.UNDECIDED and entry(row) == settled):
             found[kind].append(called[entry(row)])
     stronger = found[Verdict.STRONGER]
     verb = "is" if len(stronger) < 2 else "are"
