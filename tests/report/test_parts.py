@@ -28,12 +28,14 @@ from nnuelab.report import (
     grids,
     inspect_plots,
     neurons,
+    sets,
     table,
     weights,
     words,
 )
 from nnuelab.report import inspect as summaries
 from nnuelab.report.geometry import pictures
+from nnuelab.report.results import Experiment, Results
 from nnuelab.tournament.headers import read_results
 from tests import report_results
 
@@ -246,6 +248,28 @@ def test_what_a_hypothesis_has_answered_is_not_undecided():
     rows = [row("ALL", "0.0"), row("H", "3.0", p="0.5"), row("V", "5.0", p="0.4")]
     assert words.answer(rows, "ALL", ("elo", "H")).endswith("(undecided: V).")
     assert words.answer(rows, "ALL", ("elo_cost", "H")).endswith("(undecided: V, H).")
+
+
+def test_a_set_has_the_price_of_a_node_that_it_makes_itself(tmp_path):
+    """Not that of a smaller net of it; and the numbers of features of the table of all sets."""
+    priced = {"ALL,l1-64": "0.8", "ALL,l1-256": "1.0", "H,l1-64": "0.9", "H,l1-256": "1.2"}
+    rows = []
+    for name, cost in priced.items():
+        feature_set, variant = name.split(",")
+        rows.append(row(feature_set, "0.0") | {"variant": variant, "cost_ratio": cost})
+    counted = [
+        {"feature_set": "H", "perspective": "both", "measured_ns": ns} for ns in ("1.00", "2.00")
+    ]
+    experiments = [Experiment("sizes", rows, "ALL,l1-256")]
+    found = Results(tmp_path, experiments, statistics=counted)
+    facts = {view.title: dict(view.facts) for view in sets.views(found, set(), is_explored=False)}
+    assert facts == {
+        "ALL": {},
+        "H": {
+            "update of an accumulator (ns)": "2.00",
+            "cost of a node (\u00d7 ALL,l1-256)": "1.2",
+        },
+    }
 
 
 def test_nothing_rated_is_said():

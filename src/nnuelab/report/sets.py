@@ -72,7 +72,10 @@ def _terms(feature_set: FeatureSet) -> list[Term]:
 
 
 def _facts(found: Results, name: str) -> list[tuple[str, str]]:
-    """What is known of the set itself; of the first experiment that tells what a node costs."""
+    """What is known of the set itself; of the first experiment that tells what a node costs.
+
+    Not of a row that differs from the anchor by more than the set.
+    """
     titles = {
         "features": "features",
         "dead": "of them never active",
@@ -83,14 +86,21 @@ def _facts(found: Results, name: str) -> list[tuple[str, str]]:
         "measured_ns": "update of an accumulator (ns)",
     }
     counted: Row = next(
-        (r for r in found.statistics if (r["feature_set"], r["perspective"]) == (name, "both")), {}
+        (
+            r
+            for r in reversed(found.statistics)  # the last one counts, as in the table of all sets
+            if (r["feature_set"], r["perspective"]) == (name, "both")
+        ),
+        {},
     )
     facts = [
         (title, grids.short(counted[key])) for key, title in titles.items() if counted.get(key)
     ]
     for experiment in found.experiments:
+        anchor = NetName.parse(experiment.anchor)
         for row in experiment.rows:
-            if row["feature_set"] == name and row["cost_ratio"] and experiment.anchor != name:
+            is_like = (row["feature_set"], row["variant"]) == (name, anchor.variant)
+            if is_like and row["cost_ratio"] and anchor.feature_set != name:
                 facts.append((f"cost of a node (\u00d7 {experiment.anchor})", row["cost_ratio"]))
                 return facts
     return facts
