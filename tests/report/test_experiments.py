@@ -122,6 +122,12 @@ def test_lines_that_end_elsewhere_are_told_apart_by_a_legend(grid, changed):
     assert '"title": "feature set"' in json.dumps(of_elo.spec)
 
 
+def test_a_legend_of_variants_says_so():
+    sets = [f"ALL,{variant}" for variant in SIZES]
+    said = [plots.color(names).to_dict()["title"] for names in (sets, ["ALL", "H"], ["ALL,a", "H"])]
+    assert said == ["variant", "feature set", "feature set"]
+
+
 def test_one_setting_of_a_grid_is_a_line_for_each_set(grid):
     of_grid = rows(grid, "baseline")
     one = [

@@ -77,7 +77,7 @@ def _lines(
     reached = [point[end] for point in points for end in ("seeds_low", "value", "seeds_high")
                if end in point]  # fmt: skip
     beside = direct(ends_of, reached, HEIGHT) if len(ends_of) == len(sets) else None
-    drawn = color(sets, title="feature set" if len(sets) > 1 and not beside else None)
+    drawn = color(sets, legend=len(sets) > 1 and not beside)
     base = alt.Chart(alt.Data(values=points)).encode(
         x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).sort(order).scale(type="point"),
         color=drawn,

@@ -55,7 +55,7 @@ def _losses(
         for each in names
     }
     beside = direct(last, [float(value["validation"] or 0) for value in values], HEIGHT)
-    drawn = color(sets, names, None if beside else "feature set")
+    drawn = color(sets, names, legend=not beside)
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("epoch:Q")
         # With few epochs Vega puts marks between them.
@@ -150,7 +150,7 @@ def _of_nets(
     base = alt.Chart(alt.Data(values=values)).encode(
         y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=short(order)),
         yOffset=alt.YOffset("seed:N"),
-        color=color(sets, title=None),
+        color=color(sets, legend=False),
     )
     thin = base.mark_rule(strokeWidth=1.5).encode(x=x, x2="most:Q")
     thick = base.mark_rule(strokeWidth=5, opacity=0.5).encode(x="lower:Q", x2="upper:Q")

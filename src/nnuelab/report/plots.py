@@ -8,8 +8,9 @@ from typing import Any
 import altair as alt
 
 from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
+from nnuelab.names import NetName
 from nnuelab.report import line_labels, point_labels
-from nnuelab.report.line_labels import short
+from nnuelab.report.line_labels import called, short
 from nnuelab.report.point_labels import Point
 from nnuelab.report.table import entry
 from nnuelab.report.words import number
@@ -21,15 +22,17 @@ ROW_HEIGHT = 34
 MOST_COLORS = 8  # of the page's own schemes, which are easy to tell apart
 
 
-def color(sets: Sequence[str], shown: Sequence[str] = (), title: str | None = "feature set") -> Any:
+def color(sets: Sequence[str], shown: Sequence[str] = (), legend: bool = True) -> Any:
     """Colours of feature sets, the same in every figure of an experiment; ``shown``: of some.
 
-    Without a title there is no legend: the lines have their names beside them.
+    Without a legend the lines have their names beside them.
     """
-    by_set = alt.Color("set:N").title(title).legend(labelExpr=short(sets))
+    are_variants = called(sets) == [NetName.parse(name).variant for name in sets]
+    by_set = alt.Color("set:N").title("variant" if are_variants else "feature set")
+    by_set = by_set.legend(labelExpr=short(sets))
     if shown:
         by_set = by_set.legend(values=list(shown), labelExpr=short(sets))
-    if title is None:
+    if not legend:
         by_set = by_set.legend(None)
     if len(sets) > MOST_COLORS:
         return by_set.scale(domain=list(sets), scheme="tableau20")
@@ -141,7 +144,7 @@ def _scatter(
             for value in values
         }
     )
-    drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
+    drawn = color([entry(row) for row in rows], legend=not beside)
     across = alt.X(f"{x}:Q").title(axis).scale(fitted(beside.across if beside else None, 10))
     up = alt.Y("elo:Q").title(title).scale(fitted(beside.up if beside else None, 10))
     base = alt.Chart(alt.Data(values=values)).encode(x=across, color=drawn)
@@ -245,7 +248,7 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
     known = [end for end in reached if end is not None]
     has_ends = len(last) == len({value["set"] for value in values})
     beside = line_labels.direct(last, known, HEIGHT) if has_ends else None
-    drawn = color([entry(row) for row in rows], title=None if beside else "feature set")
+    drawn = color([entry(row) for row in rows], legend=not beside)
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("nodes:Q")
         .title("nodes of a move")

@@ -188,7 +188,7 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
     last = {score.feature_set: score.accuracy for score in rated if score.group == bands[-1]}
     reached = [end for score in rated for end in (score.low, score.high)]
     beside = direct(last, reached, HEIGHT, 1.0) if len(last) == len(sets) else None
-    drawn = color(sets, title=None if beside else "feature set")
+    drawn = color(sets, legend=not beside)
     shares = (score.high for score in rated)
     scale = fitted(beside.domain) if beside else share_scale(shares)
     base = alt.Chart(alt.Data(values=values)).encode(
