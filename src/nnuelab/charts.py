@@ -16,6 +16,7 @@ import altair as alt
 from nnuelab import artifacts
 
 FORMATS = (".svg", ".png", ".html")
+SHARE_TICKS = 5  # few enough for their words on a phone
 ALMOST = 0.9  # a share, from which on an axis would go beyond 1 to the next round number
 HEIGHT, WIDTH = 340, 640  # pixels; the width is that of a file, a page has its own
 # A figure in a column of a paper, in points. Its colours differ in lightness, and so in grey, too.
@@ -83,12 +84,13 @@ def fitted(domain: tuple[float, float] | None, padding: Any = alt.Undefined) -> 
 
 
 def share_scale(values: Iterable[float]) -> Any:
-    """The scale of an axis of shares 0..1: one that comes near 100 % ends there."""
-    return (
-        alt.Scale(zero=False, domainMax=1)
-        if max(values, default=0) > ALMOST
-        else alt.Scale(zero=False)
-    )
+    """The scale of an axis of shares 0..1: one that comes near 100 % ends there.
+
+    It begins at one of about `SHARE_TICKS` round shares, so that 100 % is one of them, too.
+    """
+    if max(values, default=0) > ALMOST:
+        return alt.Scale(zero=False, domainMax=1, nice=SHARE_TICKS)
+    return alt.Scale(zero=False)
 
 
 def histogram(

@@ -128,7 +128,7 @@ def neurons(shares: Mapping[str, Sequence[float]], sets: Sequence[str]) -> Figur
         sets,
         alt.X("least:Q")
         .title("share of views in which a neuron is active")
-        .axis(format="%", values=[i / 10 for i in range(11)])
+        .axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
         .scale(SHARE),
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from nnuelab.charts import HEIGHT, Figure, figure, fitted, share_scale, zoom
+from nnuelab.charts import HEIGHT, SHARE_TICKS, Figure, figure, fitted, share_scale, zoom
 from nnuelab.report.line_labels import direct, named
 from nnuelab.report.plots import MOST_COLORS, ROW_HEIGHT
 
@@ -127,7 +127,7 @@ def choices(rows: Sequence[Mapping[str, str]]) -> Figure:
     rules = base.mark_rule(strokeWidth=2).encode(
         alt.X("low:Q", scale=share_scale(value["high"] for value in values))
         .title(title)
-        .axis(format="%"),
+        .axis(format="%", tickCount=SHARE_TICKS),
         alt.X2("high:Q"),
     )
     points = base.mark_point(filled=True, size=80, opacity=1).encode(

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import altair as alt
 
-from nnuelab.charts import HEIGHT, Figure, figure, fitted, share_scale, zoom
+from nnuelab.charts import HEIGHT, SHARE_TICKS, Figure, figure, fitted, share_scale, zoom
 from nnuelab.errors import UserError
 from nnuelab.report.grids import Grid
 from nnuelab.report.line_labels import direct, named
@@ -172,7 +172,7 @@ def _intervals(
     base: alt.Chart, along: Literal["x", "y"], low: Any, high: Any, scale: alt.Scale
 ) -> Any:
     """Accuracies and their intervals along an axis."""
-    span = low("low:Q", scale=scale).title(TITLE).axis(format="%")
+    span = low("low:Q", scale=scale).title(TITLE).axis(format="%", tickCount=SHARE_TICKS)
     rules = base.mark_rule(strokeWidth=2).encode(span, high("high:Q"))
     points = base.mark_point(filled=True, size=40, opacity=1)
     points = points.encode(**{along: "accuracy:Q"}, tooltip=_TOOLTIP)
