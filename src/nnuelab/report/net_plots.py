@@ -107,7 +107,7 @@ def errors(nets: Sequence[NetFiles], sets: Sequence[str]) -> Figure | None:
         "median; thick: half of the positions; thin: 95 %.",
         values,
         sets,
-        alt.X("least:Q").title("integer less float evaluation (centipawns)").axis(format="~g"),
+        alt.X("least:Q").title("integer less float evaluation (centipawns)").axis(format=".3~g"),
     )
 
 
