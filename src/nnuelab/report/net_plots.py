@@ -17,6 +17,7 @@ from nnuelab.report.results import NetFiles
 
 MOST_POINTS = 500  # of a net in a plot on the page
 STEPS = 60  # of a histogram
+DASHES = 5  # that Vega-Lite has
 NET_HEIGHT = 16  # pixels of a net in a plot of one row for each
 SPREAD = ("least", "lower", "median", "upper", "most")
 
@@ -61,12 +62,14 @@ def _losses(
         # With few epochs Vega puts marks between them.
         .axis(format="d", values=epochs if len(epochs) <= 10 else alt.Undefined)
         .scale(zero=False, nice=False, padding=8),
-        y=alt.Y("validation:Q", scale=fitted(beside.domain if beside else None)).title(
+        y=alt.Y("validation:Q", scale=fitted(beside.domain if beside else None, 10)).title(
             "validation loss"
         ),
         color=drawn,
     )
-    lines = base.mark_line().encode(strokeDash=alt.StrokeDash("seed:N"))
+    are_few = len({net.seed for net in nets}) <= DASHES
+    of_seed: Any = alt.StrokeDash("seed:N") if are_few else alt.Detail("seed:N")
+    lines = base.mark_line().encode(of_seed)
     dots = base.mark_point(filled=True, size=30, opacity=1).encode(
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
@@ -82,7 +85,7 @@ def _losses(
     return figure(
         name,
         f"Validation loss over epochs{whose}",
-        "One line for each net; dashes tell the seeds."
+        f"One line for each net{'; dashes tell the seeds' if are_few else ''}."
         + (" Losses of other plots are other quantities." if whose else ""),
         alt.layer(*layers),
     )
