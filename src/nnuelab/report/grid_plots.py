@@ -20,6 +20,7 @@ MEASURED = {
     "val_loss_mean": "validation loss",
     "nps_ratio": "nodes/s relative to the anchor",
 }
+DIGITS = {"val_loss_mean": ".6f", "nps_ratio": ".3f"}  # in a cell of a map; of Elo one
 
 
 def grid_plots(rows: Sequence[Row]) -> list[Figure]:
@@ -42,7 +43,7 @@ def grid_plots(rows: Sequence[Row]) -> list[Figure]:
             of_set = [point for point in points if point["set"] == name]
             if len(of_set) > 1:
                 whose = f" of {name}" if len(sets) > 1 else ""
-                found.append(_heat_map(f"grid-{place}-{column}", f"{title}{whose}", of_set, axes))
+                found.append(_heat_map(place, column, f"{title}{whose}", of_set, axes))
     return found
 
 
@@ -107,7 +108,9 @@ def _lines(
     )
 
 
-def _heat_map(name: str, title: str, values: list[dict[str, Any]], axes: Sequence[str]) -> Figure:
+def _heat_map(
+    place: int, column: str, title: str, values: list[dict[str, Any]], axes: Sequence[str]
+) -> Figure:
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X(f"{axes[0]}:O").title(axes[0]).axis(labelAngle=0),
         y=alt.Y(f"{axes[1]}:O").title(axes[1]).sort("descending"),
@@ -119,11 +122,11 @@ def _heat_map(name: str, title: str, values: list[dict[str, Any]], axes: Sequenc
     shown = [value["value"] for value in values]
     middle = (min(shown) + max(shown)) / 2
     text = base.mark_text().encode(
-        text=alt.Text("value:Q", format=".4~g"),
+        text=alt.Text("value:Q", format=DIGITS.get(column, "+.1f")),
         color=alt.condition(f"datum.value > {middle}", alt.value("black"), alt.value("white")),
     )
     return figure(
-        name,
+        f"grid-{place}-{column}",
         f"{title[0].upper()}{title[1:]} over {axes[0]} and {axes[1]}",
         "One cell for each variant, means over its seeds.",
         cells + text,
