@@ -349,7 +349,7 @@ def _changes(shown: Sequence[Mapping[str, Any]], *params: Any) -> Any:
     )
     ticks = (
         alt.Chart(alt.Data(values=published))
-        .mark_tick(thickness=3, size=22)
+        .mark_tick(thickness=5, size=22, stroke="white", strokeWidth=1)
         .encode(
             x="rows:Q",
             y=alt.Y("set:N").sort(order),
