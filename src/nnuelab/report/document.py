@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
     environment.filters["address"] = lambda path: link(*path)
     # Names of sets and variants break behind a sign, never within a word.
     environment.filters["breakable"] = lambda text: Markup(
-        str(escape(text)).replace("+", "+<wbr>").replace(",", ",<wbr>")
+        re.sub(r"[+,/]", r"\g<0><wbr>", str(escape(text)))
     )
     return environment.get_template(template).render(
         version=__version__,
