@@ -45,7 +45,10 @@ async function plot(figure) {
   const config = style();
   fitted(config.legend, spec, canvas.clientWidth);
   config.axis.labelLimit = Math.max(130, canvas.clientWidth * 0.4);
-  if (figure.clientWidth < 500) config.axis.labelFontSize = 10;
+  if (figure.clientWidth < 500) {
+    config.axis.labelFontSize = 10;
+    config.axisX = { titleAnchor: "end" }; // where a title is longer than the axis, it goes on to the left
+  }
   const { view } = await vegaEmbed(canvas, spec, {
     actions: false, renderer: "svg", config, tooltip: { theme: "custom" },
   });
