@@ -49,6 +49,7 @@ async function plot(figure) {
     config.axis.labelFontSize = 10;
     config.axisX = { titleAnchor: "end" }; // where a title is longer than the axis, it goes on to the left
   }
+  canvas.classList.toggle("dark", isDark());
   const { view } = await vegaEmbed(canvas, spec, {
     actions: false, renderer: "svg", config, tooltip: { theme: "custom" },
   });
