@@ -47,7 +47,7 @@ function gallery(element, { scale, neurons }, terms, count, pick) {
     const strength = ([p]) => p.cells.reduce((most, f) => (f < 0 ? most : Math.max(most, Math.abs(found.weights[f]))), 0);
     const best = all.reduce((a, b) => (strength(b) > strength(a) ? b : a));
     const [picture, inTerm, inGroup, name, label] = best;
-    const words = [picture.title, label].filter(Boolean).join(", ") || name;
+    const words = [picture.title, label].filter(Boolean).join(", ").replace(", (", " (") || name;
     return make("button", { type: "button", click: () => pick(i, inTerm, inGroup) },
       `Neuron ${found.neuron}, ${found.influence} cp: ${name}, ${words}`,
       make("span", { class: "picture" }, heat(picture, found.weights, scale, largest(found.weights))));
