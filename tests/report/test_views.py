@@ -260,6 +260,17 @@ def test_a_feature_points_at_its_squares(page):
     assert name.endswith(square.get_attribute("data-place"))
 
 
+@pytest.mark.parametrize(
+    ("side", "king", "square"), [("w", "g1", "f1"), ("w", "b1", "c1"), ("b", "b8", "c8")]
+)
+def test_a_mirrored_feature_points_at_the_files_of_its_king(page, side, king, square):
+    board = chess.Board("7k/8/8/8/8/8/8/7K w - - 0 1")
+    board.remove_piece_at(board.king(side == "w"))
+    board.set_piece_at(chess.parse_square(king), chess.Piece(chess.KING, side == "w"))
+    name = "own rook on c1 (mirrored: own king on a1-d8)"
+    assert page.evaluate("told => squaresOf(...told)", [name, side, board.fen()]) == [square]
+
+
 def moved(page, name="ALL"):
     """The board of a set's view where a piece can be moved; 'a blocked centre' is on it."""
     choose(page, f"/set/{name}")

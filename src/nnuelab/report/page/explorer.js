@@ -1,5 +1,11 @@
-/** The squares that a feature's name speaks of, as the board has them; own pieces move up, so Black's are turned. */
-function squaresOf(name, turn) {
+/**
+ * The squares that a feature's name speaks of, as the board of `fen` has them, for the player `turn`. Own pieces move up,
+ * so Black's are turned; a mirrored feature is that of the other files while the own king stands on e to h.
+ */
+function squaresOf(told, turn, fen) {
+  const [name, isMirrored] = told.split(/ \((mirrored): /);
+  const king = Object.entries(pieces(fen)).find(([, piece]) => piece === (turn === "w" ? "white king" : "black king"))[0];
+  const files = isMirrored && king[0] > "d" ? "hgfedcba" : "abcdefgh";
   const found = new Set(name.match(/\b[a-h][1-8]\b/g));
   const file = /\bfile ([a-h])\b/.exec(name)?.[1], rank = /\brank ([1-8])\b/.exec(name)?.[1];
   const [, from, to] = /\bdiagonal (\w\d)-(\w\d)/.exec(name) ?? [];
@@ -9,26 +15,29 @@ function squaresOf(name, turn) {
     const onDiagonal = from && f >= from[0] && f <= to[0] && r - from[1] === (to[1] > from[1] ? steps : -steps);
     if (onLine || onDiagonal) found.add(f + r);
   }
-  return [...found].map((square) => (turn === "w" ? square : square[0] + (9 - square[1])));
+  return [...found].map(([f, r]) => files["abcdefgh".indexOf(f)] + (turn === "w" ? r : 9 - r));
 }
-/** A list of features; pointing at one marks its squares on the board. `kind` names the class of each by its place. */
-function featureList(names, side, picture, kind = () => null) {
+/**
+ * A list of features; pointing at one marks its squares on the board. By its place `fen` tells in which position it is
+ * active, and `kind` its class.
+ */
+function featureList(names, side, fen, picture, kind = () => null) {
   const point = (squares) => () => {
     for (const square of picture.querySelectorAll("[data-place]")) square.classList.toggle("pointed", squares.includes(square.dataset.place));
   };
   return make("ul", {}, ...names.map((name, i) => {
-    const show = point(squaresOf(name, side));
+    const show = point(squaresOf(name, side, fen(i)));
     return make("li", { class: kind(i), pointerenter: show, pointerleave: point([]) }, name);
   }));
 }
 /** Lists of the active features by term and side. */
-function activeLists(names, terms, place, turn, picture) {
-  const other = turn === "w" ? "b" : "w";
+function activeLists(names, terms, place, fen, picture) {
+  const turn = fen.split(" ")[1], other = turn === "w" ? "b" : "w";
   return names.flatMap((term) => {
     const [own, theirs] = terms[term][place];
     return [
-      make("h4", {}, `${term}: ${own.length} active for the side to move`), featureList(own, turn, picture),
-      make("h4", {}, `${term}: ${theirs.length} for the other side`), featureList(theirs, other, picture),
+      make("h4", {}, `${term}: ${own.length} active for the side to move`), featureList(own, turn, () => fen, picture),
+      make("h4", {}, `${term}: ${theirs.length} for the other side`), featureList(theirs, other, () => fen, picture),
     ];
   });
 }
@@ -56,7 +65,7 @@ function explore({ positions, sets, terms, evaluations, moves }) {
         make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "move"), make("th", { scope: "col" }, "%"))),
         make("tbody", {}, ...found[place.value].map(([move, p]) => make("tr", {},
           make("th", { scope: "row" }, move), make("td", { class: "number" }, percent(p))))))));
-    byId("explore-features").replaceChildren(...activeLists(sets[set.value], terms, place.value, turn, byId("explore-board")));
+    byId("explore-features").replaceChildren(...activeLists(sets[set.value], terms, place.value, fen, byId("explore-board")));
   }
   // Served, the page can ask the engine.
   const form = byId("explore-form");

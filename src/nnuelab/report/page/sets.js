@@ -25,7 +25,7 @@ function example(element, { positions, sets, terms }, known) {
   const isLast = () => line.length > 1 && !known[here().fen];
   function play(uci) {
     if (isLast()) line.pop();
-    line.push({ ...moves()[uci], uci, before: known[here().fen] });
+    line.push({ ...moves()[uci], uci, start: here().fen, before: known[here().fen] });
     goOn();
   }
   function press(square) {
@@ -69,7 +69,7 @@ function example(element, { positions, sets, terms }, known) {
     const [placement] = fen.split(" "), start = positions[place.value];
     const flipped = start.fen.split(" ")[1] === "b";
     const name = san ? `after ${san}` : start.name;
-    const occupied = pieces(fen), marks = sides ? squaresOfChanges(sides, before.names) : {};
+    const occupied = pieces(fen), marks = san ? squaresOfChanges(here()) : {};
     code.textContent = fen;
     picture.replaceChildren(board(placement, {
       flipped, label: `Position: ${name}`,
@@ -101,7 +101,7 @@ function example(element, { positions, sets, terms }, known) {
     const ended = known[fen] && !legal.length ? "The game is over." : "";
     const hint = legal.length ? (san ? "" : "Move a piece.") : ended || waits;
     said.textContent = [san && `${san}: ${rowsInWords(sides)}.`, problem || hint].filter(Boolean).join(" ");
-    lists.replaceChildren(...(san ? changedLists(here(), picture) : activeLists(sets[set], terms, place.value, fen.split(" ")[1], picture)));
+    lists.replaceChildren(...(san ? changedLists(here(), picture) : activeLists(sets[set], terms, place.value, fen, picture)));
   }
 
   options(place, positions.map((position, i) => [i, position.name]));
@@ -133,11 +133,12 @@ function rowsInWords(sides) {
   return white === black ? `each accumulator ${white}` : `White\u2019s accumulator ${white}; Black\u2019s ${black}`;
 }
 /** By square, whether features that name it go `on`, `off`, or both, as either side sees them. */
-function squaresOfChanges(sides, names) {
+function squaresOfChanges({ sides, before, start, fen }) {
   const found = {};
   sides.forEach((side, i) => {
     for (const way of ["on", "off"]) for (const index of side[way]) {
-      for (const square of squaresOf(names[index], VIEWS[i][0].toLowerCase())) (found[square] ??= {})[way] = true;
+      const squares = squaresOf(before.names[index], VIEWS[i][0].toLowerCase(), way === "on" ? fen : start);
+      for (const square of squares) (found[square] ??= {})[way] = true;
     }
   });
   return found;
@@ -150,7 +151,7 @@ function changeMarks({ on, off } = {}, x, y) {
   return on || off ? [draw("rect", { x, y, width: SIZE, height: SIZE, class: on ? "on" : "off" })] : [];
 }
 /** What a move has changed: the nets' evaluations, then the features by side. */
-function changedLists({ sides, centipawns, before, san }, picture) {
+function changedLists({ sides, centipawns, before, san, start, fen }, picture) {
   const signed = (value) => (value > 0 ? `+${value}` : String(value).replace("-", "\u2212"));
   const rows = Object.entries(centipawns).map(([net, value]) => [net, before.centipawns[net], value, value - before.centipawns[net]]);
   const table = make("table", {},
@@ -160,8 +161,8 @@ function changedLists({ sides, centipawns, before, san }, picture) {
       ...values.map((value) => make("td", { class: "number" }, signed(value)))))));
   return [table, ...sides.flatMap((side, i) => [
     make("h4", {}, `${VIEWS[i]}\u2019s view: ${side.on.length} on, ${side.off.length} off, ${side.active} active`),
-    featureList([...side.on, ...side.off].map((index) => before.names[index]), VIEWS[i][0].toLowerCase(), picture,
-      (j) => (j < side.on.length ? "on" : "off")),
+    featureList([...side.on, ...side.off].map((index) => before.names[index]), VIEWS[i][0].toLowerCase(),
+      (j) => (j < side.on.length ? fen : start), picture, (j) => (j < side.on.length ? "on" : "off")),
   ])];
 }
 
