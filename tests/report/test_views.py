@@ -91,6 +91,14 @@ def test_an_address_opens_its_view(browser, report):
         page.close()
 
 
+def test_the_tabulator_key_begins_with_the_skip_link(browser, report):
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to the results"
+    page.close()
+
+
 def test_nothing_of_a_hidden_view_is_drawn(browser, report):
     page = browser.new_page()
     page.goto(report.as_uri())

@@ -34,7 +34,9 @@ function route() {
     for (const link of document.querySelectorAll("#nav a")) {
       if (decodeURIComponent(link.hash.slice(1)) === view.id) {
         link.setAttribute("aria-current", "page");
-        link.scrollIntoView({ block: "nearest" });
+        // Not by scrollIntoView, from which on the tabulator key would go on.
+        const { top, bottom } = link.getBoundingClientRect();
+        if (top < 0 || bottom > innerHeight) byId("sidebar").scrollTop += top - innerHeight / 2;
       } else link.removeAttribute("aria-current");
     }
     if (!isFirst) title.focus({ preventScroll: true });
