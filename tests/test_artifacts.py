@@ -8,6 +8,7 @@ import os
 import resource
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -90,20 +91,39 @@ def test_two_writers_of_one_file_do_not_meet(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file"]
 
 
+def test_a_folder_appears_whole_in_place_of_an_empty_one(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with suppress(RuntimeError), artifacts.atomic(folder, folder=True) as temporary:
+        (temporary / "half").write_text("half")
+        raise RuntimeError
+    assert names(tmp_path) == []
+    folder.mkdir()
+    with artifacts.atomic(folder, folder=True) as temporary:
+        (temporary / "whole").write_text("whole")
+    assert names(folder) == ["whole"]
+    with (
+        pytest.raises(UserError, match="Directory not empty"),
+        artifacts.atomic(folder, folder=True),
+    ):
+        pass
+    assert names(tmp_path) == ["folder"]
+
+
 KILLED = """
 import os, sys
 from nnuelab import artifacts
-with artifacts.atomic(sys.argv[1]) as temporary:
-    temporary.write_text("half")
+with artifacts.atomic(sys.argv[1], folder="folder" in sys.argv) as temporary:
+    (temporary / "half" if "folder" in sys.argv else temporary).write_text("half")
     os.kill(os.getpid(), 9)
 """
 
 
-def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "file[1]"
     with artifacts.atomic(path) as alive:
         alive.write_text("alive")
-        subprocess.run([sys.executable, "-c", KILLED, str(path)])
+        subprocess.run([sys.executable, "-c", KILLED, str(path), kind])
         assert len(names(tmp_path)) == 2
         artifacts.write_json(path, {})
         assert names(tmp_path) == sorted([alive.name, "file[1]"])

@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 import shlex
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,8 +26,10 @@ LIBRARIES = ("numpy", "numba", "torch", "chess", "pandas", "statsmodels")
 
 
 @contextmanager
-def atomic(path: Path | str) -> Iterator[Path]:
+def atomic(path: Path | str, *, folder: bool = False) -> Iterator[Path]:
     """A temporary path beside ``path``: renamed to it when the block ends well, removed otherwise.
+
+    It is a file, or a folder, which may replace an empty one only.
 
     A reader therefore sees the old file or the new one, never half of one, and a killed job leaves
     nothing that the workflow could take for its output. Two writers of one file don't meet: the
@@ -42,31 +45,49 @@ def atomic(path: Path | str) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         _remove_abandoned(path)
-        with open(temporary, "xb") as file:
+        if folder:
+            temporary.mkdir()
+        flags = os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT | os.O_EXCL
+        descriptor = os.open(temporary, flags, 0o666)
+        try:
             # Locks end with their process: that tells an abandoned file from one being written.
             with suppress(OSError):  # a file system without locks: then nothing is removed, either
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield temporary
-            os.fsync(file.fileno())
+            os.fsync(descriptor)
             os.replace(temporary, path)
+        finally:
+            os.close(descriptor)
     except OSError as error:
-        if error.filename not in (None, str(temporary), str(path), str(path.parent)):
+        own = error.filename in (None, str(path), str(path.parent))
+        if not own and not str(error.filename).startswith(str(temporary)):
             raise
         raise UserError(
             f"can't write {path}: {error.strerror or error}; nothing was changed, "
             "make room or choose another place and run again"
         ) from error
     finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Removes the temporary files of `path` whose writers were killed."""
+    """Removes the temporary files and folders of `path` whose writers were killed."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        with suppress(OSError), open(left, "rb+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            left.unlink()
+        with suppress(OSError):
+            descriptor = os.open(left, os.O_RDONLY if left.is_dir() else os.O_RDWR)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(left)
+            finally:
+                os.close(descriptor)
 
 
 def lock(file: IO[Any], path: Path) -> None:

@@ -315,6 +315,20 @@ def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.c"]
 
 
+def test_a_folder_that_another_run_fills_meanwhile_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faster(*_: object) -> list[str]:
+        (tmp_path / "code").mkdir()
+        (tmp_path / "code/mine.c").write_text("int x;")
+        return []
+
+    monkeypatch.setattr(folder.proof, "lines", faster)
+    with pytest.raises(UserError, match=r"can't write .*code: Directory not empty"):
+        folder.write(tmp_path / "code", random_net("ALL"), "c", 1)
+    assert [path.name for path in tmp_path.rglob("*")] == ["code", "mine.c"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "features", [*feature_sets.blocks(), *feature_sets.PRODUCTS, *SETS, *USERS]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +24,7 @@ def write(folder: Path, net: Net, language: str, games: int) -> list[flat.Term]:
     Raises
     ------
     UserError
-        When the net can't be exported, or the folder has something in it.
+        When the net can't be exported, or the folder has something in it or can't be written.
     """
     if net.direct is not None:
         raise UserError(f"a net without a second layer ({net.layers}) can't be exported as code")
@@ -36,17 +33,11 @@ def write(folder: Path, net: Net, language: str, games: int) -> list[flat.Term]:
             f"a psqt of {net.psqt_buckets} buckets ({net.layers}) can't be exported as code"
         )
     terms = flat.terms_of(net.features)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if not folder.name or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UserError(f"{folder} is there already; name a new folder, or remove it")
-    artifacts.make_parent(folder)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
+    with artifacts.atomic(folder, folder=True) as temporary:
         WRITERS[language](temporary, net, terms)
         (temporary / "test").mkdir(exist_ok=True)
         with (temporary / "test" / "games.txt").open("w") as file:
             file.writelines(f"{line}\n" for line in proof.lines(net, games))
-        temporary.chmod(0o755)
-        os.replace(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
     return terms
