@@ -129,6 +129,15 @@ def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path: Path, kind: 
         assert names(tmp_path) == sorted([alive.name, "file[1]"])
 
 
+def test_a_folder_that_is_read_only_is_told_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    artifacts.check_apart([], [tmp_path / "new" / "file", Path("file")])
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(UserError, match=f"the folder {tmp_path} is read-only"):
+        artifacts.check_apart([], [tmp_path / "new" / "file"])
+
+
 def test_inputs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     paths = [tmp_path / "a" / "games.pgn", tmp_path / "b" / "games.pgn", tmp_path / "c.pgn"]
     assert artifacts.by_name(paths) == dict(

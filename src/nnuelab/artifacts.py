@@ -134,6 +134,8 @@ def make_parent(path: Path | str) -> None:
 def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> None:
     """Checks that no output, nor the provenance beside it, is an input, another output or a folder.
 
+    Nor in a folder that can't be written.
+
     Raises
     ------
     UserError
@@ -143,6 +145,11 @@ def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> 
     for output in map(Path, outputs):
         if os.path.isdir(output):
             raise UserError(f"can't write {output}: it is a folder; name a file in it")
+        there = next((folder for folder in output.parents if folder.exists()), output)
+        if not os.access(there, os.W_OK):
+            raise UserError(
+                f"can't write {output}: the folder {there} is read-only; choose another place"
+            )
         for path in (output, output.with_name(output.name + ".json")):
             for identity, other in taken:
                 if identity == _identity(path):
