@@ -114,6 +114,17 @@ def test_a_folder_that_may_not_be_written_is_one_line(capsys: pytest.CaptureFixt
     assert line.startswith("nnuelab: error: Permission denied (/nowhere/net.part)")
 
 
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EIO, errno.ESTALE])
+def test_an_input_that_is_gone_meanwhile_is_one_line(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended, commands._told():
+        raise OSError(number, os.strerror(number), "/mnt/train.npy")
+    assert ended.value.code == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("(/mnt/train.npy); bring it back and run again")
+
+
 def test_inspect_shows_escape_sequences_as_text(tmp_path: Path) -> None:
     file = tmp_path / "values.json"
     file.write_text(json.dumps({f"a{ESCAPE}": f"b{ESCAPE}", "many": [1]}))
@@ -132,6 +143,25 @@ def test_no_advice_to_run_what_a_stranger_pickled(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="can't be read as a checkpoint") as error:
         Checkpoint.load(file)
     assert "weights_only" not in str(error.value)
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "positions.npy"
+    file.write_bytes(bytes(1 << 16))
+    program = (
+        "import os, sys, numpy\n"
+        "from nnuelab.cli.__main__ import tell_of_cut_files\n"
+        "tell_of_cut_files()\n"
+        "mapped = numpy.memmap(sys.argv[1], 'u1', 'r')\n"
+        "os.truncate(sys.argv[1], 0)\n"
+        "print(mapped.sum())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(file)], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("nnuelab: error: a file was cut off")
 
 
 def test_rate_on_a_full_disk_writes_nothing(

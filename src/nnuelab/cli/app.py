@@ -38,6 +38,7 @@ FORBIDDEN = (
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR),
     *(errno.ENAMETOOLONG, errno.ELOOP),
 )
+LOST = (errno.ENOENT, errno.EIO, errno.ESTALE)  # what was there when the command began
 
 
 class Commands(TyperGroup):
@@ -100,6 +101,8 @@ def _told() -> Iterator[None]:
         place = f" ({error.filename})" if error.filename else ""
         if error.errno in FULL_DISK:
             _end(f"error: {error.strerror}{place}; make room and run again")
+        if error.errno in LOST:
+            _end(f"error: {error.strerror}{place}; bring it back and run again")
         if error.errno not in FORBIDDEN or not place:
             raise
         _end(f"error: {error.strerror}{place}; name another place, or change its permissions")
