@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -133,6 +134,16 @@ def test_inspect_shows_escape_sequences_as_text(tmp_path: Path) -> None:
     assert "\x1b" not in shown.stdout
     assert "\x07" not in shown.stdout
     assert shown.stdout.count("\\x1b") >= 4
+
+
+def test_serve_prints_problems_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SimpleNamespace(problems=[f"a log ends with: {ESCAPE}"], experiments=[], nets=[])
+    monkeypatch.setattr("nnuelab.report.results.gather", lambda *_: found)
+    monkeypatch.setattr("nnuelab.report.play.gather", lambda *_: ([], []))
+    done = CliRunner().invoke(application(), ["serve", "--port", "0"], catch_exceptions=False)
+    assert "no net to serve" in done.stderr
+    assert "\\x1b" in done.stderr
+    assert "\x1b" not in done.output
 
 
 def test_no_advice_to_run_what_a_stranger_pickled(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, clipped
 
 ResultsFolder = Annotated[
     Path, typer.Option("--results", metavar="FOLDER", help="Where the workflow put its files.")
@@ -137,7 +137,7 @@ def serve(
     policies, broken = play.gather(results, policy or [])
     told = [*gathered.problems, *(p for e in gathered.experiments for p in e.problems), *broken]
     for problem in told:
-        typer.echo(problem, err=True)
+        typer.echo(clipped(problem), err=True)
     opponents = play.Opponents(policies) if policies else None
     live = Live(results)
     answers = Answers(gathered.nets, results / "report.html", opponents, live)
