@@ -182,6 +182,7 @@ def test_missing_folders_and_nets_are_told(tmp_path: Path) -> None:
         ("info nodes 5 nps 6\nNodes searched  : 12\nNodes/second    : 34", (12, 34)),
         ("Bench: 12 nodes\n===\n34 NPS", (12, 34)),
         ("nothing", (None, None)),
+        (f"{'9' * 5000} nodes\n34 nps", (None, 34)),
     ],
 )
 def test_a_bench_is_read_from_its_end(text: str, found: tuple[int | None, int | None]) -> None:

@@ -25,8 +25,8 @@ from nnuelab.errors import UserError
 BENCH_SECONDS = 60  # that a worker waits for a bench
 BUILD_SECONDS = 3600
 OPTIONS = {"Threads": 1, "Hash": 16}  # every test sets them
-NODES = re.compile(r"\b(?:(\d+) nodes|nodes (\d+)|nodes searched (\d+))\b")
-SPEED = re.compile(r"\b(?:(\d+) nps|nps (\d+)|nodes second (\d+))\b")
+NODES = re.compile(r"\b(?:(\d{1,18}) nodes|nodes (\d{1,18})|nodes searched (\d{1,18}))\b")
+SPEED = re.compile(r"\b(?:(\d{1,18}) nps|nps (\d{1,18})|nodes second (\d{1,18}))\b")
 
 
 @dataclass(frozen=True)
