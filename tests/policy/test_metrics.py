@@ -131,6 +131,15 @@ def test_a_table_tells_what_is_missing(tmp_path: Path) -> None:
     (tmp_path / "history.csv").write_text("\n")
     with pytest.raises(UserError, match="is not of one policy"):
         table.rows_of([tmp_path])
+    names = (*table.FACTS, *table.MEASURES[:-1], "positions")
+    for value, seconds in (("inf", "1"), ("x", "1"), ("1", "nan"), ("1", "x")):
+        table.write(tmp_path / "evaluation.csv", [dict.fromkeys(names, value)])
+        (tmp_path / "history.csv").write_text(f"seconds\n{seconds}\n")
+        with pytest.raises(UserError, match=r"history\.csv is damaged"):
+            table.rows_of([tmp_path])
+    (tmp_path / "history.csv").write_bytes(b"\xff")
+    with pytest.raises(UserError, match=r"can't read .*history\.csv"):
+        table.rows_of([tmp_path])
 
 
 def test_positions_without_moves_are_told(tmp_path: Path) -> None:

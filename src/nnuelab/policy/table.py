@@ -68,7 +68,16 @@ def _read(folder: Path) -> dict[str, str]:
             f"{folder / EVALUATION} is not of one policy; make it with nnuelab policy evaluate"
         )
     timed = artifacts.timed(folder / HISTORY)
-    seconds = [float(row.get("seconds") or 0) for row in _rows(timed)]
+    try:
+        seconds = [float(row.get("seconds") or 0) for row in _rows(timed)]
+        if not all(
+            map(math.isfinite, (*seconds, *(float(rows[0][m] or 0) for m in MEASURES[:-1])))
+        ):
+            raise ValueError("a value that isn't finite")
+    except ValueError as error:
+        raise UserError(
+            f"{folder / EVALUATION} or {timed} is damaged ({error}); make it again"
+        ) from None
     return {**rows[0], "train_seconds": str(sum(seconds))}
 
 
@@ -76,8 +85,9 @@ def _rows(path: Path) -> list[dict[str, str]]:
     try:
         with path.open(newline="") as file:
             return list(csv.DictReader(file))
-    except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror}") from error
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        told = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"can't read {path}: {told}") from error
 
 
 def _row(name: str, seeds: list[dict[str, str]]) -> dict[str, Any]:
