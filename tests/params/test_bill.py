@@ -78,9 +78,10 @@ def test_foretold_is_compared_with_what_ran(tmp_path):
     memory = KNOWN[1].memory(8)
     assert train == Comparison("train", 2, pytest.approx(6), pytest.approx(4), memory, 600.5)
     assert (cost.measured, cost.measured_memory) == (pytest.approx(0.5), 0)
-    path.write_text("nothing\n")
-    with pytest.raises(UserError, match="is no benchmark"):
-        compared(KNOWN, tmp_path, 8)
+    for text in ("nothing\n", "max_rss\ts\n1\n", "s\n" + "x" * 200_000):
+        path.write_text(text)
+        with pytest.raises(UserError, match="is no benchmark"):
+            compared(KNOWN, tmp_path, 8)
 
 
 def test_every_job_is_told_once_and_by_the_name_of_a_rule(settings):
@@ -143,7 +144,9 @@ def test_a_profile_says_how_many_cores_a_job_gets(tmp_path, text, cores):
     assert cores_of_a_job(tmp_path) == cores
 
 
-@pytest.mark.parametrize("text", ["max-threads: many\n", "- 1\n", "a: [\n", None])
+@pytest.mark.parametrize(
+    "text", ["max-threads: many\n", "max-threads: .inf\n", "- 1\n", "a: [\n", "[" * 5000, None]
+)
 def test_a_broken_profile_is_one_line(tmp_path, text):
     if text is not None:
         (tmp_path / "config.yaml").write_text(text)

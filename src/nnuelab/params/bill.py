@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+from nnuelab import yaml_text
 from nnuelab.errors import UserError
 from nnuelab.params.jobs import Job
 from nnuelab.params.minutes import read_benchmark
@@ -81,14 +82,13 @@ def cores_of_a_job(profile: Path) -> int | None:
     """What a Snakemake profile lets a job have at most, ``max-threads``; raises UserError."""
     path = profile / "config.yaml"
     try:
-        with open(path) as file:
-            found = dict(yaml.safe_load(file))
+        found = dict(yaml_text.load(path.read_bytes()))
         return int(found["max-threads"]) if "max-threads" in found else None
     except OSError as error:
         raise UserError(
             f"can't read {path}: {error.strerror}; name a folder of a profile"
         ) from None
-    except (yaml.YAMLError, TypeError, ValueError):
+    except (yaml.YAMLError, OverflowError, TypeError, ValueError):
         raise UserError(f"{path}: max-threads must be a whole number in a mapping") from None
 
 

@@ -81,7 +81,7 @@ def read_benchmark(path: Path) -> dict[str, float]:
             row = next(csv.DictReader(file, delimiter="\t"))
         known = {column: row[column] for column in BENCHMARKED if row.get(column, "-") not in EMPTY}
         return {"s": float(row["s"]), **{name: float(value) for name, value in known.items()}}
-    except (OSError, UnicodeDecodeError, StopIteration, KeyError, ValueError):
+    except (OSError, StopIteration, KeyError, TypeError, ValueError, csv.Error):
         raise UserError(f"{path} is no benchmark of Snakemake; remove it") from None
 
 
