@@ -78,7 +78,7 @@ class Job:
             with self.log.open("rb") as file:
                 file.seek(max(written.st_size - size, 0))
                 lines = file.read(size).decode(errors="replace").splitlines()
-        except OSError:  # not there yet
+        except (OSError, ValueError):  # not there yet, or no name of a file
             return []
         return lines if written.st_mtime >= int(self.start) else []
 
@@ -225,7 +225,7 @@ def replay(path: Path, run: Run) -> bool:
         # First: what is told after this belongs to a run that lives.
         alive = _is_locked(file)
         for line in file:
-            with suppress(ValueError, TypeError, LookupError, OverflowError):
+            with suppress(ValueError, TypeError, LookupError, OverflowError, RecursionError):
                 run.take(json.loads(line))
     return alive
 

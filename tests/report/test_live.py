@@ -210,6 +210,24 @@ def test_a_search_tells_what_it_has_tried(folder, tell):
     ]
 
 
+@pytest.mark.parametrize(
+    "odd", [[], {"troubles": []}, {"points": [1e999, 0]}, {"first": {}}, {"points": "ab"}]
+)
+def test_an_odd_line_of_a_journal_costs_itself_only(folder, tell, odd):
+    tell(1, "Games of axis", log="logs/\0", output=[PGN])
+    outcome = odd and {**pair(0, [1, 1])["outcome"], **odd}
+    with Journal(folder / f"{PGN}.partial", {"players": [[n, {}] for n in NAMES]}) as journal:
+        journal.append({"outcome": outcome})
+        journal.append(pair(1, [2, 1]))
+        with journal.path.open("ab") as file:
+            file.write(b"[" * 100_000 + b"\n")
+        assert state(folder)["games"][0]["players"][0]["games"] >= 2
+    with runs.journal_of(folder / "results").open("ab") as file:
+        file.write(b"[" * 100_000 + b"\n")
+    tell.end(1, "failed")
+    assert state(folder)["broken"][0]["tail"] == []
+
+
 @pytest.mark.parametrize("place", ["outside.log", "../outside.log", "logs/../outside.log", "ABS"])
 def test_no_file_but_results_and_logs_is_read(folder, tell, place):
     outside = folder / "outside.log"

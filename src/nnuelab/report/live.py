@@ -25,6 +25,8 @@ PLAYED = (".pgn", ".part")  # outputs of a tournament
 LOG_TAIL, LOG_LINES = 4000, 12  # bytes and lines of a failed job's log
 POINTS = 100  # of a curve, at most
 BEST = 5  # sets of a search
+# What comes of files that hold something else than they should.
+UNEXPECTED = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
 
 
 class Live:
@@ -138,7 +140,7 @@ class Live:
         """What a file says, read again when it has changed; None where there's none to be read."""
         if path is None or not path.is_file():
             return None
-        with suppress(OSError, UserError, ValueError, LookupError, TypeError, AttributeError):
+        with suppress(OSError, UserError, *UNEXPECTED):
             stat = path.stat()
             version, key = (stat.st_mtime_ns, stat.st_size), (path, read)
             if self._read.get(key, (None,))[0] != version:
@@ -201,7 +203,7 @@ class _Games:
     def _begin(self, head: bytes) -> None:
         self._head, self._end = head, len(head)
         self._summary: Summary | None = None
-        with suppress(ValueError, LookupError, TypeError):
+        with suppress(*UNEXPECTED):
             self._summary = Summary([str(name) for name, _ in json.loads(head)["players"]])
 
     def players(self) -> list[dict[str, Any]]:
@@ -227,5 +229,5 @@ class _Games:
                 if not line.endswith(b"\n"):  # being written
                     return
                 self._end += len(line)
-                with suppress(ValueError, LookupError, TypeError):
+                with suppress(*UNEXPECTED):
                     self._summary.add(json.loads(line)["outcome"])
