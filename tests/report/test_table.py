@@ -362,6 +362,37 @@ def test_unexpected_content_is_one_line(artifact, kind, content):
         assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("history.csv", "epoch,seconds\n1,2\n"),
+        ("history.csv", "epoch,validation_loss\n1,0.5\n"),
+        ("history.csv", "x" * 200_000),
+        ("history.csv", b"\xff"),
+        ("verify.json", "[]"),
+        ("verify.json", '{"mean_cp": [], "rms_cp": 1, "max_cp": 2}'),
+        ("verify.json", "[" * 100_000),
+        ("puzzles.json", '{"accuracy": {}}'),
+        ("history.csv.json", '{"sha256": "", "parameters": 1}'),
+    ],
+)
+def test_what_is_damaged_beside_a_net_is_one_line(results, nets, name, content):
+    file = nets[0].with_name(name)
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    words = ("--experiment", "axis", "--pgn", results / "axis.pgn")
+    done = call("table", *nets, *words, "--csv", results / "t.csv", "--markdown", results / "t.md")
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert str(file.with_suffix("")) in line
+
+
+def test_damaged_games_have_no_speeds(tmp_path):
+    games = tmp_path / "games.pgn"
+    games.write_text('[White "a"]\n[Black "b"]\n[FEN "x"]\n[Result "1-0"]\n\n1. e4 {x} 1-0\n')
+    with pytest.raises(UserError, match=r"games\.pgn is damaged"):
+        table._speeds(games)
+
+
 def test_other_numbers_are_shown_as_they_are(tmp_path):
     rows = tmp_path / "counted.csv"
     rows.write_text("kind,right\nall,7\n")

@@ -325,7 +325,11 @@ def _speeds(pgn: Path) -> dict[str, float]:
     from nnuelab.tournament.pgn import nodes_and_seconds
 
     total: dict[str, tuple[int, float]] = {}
-    for player, (nodes, seconds) in nodes_and_seconds(pgn).items():
+    try:
+        found = nodes_and_seconds(pgn)
+    except (LookupError, ValueError) as error:
+        raise UserError(f"{pgn} is damaged ({error}); play its games again") from None
+    for player, (nodes, seconds) in found.items():
         name = NetName.parse(player).entry
         before = total.get(name, (0, 0.0))
         total[name] = before[0] + nodes, before[1] + seconds

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nnuelab import artifacts
 from nnuelab.errors import UserError
+from nnuelab.report import reading
 
 
 @dataclass(frozen=True)
@@ -50,33 +49,26 @@ def read_trained(net: Path) -> TrainedNet:
     verify = net.with_name("verify.json")
     puzzles = net.with_name("puzzles.json")
     try:
-        epochs = _rows(history)
-        error = json.loads(verify.read_text())
-        solved = json.loads(puzzles.read_text())["accuracy"] if puzzles.is_file() else None
+        epochs = reading.read_csv(history, ("validation_loss",))
+        error = reading.read_json(verify, "mean_cp", "rms_cp", "max_cp")
+        solved = reading.read_json(puzzles, "accuracy")["accuracy"] if puzzles.is_file() else None
         record = history.with_name(f"{history.name}.json")
-        made = json.loads(record.read_text())["parameters"] if record.is_file() else {}
+        made = reading.read_record(record)["parameters"] if record.is_file() else {}
         return TrainedNet(
             header.feature_set,
             header.n_features,
             header.l1,
             header.l2,
             float(epochs[-1]["validation_loss"]),
-            sum(float(epoch["seconds"]) for epoch in _rows(times)),
+            sum(float(epoch["seconds"]) for epoch in reading.read_csv(times, ("seconds",))),
             float(error["mean_cp"]),
             float(error["rms_cp"]),
             float(error["max_cp"]),
             None if solved is None else float(solved),
             made.get("objective"),
         )
-    except OSError as problem:
-        raise UserError(
-            f"{problem.filename}: {problem.strerror}; train and verify {net}"
-        ) from problem
-    except (ValueError, KeyError, IndexError) as problem:
-        raise UserError(
-            f"{history}, its record, {times}, {verify} or {puzzles} is damaged ({problem!r}); "
-            "delete them and run again"
-        ) from problem
+    except (OverflowError, TypeError, ValueError) as problem:
+        raise UserError(f"{verify} or {puzzles} is damaged ({problem}); make it again") from problem
 
 
 def read_imported(net: Path) -> TrainedNet:
@@ -85,8 +77,3 @@ def read_imported(net: Path) -> TrainedNet:
 
     header = read_net(net)
     return TrainedNet(header.feature_set, header.n_features, header.l1, header.l2)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
