@@ -175,6 +175,17 @@ def test_a_file_that_is_cut_off_while_it_is_read_is_one_line(tmp_path: Path) -> 
     assert line.startswith("nnuelab: error: a file was cut off")
 
 
+@pytest.mark.parametrize("spread", [5, [5], [{"freedom": 1e999}], [{"experiment": "\ud800"}]])
+def test_odd_details_are_told_by_spread(tmp_path: Path, spread: object) -> None:
+    details = tmp_path / "details.json"
+    details.write_text(json.dumps({"spread": spread}))
+    words = ["spread", str(details), "--csv", str(tmp_path / "spread.csv")]
+    done = CliRunner().invoke(application(), words, catch_exceptions=False)
+    assert done.exit_code == 1
+    assert str(details) in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["details.json"]
+
+
 def test_rate_on_a_full_disk_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -386,6 +386,14 @@ def test_what_is_damaged_beside_a_net_is_one_line(results, nets, name, content):
     assert str(file.with_suffix("")) in line
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.json"])
+def test_what_is_too_large_for_a_table_is_not_read(tmp_path, name):
+    with open(tmp_path / name, "wb") as file:
+        file.truncate(1 << 40)  # takes no room on the disk
+    with pytest.raises(UserError, match=rf"{name} has 1,099,512 MB"):
+        summaries.inspect(tmp_path / name)
+
+
 def test_damaged_games_have_no_speeds(tmp_path):
     games = tmp_path / "games.pgn"
     games.write_text('[White "a"]\n[Black "b"]\n[FEN "x"]\n[Result "1-0"]\n\n1. e4 {x} 1-0\n')

@@ -225,15 +225,15 @@ def spread(
 
     Example: nnuelab spread results/tournament/axis_details.json --csv spread.csv
     """
+    from nnuelab.report.inspect import damaged
     from nnuelab.report.reading import read_json
     from nnuelab.tournament import spread as spreads
 
     artifacts.check_apart(details, [csv])
-    rows = [
-        spreads.of_row(row, str(path))
-        for path in details
-        for row in read_json(path, "spread")["spread"]
-    ]
+    rows: list[spreads.Spread] = []
+    for path in details:
+        with damaged(path):
+            rows += [spreads.of_row(row, str(path)) for row in read_json(path, "spread")["spread"]]
     with artifacts.atomic(csv) as temporary:
         temporary.write_text(spreads.to_csv(rows))
     artifacts.provenance(

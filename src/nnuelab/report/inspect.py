@@ -434,7 +434,7 @@ def _value(text: str) -> int | float | str | None:
 
 
 def _json(path: Path) -> Summary:
-    content = json.loads(path.read_text())
+    content = json.loads(reading.text_of(path))
     if isinstance(content, dict) and "rms_cp" in content:
         worst = [dict(row) for row in content.get("worst", [])]
         facts = {key: value for key, value in content.items() if not isinstance(value, list | dict)}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ import pydantic
 
 from nnuelab.errors import UserError
 from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
+
+MOST_BYTES = 64 << 20  # of a table or a record; in memory it takes ten times as much
 
 
 class _Input(pydantic.BaseModel):
@@ -50,8 +54,7 @@ def read_csv(
         When it is missing, empty, cut off or damaged: with line and column.
     """
     try:
-        with open(path, newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(io.StringIO(text_of(path), newline="")))
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -69,6 +72,16 @@ def read_csv(
                     "make it again"
                 )
     return rows
+
+
+def text_of(path: Path) -> str:
+    """The content of a table or a record; raises UserError for a file that is too large for one."""
+    with open(path, newline="") as file:
+        if (size := os.fstat(file.fileno()).st_size) > MOST_BYTES:
+            raise UserError(
+                f"{path} has {size / 1e6:,.0f} MB, more than any table or record; check its name"
+            )
+        return file.read()
 
 
 def _is_finite(text: str) -> bool:
@@ -107,7 +120,9 @@ def read_statistics(path: Path) -> list[dict[str, str]]:
 def read_json(path: Path, *keys: str) -> dict[str, Any]:
     """A JSON object that has some keys, with finite numbers; raises UserError otherwise."""
     try:
-        value = json.loads(path.read_text(), parse_constant=_no_number)
+        value = json.loads(text_of(path), parse_constant=_no_number)
+        # Escaped, there may be halves of characters, which no file can hold; 1e999 is infinite.
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
     except (ValueError, RecursionError) as error:
