@@ -8,23 +8,26 @@ import itertools
 import json
 import shutil
 import zipfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import zstandard
 
 from nnuelab.data import conversion, joining
+from nnuelab.data.journal import Journal
 from nnuelab.hce import checkpoint, evaluation, trace
 from nnuelab.nnue import bullet
 from nnuelab.nnue.layers import Direct
 from nnuelab.nnue.netfile import Net, no_second_layer, read_net, write_net, write_nn
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
+from nnuelab.policy import table as policy_table
 from nnuelab.policy import training as policy_training
 from nnuelab.policy.policyfile import write_policy
 from nnuelab.policy.trainer import Settings as PolicySettings
 from nnuelab.settings import found
+from nnuelab.tournament.spread import Spread, to_csv
 from tests import report_results
 from tests.hce.traces import records, saved, some_terms
 from tests.naive.netfile import stockfish_file
@@ -33,6 +36,7 @@ from tests.nnue_nets import random_games, random_net
 from tests.policy.policies import random_policy
 
 ROOT = Path(__file__).parents[2]
+PLAYED = {"players": [["a", {}], ["b", {}]]}  # of the journal of a tournament
 TEXTS = {
     "players.yaml": """
 players:
@@ -61,10 +65,44 @@ go wtime 100 btime 100 winc 0 binc 0 movestogo 3
 stop
 ponderhit
 """,
+    "mover": """uci
+setoption name MultiPV value 3
+setoption name Temperature value 0.5
+setoption name TopP value 0.9
+setoption name Walk value true
+setoption name Plies value 1
+setoption name Seed value 7
+isready
+ucinewgame
+position startpos moves e2e4 e7e5
+go nodes 1
+d
+position fen 8/8/8/8/8/4k3/4p3/4K3 w - - 0 1
+go searchmoves e1e2
+stop
+""",
     "engine": "id name an engine 1\noption name Hash type spin default 1 min 1 max 4\n"
     "option name Threads type spin default 1 min 1 max 1\noption name Style type combo default a "
     "var a var b\nuciok\n\freadyok\n\finfo depth 3 seldepth 4 multipv 1 score cp 31 nodes 20 pv "
     "e2e4 e7e5\ninfo depth 4 score mate -3 nodes 30 pv e2e4\nbestmove e2e4 ponder e7e5\n",
+    "benchmark.tsv": "s\th:m:s\tmax_rss\tmean_load\tcpu_time\n3.5\t0:00:03\t210.2\t-\t4.25\n",
+    "profile": "cores: all\nmax-threads: 8\n",
+    "pairs.csv": "first,second,views\nPa2,Pb2,9\nPa2,kg8,5\nNc3,ph7,2\n",
+    "blocks": """from nnuelab.features import COLORS, ROLES, Concept, file_of, piece_square, rank_of
+
+RINGS = Concept("RINGS", ("the rim", "the second ring", "the third ring", "the centre"))
+
+
+@piece_square("RING", RINGS, ROLES, COLORS)
+def ring(square, role, color):
+    \"\"\"A piece of role r and colour c stands on a ring of squares around the centre.\"\"\"
+    file, rank = file_of(square), rank_of(square)
+    return min(file, 7 - file, rank, 7 - rank), role, color
+""",
+    "run": '{"event": "run", "at": 1.5, "jobs": {"train": 2, "total": 2}, "cores": 2, "usual": '
+    '{"train": 9.5}}\n{"event": "job", "at": 2, "id": 1, "rule": "train", "what": "train ALL", '
+    '"log": "logs/train.log", "output": ["results/nets/ALL/1/history.csv"], "threads": 1}\n'
+    '{"event": "failed", "at": 3, "id": 1}\n',
     "jsonl": '{"fen": "8/8/8/8/8/4k3/4p3/4K3 w - -", "evals": [{"pvs": [{"cp": 0, "line": '
     '"e1e2"}], "knodes": 9, "depth": 30}]}\n'
     '{"fen": "4k3/8/8/8/8/8/4P3/4K3 w - -", "evals": [{"pvs": [{"mate": 12, "line": "e2e4"}], '
@@ -91,6 +129,7 @@ def make(folder: Path, scratch: Path) -> None:
         "record.json": results / "axis_table.csv.json",
     }.items():
         shutil.copy(source, folder / f"a.{kind}")
+    _measured(folder)
     found.write(folder / "a.rate.json", "learning_rate", 0.001)
     with gzip.open(ROOT / "resources/embedded/puzzles.csv.gz", "rt") as file:
         (folder / "a.puzzles.csv").write_text("".join(itertools.islice(file, 50)))
@@ -139,6 +178,20 @@ def _nets(folder: Path, scratch: Path, net: Net) -> None:
     for kind in ("net.pt", "policy.pt"):
         shutil.copy(trained / kind, folder / f"a.{kind}")
     checkpoint.write(folder / "a.tuning.partial", {}, {"step": 3, "weights": np.arange(9.0)})
+
+
+def _measured(folder: Path) -> None:
+    rows = [Spread("axis", "nodes 400", group, 210.5, 160.25, 3) for group in ("", "", "few")]
+    (folder / "a.spread.csv").write_text(to_csv(rows))
+    details = {"draw_rate_of_equals": 0.4, "spread": [asdict(row) for row in rows]}
+    (folder / "a.details.json").write_text(json.dumps(details))
+    columns = (*policy_table.FACTS, *policy_table.MEASURES[:-1], "positions")
+    policy_table.write(folder / "a.policies.csv", [dict.fromkeys(columns, 0.5)])
+    (folder / "b.policies.csv").write_text("epoch,train_loss,validation_loss,seconds\n1,3,2,1.5\n")
+    with Journal(folder / "a.journal", PLAYED) as journal:
+        outcome = {"first": "a", "second": "b", "points": [1, 2], "troubles": {"b": {"stall": 1}}}
+        journal.append({"pair": 0, "outcome": outcome, "games": ["1-0"]})
+        journal.append({"pair": 1, "outcome": {**outcome, "troubles": {}}, "games": []})
 
 
 def _packed(folder: Path) -> None:

@@ -142,6 +142,14 @@ def of_json(rng: Rng, content: bytes) -> bytes:
     return _text(json.dumps(altered(rng, json.loads(content))))
 
 
+def of_json_lines(rng: Rng, content: bytes) -> bytes:
+    """A value of a line of JSON."""
+    lines = content.splitlines()
+    place = int(rng.integers(len(lines)))
+    lines[place] = of_json(rng, lines[place])
+    return b"\n".join([*lines, b""])
+
+
 def of_yaml(rng: Rng, content: bytes) -> bytes:
     """A value of a YAML file."""
     return _text(yaml.safe_dump(altered(rng, yaml.safe_load(content)), allow_unicode=True))

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import resource
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterable
@@ -22,33 +23,48 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from nnuelab import evaluator, params
+from nnuelab import evaluator, features, params, runs
 from nnuelab.chess import notation
+from nnuelab.cli.tournament import spread as gather
 from nnuelab.data import conversion, dataset, sampling, uci, validation
+from nnuelab.data.formats import texts
+from nnuelab.data.journal import Journal
+from nnuelab.data.unusable import Unusable
+from nnuelab.engine.policy_uci import PolicyUci
+from nnuelab.engine.protocol import Conversation
 from nnuelab.engine.uci import Uci
 from nnuelab.errors import UserError, clipped, escaped
+from nnuelab.features import fingerprint, registry
 from nnuelab.hce import checkpoint as tuning_checkpoint
 from nnuelab.hce import evaluation, trace
 from nnuelab.nnue import bullet
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.layers import Direct
-from nnuelab.nnue.netfile import STUDY_SHIFTS, read_net
+from nnuelab.nnue.netfile import DEFAULT_NET, STUDY_SHIFTS, read_net
 from nnuelab.nnue.quantize import quantize
+from nnuelab.params.bill import cores_of_a_job
+from nnuelab.params.minutes import read_benchmark
+from nnuelab.policy import table as policy_table
 from nnuelab.policy.mover import Mover
-from nnuelab.policy.policyfile import read_policy
+from nnuelab.policy.policyfile import read_policy, write_policy
 from nnuelab.policy.trainer import Checkpoint as PolicyCheckpoint
 from nnuelab.report import feature_statistics, reading
 from nnuelab.report.inspect import inspect
+from nnuelab.report.live import Live
+from nnuelab.report.trained import read_trained
 from nnuelab.settings import found as found_settings
 from nnuelab.settings.games import Games
 from nnuelab.settings.sample import Sampling
-from nnuelab.tournament import cost
+from nnuelab.tournament import cost, spread
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.openings import Book
+from nnuelab.tournament.pgn import nodes_and_seconds
 from nnuelab.tournament.players import PATIENCE, Defaults, read_players
 from nnuelab.tournament.puzzles import read as read_puzzles
 from tests.fuzz import damage
+from tests.fuzz.corpus import PLAYED
 from tests.fuzz.damage import Damage
+from tests.policy.policies import random_policy
 
 MOST_MB = 1000
 LONGEST_MESSAGE = 20_000
@@ -104,14 +120,21 @@ def _settings(path: Path) -> None:
     params.read("params.yaml", [path])
 
 
-def _converse(path: Path) -> None:
+def _converse(path: Path, begin: Callable[..., Conversation] = Uci) -> None:
     """As a GUI says it, all at once; what may well take hours is left out."""
     lines = path.read_text(errors="replace").split("\n")
     said, loud = io.StringIO(), ("perft", "bench")
-    Uci(output=said).run([*(x for x in lines if not any(word in x for word in loud)), "quit"])
+    begin(output=said).run([*(x for x in lines if not any(word in x for word in loud)), "quit"])
     gc.unfreeze()
     for line in said.getvalue().split("\n"):
         assert line == escaped(line), f"raw: {line!r}"
+
+
+def _converse_with_policy(path: Path) -> None:
+    file = path.with_name("net.policy")
+    if not file.exists():
+        write_policy(file, random_policy(sizes=(8,)))
+    _converse(path, partial(PolicyUci, file))
 
 
 def _engine(path: Path) -> None:
@@ -122,6 +145,86 @@ def _engine(path: Path) -> None:
             engine.search(f"fen {FENS[0]}", "nodes 10", 1.0)
     except uci.UciError as error:
         raise UserError(str(error)) from error
+
+
+def _placed(path: Path, name: str, **others: str) -> Path:
+    """A folder in which the damaged file has a name that readers look for."""
+    folder = path.with_name("placed")
+    shutil.rmtree(folder, ignore_errors=True)
+    file = folder / name
+    file.parent.mkdir(parents=True)
+    for other, text in others.items():
+        file.with_name(f"{other}.csv").write_text(text)
+    shutil.copy(path, file)
+    return folder
+
+
+def _trained(name: str) -> Callable[[Path], object]:
+    """As tables of experiments read what is beside a net."""
+
+    def read(path: Path) -> None:
+        history = "epoch,validation_loss,seconds\n1,0.1,3.5\n"
+        folder = _placed(path, name, history=history)
+        if name != "verify.json":
+            (folder / "verify.json").write_text('{"mean_cp": 0, "rms_cp": 1, "max_cp": 2}')
+        (folder / "net.nnue").symlink_to(DEFAULT_NET)
+        read_trained(folder / "net.nnue")
+
+    return read
+
+
+def _policy_row(path: Path) -> None:
+    for name in (policy_table.EVALUATION, policy_table.HISTORY):
+        columns = (*policy_table.FACTS, *policy_table.MEASURES[:-1], "positions")
+        evaluation = f"{','.join(columns)}\n{','.join('1' for _ in columns)}\n"
+        folder = _placed(path, f"1/{name}", evaluation=evaluation, history="seconds\n1\n")
+        try:
+            policy_table.rows_of([folder / "1"])
+        except UserError:
+            if name == policy_table.HISTORY:
+                raise
+
+
+def _spread(path: Path) -> None:
+    own, *others = [*spread.read(path), spread.Spread("own", "", "", 200.0, 150.0, 1)]
+    spread.pooled(own, others, tell=False)
+
+
+def _details(path: Path) -> None:
+    gather([path], path.with_name("gathered.csv"))
+
+
+def _profile(path: Path) -> None:
+    cores_of_a_job(_placed(path, "config.yaml"))
+
+
+def _run(path: Path) -> None:
+    folder = _placed(path, "logs/workflow.jsonl")
+    json.dumps(Live(folder / "results").state(), allow_nan=False).encode()
+
+
+def _journal(path: Path) -> None:
+    """As the page that watches a tournament reads it, and then the tournament that goes on."""
+    folder = _placed(path, "results/games.pgn.partial")
+    first = {"event": "run", "at": 1, "jobs": {"tournament": 1}, "cores": 1, "usual": {}}
+    run = runs.Journal(runs.journal_of(folder / "results"), first)
+    told = {"what": "games", "log": "", "output": ["results/games.pgn"], "threads": 1}
+    run.add({"event": "job", "at": 2, "id": 1, "rule": "tournament", **told})
+    try:
+        json.dumps(Live(folder / "results").state(), allow_nan=False)
+    finally:
+        run.close()
+    with Journal(folder / "results/games.pgn.partial", PLAYED) as journal:
+        list(journal)
+
+
+def _blocks(path: Path) -> None:
+    fingerprint.tree.cache_clear()
+    assert registry._blocks_of(_placed(path, "blocks.py") / "blocks.py")
+
+
+def _pairs(path: Path) -> None:
+    features.parse(f"TOPK(3, {path})")
 
 
 @dataclass(frozen=True)
@@ -137,6 +240,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yaml = Damage((damage.of_yaml, damage.of_lines))
     arrays = Damage((damage.of_container,))
     results: Callable[[Path], object] = lambda path: read_results([path])  # noqa: E731
+    points = lambda path: list(texts.read_csv(path, Unusable(path, 10**9), points=True))  # noqa: E731
     books = (results, Book, _games)
     yield "npy", Kind((_dataset, _convert), Damage((damage.of_records(40, 128),)))
     yield "shards", Kind((_dataset,), values)
@@ -146,9 +250,9 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "epd", Kind((_convert, Book), lines)
     yield "fen", Kind((_convert, Book), lines)
     yield "jsonl", Kind((_convert,), lines)
-    yield "positions.csv", Kind((_convert,), lines)
+    yield "positions.csv", Kind((_convert, points), lines)
     yield "puzzles.csv", Kind((read_puzzles,), lines)
-    yield "pgn", Kind(books, lines)
+    yield "pgn", Kind((*books, nodes_and_seconds), lines)
     for ending in (".zst", ".gz", ".bz2"):
         yield f"pgn{ending}", Kind(books, Damage((damage.within(ending),)))
     yield "epd.zip", Kind((Book,), Damage((damage.of_zip,)))
@@ -172,12 +276,22 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "evaluation.yaml", Kind((evaluation.read, _evaluate), yaml)
     yield "table.csv", Kind((reading.read_table,), lines)
     yield "ratings.csv", Kind((reading.read_ratings,), lines)
-    yield "history.csv", Kind(damage=lines)
+    yield "history.csv", Kind((_trained("history.csv"),), lines)
     yield "costs.csv", Kind((cost.read,), lines)
-    yield "verify.json", Kind(damage=values)
-    yield "record.json", Kind((reading.read_record,), values)
+    yield "spread.csv", Kind((_spread,), lines)
+    yield "details.json", Kind((_details,), values)
+    yield "policies.csv", Kind((_policy_row,), lines)
+    yield "pairs.csv", Kind((_pairs,), lines)
+    yield "benchmark.tsv", Kind((read_benchmark,), lines)
+    yield "profile", Kind((_profile,), yaml)
+    yield "blocks", Kind((_blocks,), lines)
+    yield "journal", Kind((_journal,), Damage((damage.of_json_lines, damage.of_lines)))
+    yield "run", Kind((_run,), Damage((damage.of_json_lines, damage.of_lines)))
+    yield "verify.json", Kind((_trained("verify.json"),), values)
+    yield "record.json", Kind((reading.read_record, _trained("history.csv.json")), values)
     yield "rate.json", Kind((found_settings.read,), values)
     yield "uci", Kind((_converse,), lines)
+    yield "mover", Kind((_converse_with_policy,), lines)
     yield "engine", Kind((_engine,), lines)
 
 
