@@ -12,6 +12,8 @@ from nnuelab.data import journal as journals
 from nnuelab.data.journal import Journal
 from nnuelab.errors import UserError
 
+DEEP = b"[" * 100_000 + b"\n"
+
 
 def test_a_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "j"
@@ -19,7 +21,7 @@ def test_a_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
         journal.append({"pair": 3})
         journal.append([1])
     whole = path.read_bytes()
-    for half in (b'{"pair": 2, "games": ["half', b'{"pair": 2, "ga\n', b"\0\0\0\n"):
+    for half in (b'{"pair": 2, "games": ["half', b'{"pair": 2, "ga\n', b"\0\0\0\n", DEEP):
         path.write_bytes(whole + half)
         with Journal(path, {"id": 1}) as journal:
             assert list(journal) == [{"pair": 3}, [1]]
@@ -29,7 +31,7 @@ def test_a_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
         assert path.read_bytes() == whole + b'"more"\n'
 
 
-@pytest.mark.parametrize("there", [b'{"id": 1, "code": "b"}\n[1]\n', b"nonsense\n", b"[1]\n"])
+@pytest.mark.parametrize("there", [b'{"id": 1, "code": "b"}\n[1]\n', b"nonsense\n", b"[1]\n", DEEP])
 def test_that_of_another_run_gives_way_and_says_so(tmp_path: Path, capsys, there: bytes) -> None:
     path = tmp_path / "j"
     path.write_bytes(there)
@@ -40,6 +42,14 @@ def test_that_of_another_run_gives_way_and_says_so(tmp_path: Path, capsys, there
     assert told.count("\n") == 1
     assert "unfinished run" in told
     assert "(code" in told
+
+
+def test_names_of_another_run_are_printed_as_text(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "j"
+    path.write_text(json.dumps({"\x1b[31m": 1}) + "\n")
+    with Journal(path, {}) as journal:
+        assert list(journal) == []
+    assert "(\\x1b[31m)" in capsys.readouterr().err
 
 
 def test_a_first_line_that_a_kill_cut_off_is_nothing(tmp_path: Path, capsys) -> None:

@@ -203,6 +203,21 @@ def distinct(path: Path, n: int) -> None:
         writer.append(records)
 
 
+def test_a_damaged_cache_is_one_line_and_says_what_to_do(tmp_path: Path) -> None:
+    path, key = tmp_path / "cache", bytes(27)
+    with Cache(path, {}) as cache:
+        cache.put(key, (1, 2))
+        cache.flush()
+    whole = path.read_bytes()
+    for word in (b"CREATE TABLE labels", b"SQLite"):
+        path.write_bytes(whole.replace(word, word.replace(b"L", b"\xf8")))
+        with pytest.raises(UserError, match="delete it, it is only a cache"), Cache(path, {}):
+            pass
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with pytest.raises(UserError, match="delete it, it is only a cache"), Cache(path, {}) as cache:
+        cache.get([key])
+
+
 def test_no_position_is_searched_twice_by_one_labeller(tmp_path: Path) -> None:
     distinct(tmp_path / "sampled.npy", 200)  # each position in two games
     cache, seen = tmp_path / "cache", []

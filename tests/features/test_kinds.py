@@ -84,12 +84,14 @@ def test_parameters_have_a_canonical_form(text, canonical):
         ("H(3)", "H has no parameters, unexpected '(' at column 2"),
         ("TOPK(3,nowhere.csv)", "can't read the file nowhere.csv: No such file or directory"),
         ("TOPK(99999,pairs.csv)", "pairs.csv: it has"),
+        ("TOPK(3,long.csv)", "long.csv: it is no CSV file (field larger than field limit"),
         ("TOPK(3,my pairs.csv)", "file is 'my pairs.csv', should be a path of letters"),
         ("KA*KA", "2,415,919,104 features, more than 100,000,000"),
         ("PHASE(31,KA*PH)", "features, more than 100,000,000"),
     ],
 )
-def test_what_is_wrong_with_parameters_is_said_in_a_line(text, message):
+def test_what_is_wrong_with_parameters_is_said_in_a_line(folder, text, message):
+    (folder / "long.csv").write_text("x" * 200_000)
     with pytest.raises(UserError) as error:
         parse(text)
     assert message in str(error.value)

@@ -15,6 +15,7 @@ import numpy as np
 import zstandard
 
 from nnuelab.data import conversion, joining
+from nnuelab.data.cache import POSITION_BYTES, Cache
 from nnuelab.data.journal import Journal
 from nnuelab.hce import checkpoint, evaluation, trace
 from nnuelab.nnue import bullet
@@ -37,6 +38,7 @@ from tests.policy.policies import random_policy
 
 ROOT = Path(__file__).parents[2]
 PLAYED = {"players": [["a", {}], ["b", {}]]}  # of the journal of a tournament
+LABELLER, KEY = {"labeller": "engine"}, bytes(POSITION_BYTES)
 TEXTS = {
     "players.yaml": """
 players:
@@ -192,6 +194,9 @@ def _measured(folder: Path) -> None:
         outcome = {"first": "a", "second": "b", "points": [1, 2], "troubles": {"b": {"stall": 1}}}
         journal.append({"pair": 0, "outcome": outcome, "games": ["1-0"]})
         journal.append({"pair": 1, "outcome": {**outcome, "troubles": {}}, "games": []})
+    with Cache(folder / "a.labels", LABELLER) as cache:
+        cache.put(KEY, (31, 12))
+        cache.flush()
 
 
 def _packed(folder: Path) -> None:

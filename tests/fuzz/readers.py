@@ -27,6 +27,7 @@ from nnuelab import evaluator, features, params, runs
 from nnuelab.chess import notation
 from nnuelab.cli.tournament import spread as gather
 from nnuelab.data import conversion, dataset, sampling, uci, validation
+from nnuelab.data.cache import Cache
 from nnuelab.data.formats import texts
 from nnuelab.data.journal import Journal
 from nnuelab.data.unusable import Unusable
@@ -62,7 +63,7 @@ from nnuelab.tournament.pgn import nodes_and_seconds
 from nnuelab.tournament.players import PATIENCE, Defaults, read_players
 from nnuelab.tournament.puzzles import read as read_puzzles
 from tests.fuzz import damage
-from tests.fuzz.corpus import PLAYED
+from tests.fuzz.corpus import KEY, LABELLER, PLAYED
 from tests.fuzz.damage import Damage
 from tests.policy.policies import random_policy
 
@@ -218,6 +219,14 @@ def _journal(path: Path) -> None:
         list(journal)
 
 
+def _labels(path: Path) -> None:
+    with Cache(_placed(path, "labels") / "labels", LABELLER) as cache:
+        for score, move in cache.get([KEY]).values():
+            assert (np.int16(score), np.uint16(move)) == (score, move)
+        cache.put(KEY, (1, 2))
+        cache.flush()
+
+
 def _blocks(path: Path) -> None:
     fingerprint.tree.cache_clear()
     assert registry._blocks_of(_placed(path, "blocks.py") / "blocks.py")
@@ -285,6 +294,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "benchmark.tsv", Kind((read_benchmark,), lines)
     yield "profile", Kind((_profile,), yaml)
     yield "blocks", Kind((_blocks,), lines)
+    yield "labels", Kind((_labels,))
     yield "journal", Kind((_journal,), Damage((damage.of_json_lines, damage.of_lines)))
     yield "run", Kind((_run,), Damage((damage.of_json_lines, damage.of_lines)))
     yield "verify.json", Kind((_trained("verify.json"),), values)

@@ -23,6 +23,7 @@ from nnuelab.data.records import NO_SCORE
 from nnuelab.errors import UserError
 from nnuelab.learning import first_layer
 from nnuelab.learning.loader import Loader, Objective
+from nnuelab.learning.run import _read_times
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.losses import PQR, Scores, Triplet
 from nnuelab.nnue.network import Network
@@ -152,6 +153,12 @@ def test_a_triplet_is_three_positions_of_the_speed(
     times = pd.read_csv(tmp_path / "history_times.csv")
     speed = times["positions_per_second"][0] / SETTINGS.batch_size
     assert positions * 6 / 7 < speed <= positions  # the last of seven batches is smaller
+
+
+def test_times_that_are_damaged_are_none(tmp_path: Path) -> None:
+    for text in ("epoch,seconds\nx,1\n", "epoch\ninf\n", "seconds\n1\n", "\0"):
+        (tmp_path / "history_times.csv").write_text(text)
+        assert _read_times(tmp_path / "history_times.csv", 3) == {}
 
 
 def test_an_epoch_of_one_batch_has_a_speed(datasets: Data, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ class Cache:
             (self._labeller,) = self._database.execute(
                 "select id from labellers where identity = ?", [self._identity]
             ).fetchone()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # names in a damaged file are no text
             self._handle.close()
             raise UserError(
                 f"can't use {self.path} ({error}); delete it, it is only a cache"
@@ -147,7 +147,9 @@ def _one_line(path: Path) -> Iterator[None]:
     """Errors of sqlite as a UserError."""
     try:
         yield
-    except sqlite3.Error as error:
+    except sqlite3.OperationalError as error:
         raise UserError(
             f"can't write {path} ({error}); make room and run the same command again to resume"
         ) from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise UserError(f"can't use {path} ({error}); delete it, it is only a cache") from error

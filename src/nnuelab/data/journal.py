@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from nnuelab import artifacts
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, clipped
 
 SYNC_INTERVAL = 1.0  # seconds of work that a power cut may cost; a kill costs none
 
@@ -69,7 +69,7 @@ class Journal:
                 if not line.endswith(b"\n"):
                     break
                 json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 break
             self._places.append(end)
             end += len(line)
@@ -78,13 +78,13 @@ class Journal:
     def _tell_difference(self, head: bytes) -> None:
         try:
             there = dict(json.loads(head))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             there = {}
         here = json.loads(self._head)
         different = [key for key in here if there.get(key) != here[key]] or list(there)
         print(
-            f"{self.path} is of an unfinished run with other settings ({', '.join(different)}); "
-            "starting anew",
+            f"{self.path} is of an unfinished run with other settings "
+            f"({clipped(', '.join(map(str, different)))}); starting anew",
             file=sys.stderr,
         )
 

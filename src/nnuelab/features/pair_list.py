@@ -87,7 +87,10 @@ def read(content: str, k: int) -> list[tuple[Place, Place]]:
     ValueError
         When it is no such list, or has fewer pairs: with the line.
     """
-    rows = list(csv.reader(io.StringIO(content)))
+    try:
+        rows = list(csv.reader(io.StringIO(content)))
+    except csv.Error as error:
+        raise ValueError(f"it is no CSV file ({error})") from None
     if not rows or rows[0] != HEADER:
         raise ValueError(f"the first line is not {','.join(HEADER)}; make it by features topk")
     if len(rows) <= k:

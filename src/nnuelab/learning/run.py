@@ -421,5 +421,5 @@ def _read_times(path: Path, epochs: int) -> dict[int, dict[str, float]]:
     try:
         rows = pd.read_csv(path).to_dict("records")
         return {int(row["epoch"]): row for row in rows if row["epoch"] <= epochs}
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return {}
