@@ -99,7 +99,7 @@ def _facts(found: Results, name: str) -> list[tuple[str, str]]:
     for experiment in found.experiments:
         anchor = NetName.parse(experiment.anchor)
         for row in experiment.rows:
-            is_like = (row["feature_set"], row["variant"]) == (name, anchor.variant)
+            is_like = table.entry(row) == NetName(name, anchor.variant).entry
             if is_like and row["cost_ratio"] and anchor.feature_set != name:
                 facts.append((f"cost of a node (\u00d7 {experiment.anchor})", row["cost_ratio"]))
                 return facts
