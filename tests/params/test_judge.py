@@ -66,7 +66,8 @@ def test_a_command_s_words_are_replaced_once(settings):
 def test_nets_made_elsewhere_are_players_of_one_seed(settings, tmp_path):
     axis = settings["experiments"]["axis"]
     net = tmp_path / "mine.nnue"
-    axis |= {"nets": {"h+v,mine": str(net)}, "anchor": "H+V,mine", "feature_sets": ["ALL"]}
+    axis |= {"nets": {"h+v,mine": str(net)}, "anchor": "H+V,mine"}
+    axis |= {"feature_sets": ["ALL"], "seeds": [1, 2]}
     plan = params.plans(params.validate(copy.deepcopy(settings)))["axis"]
     assert plan.anchor == "H+V,mine"
     assert list(plan.players) == ["ALL#1", "ALL#2", "H+V,mine#1"]

@@ -25,7 +25,7 @@ def test_minutes_of_texel_follow_runs_and_games(settings):
 def test_minutes_follow_nets_and_games(settings):
     found = params.validate(settings)
     plan = params.plans(found)["axis"]
-    assert 10 < params.minutes(plan, cores=2) < 20
+    assert 10 < params.minutes(plan, cores=2) < 25
     games = plan.tournament.model_copy(update={"games_per_pairing": 16_000})
     more = dataclasses.replace(plan, tournament=games)
     assert params.minutes(more, cores=2) > 10 * params.minutes(plan, cores=2)

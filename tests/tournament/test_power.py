@@ -21,8 +21,13 @@ from nnuelab.tournament.words import Format
 from tests.simulated import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
-# Sets, and games of a pairing, of published experiments with two seeds.
-PUBLISHED = {"axis": (7, 130), "pairwise": (4, 130), "mobility": (3, 130), "baseline": (9, 100)}
+# Sets, seeds of each, and games of a pairing of published experiments.
+PUBLISHED = {
+    "axis": (7, 4, 32),
+    "pairwise": (4, 2, 130),
+    "mobility": (3, 4, 130),
+    "baseline": (9, 2, 100),
+}
 
 
 def design(sets: int, seeds: int, games: float, draws: float = DRAWS) -> Design:
@@ -36,13 +41,13 @@ def made(sets: int, seeds: int, games: float, elo: np.ndarray) -> model.Fit:
     return model.Fit(players, elo - elo.mean(), games * (np.eye(n) - 1 / n), 0.0, 0.0)
 
 
-def quoted(experiment: str, kind: str, sets: int) -> float:
+def quoted(experiment: str, kind: str, sets: int, seeds: int) -> float:
     """elo_error of the table of an experiment, from what resources/spread.csv says of it."""
     known = spread.read(ROOT / "resources/spread.csv")
     own = next(row for row in known if (row.experiment, row.kind) == (experiment, kind))
-    elo = np.tile([-1.0, 1.0], sets) * np.sqrt(own.variance / 2)
+    elo = np.resize([-1.0, 1.0], sets * seeds) * np.sqrt(own.variance * (seeds - 1) / seeds)
     pooling = Pooling(experiment, kind, {}, known)
-    error = ratings.sets_of(made(sets, 2, own.games, elo), "S0", pooling)["S1"].elo_error
+    error = ratings.sets_of(made(sets, seeds, own.games, elo), "S0", pooling)["S1"].elo_error
     assert error is not None
     return error
 
@@ -58,11 +63,11 @@ def test_the_file_of_spreads_has_what_published_details_tell():
 
 @pytest.mark.parametrize("experiment", PUBLISHED)
 def test_the_errors_of_published_tables_are_foretold_from_the_others(experiment):
-    sets, games = PUBLISHED[experiment]
+    sets, seeds, games = PUBLISHED[experiment]
     pooling = Pooling(experiment, "nodes 400", {}, spread.read(ROOT / "resources/spread.csv"))
     training = power.expected_spread(pooling).variance
-    foretold = power.forecast(design(sets, 2, games), pooling, training)
-    assert foretold.error == pytest.approx(quoted(experiment, "nodes 400", sets), rel=0.2)
+    foretold = power.forecast(design(sets, seeds, games), pooling, training)
+    assert foretold.error == pytest.approx(quoted(experiment, "nodes 400", sets, seeds), rel=0.2)
 
 
 def test_the_published_errors_of_axis_follow_from_its_details_and_the_spreads():

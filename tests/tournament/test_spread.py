@@ -16,7 +16,7 @@ from nnuelab.tournament.spread import Pooling, Spread
 from nnuelab.tournament.words import Format
 from tests.simulated import by_least_squares
 
-# Variance by games and degrees of freedom of the published experiments, and their sets x seeds.
+# Variance by games and degrees of freedom of published experiments, when all had two seeds a set.
 KNOWN = {"axis": (51, 7), "pairwise": (79, 4), "mobility": (109, 3), "baseline": (36, 9)}
 DESIGNS = {
     "axis": (7, 2, 51),
