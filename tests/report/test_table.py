@@ -110,7 +110,8 @@ def test_nets_of_one_row_differ_by_their_seeds_alone(results, nets):
     """Those of another size beside them, as variants have it, are no further seed."""
     for net, method in zip(nets, ("scores", "pqr"), strict=False):
         record = net.with_name("history.csv.json")
-        record.write_text(json.dumps({"parameters": {"objective": {"method": method}}}))
+        parameters = {"objective": {"method": method}}
+        record.write_text(json.dumps({"sha256": "", "parameters": parameters}))
     with pytest.raises(UserError, match="nets of ALL differ by more than their seeds"):
         table.build("axis", nets, results / "axis.pgn", "ALL")
 

@@ -363,13 +363,14 @@ def test_without_a_server_another_move_replaces_the_last(page):
 
 
 def test_a_line_lies_on_all_its_squares(page):
+    of = "told => squaresOf(...told)"
     for name, side, squares in (
         ("own rook on diagonal a3-c1", "w", "a3 b2 c1"),
         ("own rook on diagonal f1-h3", "b", "f8 g7 h6"),
         ("enemy pawn on rank 2", "b", " ".join(f"{f}7" for f in "abcdefgh")),
         ("own king on e1", "b", "e8"),
     ):
-        assert sorted(page.evaluate("a => squaresOf(...a)", [name, side])) == squares.split()
+        assert sorted(page.evaluate(of, [name, side, chess.STARTING_FEN])) == squares.split()
 
 
 def test_paper_has_all_views_with_their_plots(browser, report, tmp_path):
