@@ -18,7 +18,9 @@ HEAD = (
 )
 DATA = {
     **dict.fromkeys(("axis", "pairwise", "mobility", "beyond", "rates"), ("763,000", "of a net")),
-    **dict.fromkeys(("teacher", "mirrored", "replication", "layers"), ("770,000", "of Stockfish")),
+    **dict.fromkeys(
+        ("teacher", "mirrored", "replication", "together", "layers"), ("770,000", "of Stockfish")
+    ),
     **dict.fromkeys(("scored", "sized"), ("3.5 million", "of Stockfish")),
     "quarter": ("3.75 million", "of a net"),
     **dict.fromkeys(("answers", "mobility16"), ("15 million", "of a net")),
