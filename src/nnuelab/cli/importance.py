@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +14,9 @@ from nnuelab import artifacts
 from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
 from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
+
+if TYPE_CHECKING:
+    from nnuelab.charts import Figure
 
 Trained = Annotated[Path, typer.Argument(help="Trained net, .pt.")]
 Positions = Annotated[
@@ -102,23 +106,14 @@ def importance(
             for row in rows
             for value, error in [elo[row.group]]
         ]
-    table = measuring.to_csv(rows)
-    with artifacts.atomic(output) as temporary:
-        temporary.write_text(table)
-    if plot is not None:
-        charts.save(plot, figures.figure(rows, found.loss))
-    for path in outputs:
-        artifacts.provenance(
-            path,
-            inputs={
-                "checkpoint": checkpoint,
-                "positions": positions,
-                **({} if net is None else {"net": net, "games": pgn}),
-            },
-            parameters={"by": by, "count": count, "refit": refit, "loss": found.loss},
-            module="report.importance",
-        )
-    sys.stdout.write(table)
+    inputs = {
+        "checkpoint": checkpoint,
+        "positions": positions,
+        **({} if net is None else {"net": net, "games": pgn}),
+    }
+    parameters = {"by": by, "count": count, "refit": refit, "loss": found.loss}
+    drawn = None if plot is None else figures.figure(rows, found.loss)
+    _write(measuring.to_csv(rows), output, drawn, plot, inputs, parameters)
     print(f"loss {found.loss:.6f} with all features", file=sys.stderr)
 
 
@@ -160,15 +155,29 @@ def importance_path(
             points.append(point)
             progress.advance()
     table = measuring.to_csv([gate for point in points for gate in point])
+    inputs = {"checkpoint": checkpoint, "positions": positions}
+    parameters = {"by": by, "count": count, "loss": found.loss}
+    drawn = None if plot is None else figures.path_figure(points, found.loss)
+    _write(table, output, drawn, plot, inputs, parameters)
+
+
+def _write(
+    table: str,
+    output: Path,
+    drawn: Figure | None,
+    plot: Path | None,
+    inputs: Mapping[str, Path],
+    parameters: Mapping[str, Any],
+) -> None:
+    """Writes a table, its figure if there is one, and their provenance, and prints the table."""
+    from nnuelab import charts
+
+    written = [output]
     with artifacts.atomic(output) as temporary:
         temporary.write_text(table)
-    if plot is not None:
-        charts.save(plot, figures.path_figure(points, found.loss))
-    for path in outputs:
-        artifacts.provenance(
-            path,
-            inputs={"checkpoint": checkpoint, "positions": positions},
-            parameters={"by": by, "count": count, "loss": found.loss},
-            module="report.importance",
-        )
+    if drawn is not None and plot is not None:
+        charts.save(plot, drawn)
+        written.append(plot)
+    for path in written:
+        artifacts.provenance(path, inputs=inputs, parameters=parameters, module="report.importance")
     sys.stdout.write(table)

@@ -18,12 +18,19 @@ from typing import Self
 import numpy as np
 import torch
 from torch import nn
-from torch.optim.lr_scheduler import LinearLR
 
 from nnuelab import intervals
 from nnuelab.errors import UserError
 from nnuelab.features.groups import groups
-from nnuelab.nnue.importance import BATCH, EPOCHS, PART, RATE, Measurement, Sample
+from nnuelab.nnue.importance import (
+    BATCH,
+    PART,
+    RATE,
+    Measurement,
+    Sample,
+    behind_rows,
+    descent,
+)
 
 STEPS = 25  # of an epoch, at least
 GATE_RATE = 0.05  # of Adam, so that a gate can close in the steps that one penalty has
@@ -85,8 +92,6 @@ class Gated:
                 "one alone; choose groups that share no feature, such as term"
             )
         self.members, self.measured = members, measured
-        names = [name for name, _ in measured.network.named_parameters()]
-        self.behind = [name for name in names if name not in ("w1", "shared")]
         self.network = deepcopy(measured.network)
         self.gates = torch.ones(len(members))
         # What is in no group has the gate behind the last one, which stays open.
@@ -129,24 +134,17 @@ class Gated:
         assert sample is not None
         open_gates = self.gates > 0
         # The layers behind would make up for smaller gates, so a penalty leaves them as they are.
-        fitted = ("b1",) if penalty else self.behind
-        behind = [p for name, p in self.network.named_parameters() if name in fitted]
+        behind = [self.network.b1] if penalty else behind_rows(self.network)
         for parameter in (*behind, self.gates):
             parameter.requires_grad_(True)
         optimizer = torch.optim.Adam(behind, RATE)
         optimizer.add_param_group({"params": [self.gates], "lr": GATE_RATE})
-        generator = torch.Generator().manual_seed(0)
-        order = [torch.randperm(len(sample.target), generator=generator) for _ in range(EPOCHS)]
-        size = min(BATCH, -(-len(sample.target) // STEPS))
-        steps = [batch for epoch in order for batch in epoch.split(size)]
-        schedule = LinearLR(optimizer, 1, 0, len(steps))
-        for batch in steps:
-            optimizer.zero_grad()
+        n = len(sample.target)
+        for batch in descent(optimizer, n, min(BATCH, -(-n // STEPS))):
             said = self.said(sample.active[:, batch], sample.pieces[batch.numpy()])
             loss = self.measured.objective.losses(said, sample.target[batch]).mean()
             (loss + penalty * self.measured.loss * self.gates.sum()).backward()
             optimizer.step()
-            schedule.step()
             self.network.clip_weights()
             with torch.no_grad():
                 self.gates.clamp_(min=0).mul_(open_gates)

@@ -212,22 +212,36 @@ class Measurement:
         network = deepcopy(self.network)
         # What the missing rows add on average is the best constant to begin with.
         network.b1.add_((self.mean - sums.mean(dim=0)).view(2, -1).mean(dim=0))
-        behind = [p for name, p in network.named_parameters() if name not in ("w1", "shared")]
+        behind = behind_rows(network)
         for parameter in behind:
             parameter.requires_grad_(True)
         optimizer = torch.optim.Adam(behind, RATE)
-        generator = torch.Generator().manual_seed(0)
-        order = [torch.randperm(len(sums), generator=generator) for _ in range(EPOCHS)]
-        steps = [batch for epoch in order for batch in epoch.split(BATCH)]
-        schedule = LinearLR(optimizer, 1, 0, len(steps))
-        for batch in steps:
-            optimizer.zero_grad()
+        for batch in descent(optimizer, len(sums), BATCH):
             said = network.head(network.of_rows(sums[batch]), self.fit.pieces[batch.numpy()])
             self.objective.losses(said, self.fit.target[batch]).mean().backward()
             optimizer.step()
-            schedule.step()
             network.clip_weights()
         return network
+
+
+def behind_rows(network: Network) -> list[torch.nn.Parameter]:
+    """What is fitted anew: all parameters but the rows."""
+    return [p for name, p in network.named_parameters() if name not in ("w1", "shared")]
+
+
+def descent(optimizer: torch.optim.Optimizer, n: int, size: int) -> Iterator[torch.Tensor]:
+    """Batches of ``n`` positions in `EPOCHS` orders, the same each time, while rates fall to 0.
+
+    Gradients are 0 when a batch comes; who takes it makes the step.
+    """
+    generator = torch.Generator().manual_seed(0)
+    order = [torch.randperm(n, generator=generator) for _ in range(EPOCHS)]
+    batches = [batch for epoch in order for batch in epoch.split(size)]
+    schedule = LinearLR(optimizer, 1, 0, len(batches))
+    for batch in batches:
+        optimizer.zero_grad()
+        yield batch
+        schedule.step()
 
 
 def row_sums(network: Network, sample: Sample) -> torch.Tensor:

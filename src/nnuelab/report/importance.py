@@ -22,9 +22,7 @@ def figure(rows: Sequence[Importance], loss: float) -> charts.Figure:
         {
             "group": row.group,
             "layers behind": behind,
-            "rise": 100 * rise / loss,
-            "low": 100 * (rise - error) / loss,
-            "high": 100 * (rise + error) / loss,
+            **_rise(rise, error, loss),
         }
         for row in shown
         for behind, rise, error in (
@@ -47,6 +45,12 @@ def figure(rows: Sequence[Importance], loss: float) -> charts.Figure:
         errors + points,
         ROW * len(shown) + 40,
     )
+
+
+def _rise(rise: float, error: float, loss: float) -> dict[str, float]:
+    """A rise and its interval, in per cent of ``loss``."""
+    ends = {"rise": rise, "low": rise - error, "high": rise + error}
+    return {name: 100 * value / loss for name, value in ends.items()}
 
 
 def path_figure(points: Sequence[Sequence[Gate]], loss: float) -> charts.Figure:
@@ -75,12 +79,7 @@ def path_figure(points: Sequence[Sequence[Gate]], loss: float) -> charts.Figure:
         .properties(height=ROW * len(order), width=charts.WIDTH)
     )
     rises = [
-        {
-            "penalty": point[0].penalty,
-            "rise": 100 * point[0].rise / loss,
-            "low": 100 * (point[0].rise - point[0].rise_error) / loss,
-            "high": 100 * (point[0].rise + point[0].rise_error) / loss,
-        }
+        {"penalty": point[0].penalty, **_rise(point[0].rise, point[0].rise_error, loss)}
         for point in points
     ]
     base = alt.Chart(alt.Data(values=rises)).encode(x=penalties)

@@ -4,8 +4,9 @@
  */
 function squaresOf(told, turn, fen) {
   const [name, isMirrored] = told.split(/ \((mirrored): /);
-  const king = Object.entries(pieces(fen)).find(([, piece]) => piece === (turn === "w" ? "white king" : "black king"))[0];
-  const files = isMirrored && king[0] > "d" ? "hgfedcba" : "abcdefgh";
+  const king = turn === "w" ? "white king" : "black king";
+  const isOther = isMirrored && Object.entries(pieces(fen)).some(([[file], piece]) => piece === king && file > "d");
+  const files = isOther ? "hgfedcba" : "abcdefgh";
   const found = new Set(name.match(/\b[a-h][1-8]\b/g));
   const file = /\bfile ([a-h])\b/.exec(name)?.[1], rank = /\brank ([1-8])\b/.exec(name)?.[1];
   const [, from, to] = /\bdiagonal (\w\d)-(\w\d)/.exec(name) ?? [];
