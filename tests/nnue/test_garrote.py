@@ -17,17 +17,15 @@ from nnuelab.nnue.garrote import Gated, path
 from nnuelab.nnue.importance import Measurement, row_sums
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
+from tests.nnue.material import SETTINGS, train_on_material
 from tests.nnue_data import write_datasets
-
-SETTINGS = Settings("ALL+H", l1=16, l2=8, epochs=3, batch_size=128, learning_rate=5e-3)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small net trained on material, and other games."""
     folder = tmp_path_factory.mktemp("garrote")
-    data = write_datasets(folder, greedy=True)
-    train(SETTINGS, *data, folder / "checkpoint.pt", folder / "history.csv", 1)
+    train_on_material(folder)
     return folder
 
 

@@ -26,20 +26,16 @@ from nnuelab.nnue.importance import Measurement, row_sums
 from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.losses import PQR
 from nnuelab.nnue.quantize import quantize
-from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
 from tests.naive import nnue as naive
-from tests.nnue_data import write_datasets
-
-SETTINGS = Settings("ALL+H", l1=16, l2=8, epochs=3, batch_size=128, learning_rate=5e-3)
+from tests.nnue.material import SETTINGS, train_on_material
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small net trained on material, and other games."""
     path = tmp_path_factory.mktemp("importance")
-    data = write_datasets(path, greedy=True)
-    train(SETTINGS, *data, path / "checkpoint.pt", path / "history.csv", 1)
+    train_on_material(path)
     netfile.write_net(path / "net.nnue", quantize(Checkpoint.read(path / "checkpoint.pt")))
     return path
 
