@@ -70,6 +70,11 @@ def test_every_scored_position_comes_once(n, size, block, blocks, cuts, missing)
         assert np.array_equal(np.sort(np.concatenate(batches[0])["occupied"]), scored)
         in_order = np.concatenate([*sampler.in_order(cut(records, cuts), size)])
         assert np.array_equal(in_order["occupied"], scored)
+        before = np.append(0, np.cumsum(sampler.mask(cut(records, cuts))))
+        order = sampler.order(before, 3, 1, window=block * blocks, block=block)
+        for first, batch in zip(range(0, len(order), size), batches[0], strict=True):
+            chosen = scored[order[first : first + size]]
+            assert np.array_equal(np.sort(chosen), np.sort(batch["occupied"]))
 
 
 def test_a_share_of_the_games_is_whole_games_and_holds_the_smaller_shares() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import chess
 import numpy as np
@@ -49,7 +50,7 @@ def random_batch(n_features: int, size: int, width: int = 32, seed: int = 0) -> 
     for side in range(2):
         for p in range(size):
             rows[side, p, : n[side, p]] = rng.choice(n_features, n[side, p], replace=False)
-    return Batch(rows, n)
+    return Batch(rows, n, rng.integers(2, 33, size, np.uint8))
 
 
 @pytest.fixture(scope="module")
@@ -407,15 +408,20 @@ def test_wide_sets_are_verified_in_smaller_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "factorize"), [("ALL+H", "none"), ("KB(4)", "kings"), ("KB(4)+PP", "all")]
+    ("name", "others"),
+    [
+        ("ALL+H", {"psqt": True, "buckets": 8}),
+        ("KB(4)", {}),
+        ("KB(4)+PP", {"factorize": "all"}),
+    ],
 )
 @pytest.mark.parametrize("dense", [0, 16384], ids=["gathered", "dense"])
 def test_steps_of_torch_operators_are_those_of_the_kernels(
-    name: str, factorize: str, dense: int, monkeypatch: pytest.MonkeyPatch
+    name: str, others: dict[str, Any], dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a GPU does, here on the CPU."""
     monkeypatch.setitem(network.DENSE, "cpu", dense)
-    settings = replace(SETTINGS, feature_set=name, batch_size=300, factorize=factorize)
+    settings = replace(SETTINGS, feature_set=name, batch_size=300, **others)
     feature_set = features.parse(name)
     ours, theirs = (Trainer(settings, feature_set, Threads(1)) for _ in range(2))
     theirs._layers = None  # as on another device
@@ -432,10 +438,25 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(
     assert float(apart.max()) < 0.05 * float(outputs[0].abs().max())
 
 
+def test_half_of_the_bits_suffice_for_the_values_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(network.DENSE, "cpu", 16384)
+    feature_set = features.parse("ALL+H")
+    trainer = Trainer(replace(SETTINGS, feature_set="ALL+H"), feature_set, Threads(1))
+    batch = random_batch(feature_set.size, 300)
+    active, _, pieces = trainer.ready(batch, torch.zeros(300))
+    whole, half = (
+        trainer.network.by_torch(active, pieces, dtype).detach()
+        for dtype in (torch.float32, torch.bfloat16)
+    )
+    assert half.dtype == torch.float32
+    assert 0 < float((half - whole).std()) < 0.05 * float(whole.std())
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="a CUDA graph needs a GPU")
+@pytest.mark.parametrize("buckets", [1, 8])
 @pytest.mark.parametrize("name", ["ALL+H", "ALL+MB"])
-def test_steps_that_are_replayed_are_those_that_run(name: str) -> None:
-    settings = replace(SETTINGS, feature_set=name, batch_size=300)
+def test_steps_that_are_replayed_are_those_that_run(name: str, buckets: int) -> None:
+    settings = replace(SETTINGS, feature_set=name, batch_size=300, buckets=buckets)
     feature_set, device = features.parse(name), torch.device("cuda")
     replayed, run = (Trainer(settings, feature_set, Threads(1), None, device) for _ in range(2))
     run._graphed = False
@@ -458,7 +479,7 @@ def test_threads_of_the_loader_prepare_batches_for_the_device(datasets: tuple[Pa
     for found in islice(loader.shuffled(1, 0), 4):
         assert found.ready is not None
         torch.testing.assert_close(found.ready, trainer.ready(found.batch, found.target))
-        for side, rows, n in zip(found.ready[0], found.batch.rows, found.batch.n, strict=True):
+        for side, rows, n in zip(found.ready.active, found.batch.rows, found.batch.n, strict=True):
             for active, row, count in zip(side.tolist(), rows, n, strict=True):
                 assert active[:count] == row[:count].tolist()
                 assert set(active[count:]) <= {feature_set.size}

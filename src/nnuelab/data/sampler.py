@@ -108,6 +108,32 @@ def shuffled(
         yield np.concatenate(rest)
 
 
+def mask(dataset: Dataset, keep: Callable[[np.ndarray], np.ndarray] = scored) -> np.ndarray:
+    """Which positions are kept, bool [n]."""
+    return np.concatenate([np.zeros(0, bool), *map(keep, parts(dataset))])
+
+
+def order(
+    before: np.ndarray, seed: int, epoch: int, *, window: int = WINDOW, block: int = BLOCK
+) -> np.ndarray:
+    """The order of `shuffled`, as numbers among the positions that are kept, int64.
+
+    Batches of it have the positions of the same batches there.
+
+    Parameters
+    ----------
+    before : int64 [n + 1]
+        How many of the positions before each one are kept, and of all.
+    """
+    generator, n = np.random.default_rng([seed, epoch]), len(before) - 1
+    windows = []
+    for ranges in _windows(n, generator, window, block):
+        bounds = before[np.minimum(ranges, n)].tolist()
+        numbers = np.concatenate([np.arange(first, last) for first, last in bounds])
+        windows.append(generator.permutation(numbers))
+    return np.concatenate(windows)
+
+
 def in_order(
     dataset: Dataset, size: int, keep: Callable[[np.ndarray], np.ndarray] = scored
 ) -> Iterator[np.ndarray]:

@@ -126,7 +126,7 @@ class FirstLayers:
         if not self._whole:
             rows, present = np.empty_like(batch.rows), np.empty(self.sizes[0], np.int32)
             count = compact(batch.rows, batch.n, self.ranks, rows, present)
-            self._batch, self.present = Batch(rows, batch.n), present[:count]
+            self._batch, self.present = Batch(rows, batch.n, batch.pieces), present[:count]
         table = self._shaped(self._table)
         padded = np.zeros((self._panels, COLUMNS), np.float32)
         for of_panel, (first, n) in zip(padded, self.spans, strict=True):

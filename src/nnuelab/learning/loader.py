@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -26,10 +26,20 @@ HELD_OUT = 0  # seed of the triplets that validate: the same in every epoch of e
 
 
 class Ready(NamedTuple):
-    """What a step takes of a batch, on its device."""
+    """What a step takes of a batch, on its device.
+
+    Attributes
+    ----------
+    active : int [2, B, K]
+        Features seen by the side to move and by the other; N stands for none.
+    target : float32 [B]
+    pieces : uint8 [B]
+        On the board.
+    """
 
     active: torch.Tensor
     target: torch.Tensor
+    pieces: torch.Tensor
 
 
 class Objective:
@@ -164,7 +174,7 @@ class Loader:
     ) -> None:
         self._prepare = prepare
         self._path, self._dataset = path, data.open(path)
-        self._tables = compiled(feature_set)
+        self.feature_set, self._tables = feature_set, compiled(feature_set)
         self._width = feature_set.max_active
         self._objective = objective
         self._share, self._parts = slice(part, None, parts), parts
@@ -221,6 +231,27 @@ class Loader:
         """Batches per epoch; samples that are fewer than the processes are left out."""
         whole, rest = divmod(self._samples, self.batch_size)
         return whole + (rest >= self._parts)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all epochs have the same samples, and this process all of them."""
+        constant = self._objective.positions == 1 and self._objective.is_constant
+        return constant and self._walk is None and self._parts == 1
+
+    @cached_property
+    def _before(self) -> np.ndarray:
+        """int64 [positions + 1]: samples before each position, and all."""
+        return np.append(0, np.cumsum(sampler.mask(self._dataset, self._keep)))
+
+    def order(self, seed: int, epoch: int) -> np.ndarray:
+        """The order of `shuffled` as numbers in that of `in_order`, int64; all that it has."""
+        return sampler.order(self._before, seed, epoch)
+
+    def chosen(self, numbers: np.ndarray) -> np.ndarray:
+        """RECORD [n]: the samples with these numbers (int64 [n]) in the order of `in_order`."""
+        places = np.searchsorted(self._before, numbers, "right") - 1
+        parts = (self._dataset.parts(place, place + 1) for place in places.tolist())
+        return np.concatenate([part for each in parts for part in each])
 
     def shuffled(self, seed: int, epoch: int, start: int = 0) -> Iterator[Labelled]:
         """All samples in random order, from batch ``start`` on; the last batch may be smaller."""

@@ -28,6 +28,7 @@ from nnuelab.features import fingerprint
 from nnuelab.learning.checkpoint import Running, RunState, set_aside
 from nnuelab.learning.loader import ALL, Labelled, Loader, Objective, Ready
 from nnuelab.learning.parallel import Group
+from nnuelab.learning.resident import Held, Resident, hold
 from nnuelab.learning.sparse import Batch
 from nnuelab.progress import Progress
 
@@ -81,7 +82,7 @@ class Trainer(Protocol[State]):
         """Is told before each epoch, and before what is left of one."""
         ...
 
-    def step(self, labelled: Labelled, rate: float) -> SupportsFloat:
+    def step(self, samples: Any, rate: float) -> SupportsFloat:
         """One step of the optimizer; returns the sum of the losses before it, maybe to come."""
         ...
 
@@ -161,6 +162,9 @@ class Run(Generic[State]):
         self._inputs = {"train": data[0], "validation": data[1]}
         if start is not None:
             self._inputs["from"] = start
+        self._held: Loader | Resident = self.loader
+        if device == "cuda":
+            self._held = hold(self.loader, torch.cuda.mem_get_info()[0])
         self.per_epoch = self.loader.batches
         self.described = _describe(settings, data, start) | {"device": device}
         before, finished, other = _earlier(
@@ -168,7 +172,7 @@ class Run(Generic[State]):
         )
         self.epoch, self.running, self.history = 0, Running(), list[dict[str, float]]()
         self._times = dict[int, dict[str, float]]()  # by epoch, from 1; the last may be running
-        self._batch: Any = None  # records of the last step
+        self._last: Labelled | Held  # samples of the last step
         self.done = finished and not settings.extendable
         if before is not None:
             self.trainer.restore(before)
@@ -224,11 +228,11 @@ class Run(Generic[State]):
         trainer.begin_epoch(self.epoch)
         before = self._times.get(self.epoch + 1, {}).get("seconds", 0.0)
         start = saved = now = time.perf_counter()
-        rate, behind = 0.0, deque[tuple[Labelled, SupportsFloat]]()
-        for labelled in self.loader.shuffled(self.settings.seed, self.epoch, running.batches):
+        rate, behind = 0.0, deque[tuple[Labelled | Held, SupportsFloat]]()
+        for samples in self._held.shuffled(self.settings.seed, self.epoch, running.batches):
             done = self.epoch * self.per_epoch + running.batches + len(behind)
             rate = trainer.learning_rate(done, self.per_epoch)
-            behind.append((labelled, loss := trainer.step(labelled, rate)))
+            behind.append((samples, loss := trainer.step(samples, rate)))
             self._account(behind, 0 if isinstance(loss, float) else BEHIND, progress)
             now = time.perf_counter()
             self._time(before + now - start)
@@ -251,19 +255,18 @@ class Run(Generic[State]):
         return row
 
     def _account(
-        self, behind: deque[tuple[Labelled, SupportsFloat]], most: int, progress: Progress
+        self, behind: deque[tuple[Labelled | Held, SupportsFloat]], most: int, progress: Progress
     ) -> None:
         """Counts steps that were started, but for the last ``most``."""
         running = self.running
         while len(behind) > most:
-            labelled, loss = behind.popleft()
-            self._batch = labelled.records
+            self._last, loss = behind.popleft()
             self._check(number := float(loss))
             running.loss += number
-            running.samples += labelled.total
+            running.samples += self._last.total
             running.batches += 1
             mean = running.loss / running.samples
-            progress.advance(labelled.total, epoch=self.epoch + 1, loss=f"{mean:.6f}")
+            progress.advance(self._last.total, epoch=self.epoch + 1, loss=f"{mean:.6f}")
 
     def _time(self, seconds: float) -> None:
         """Says how long the epoch has taken, without validation so far."""
@@ -281,7 +284,7 @@ class Run(Generic[State]):
         what = "weights became no numbers" if math.isfinite(loss) else f"the loss became {loss}"
         kept = self.path.with_name(f"{self.path.name}.nan{self.group.rank or ''}.npy")
         with dataset.writing(kept) as writer:
-            writer.append(self._batch)
+            writer.append(self._last.records)
         before = f", the last checkpoint in {self.partial}" if self.partial.exists() else ""
         raise UserError(
             f"{what} in epoch {self.epoch + 1} after {self.running.samples:,} samples; lower "

@@ -35,13 +35,13 @@ class Batch:
         Features seen by the side to move and by the other, first the active ones, then anything.
     n : int64 [2, B]
         How many are active.
-    pieces : uint8 [B], optional
-        Pieces on the board, for nets with buckets.
+    pieces : uint8 [B]
+        On the board, for nets with buckets.
     """
 
     rows: np.ndarray
     n: np.ndarray
-    pieces: np.ndarray | None = None
+    pieces: np.ndarray
 
     def __len__(self) -> int:
         return int(self.rows.shape[1])

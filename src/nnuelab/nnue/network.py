@@ -13,7 +13,7 @@ from nnuelab.learning.first_layer import FirstLayers, balance, sums
 from nnuelab.learning.linear import linear
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch
-from nnuelab.nnue.layers import LEVELS, OF_FEATURES, PRODUCT_SHIFT, Layers, bucket_of
+from nnuelab.nnue.layers import LEVELS, MAX_PIECES, OF_FEATURES, PRODUCT_SHIFT, Layers, bucket_of
 
 CENTIPAWNS = 600.0  # what 1.0 of the last layer stands for
 HIDDEN = {"w2": "l2_shift", "wh": "l3_shift"}  # layers of int8 weights, and their shifts
@@ -112,6 +112,9 @@ class Network(nn.Module):
             numbers = np.empty((n, 0), np.int32)
         self.numbers: torch.Tensor
         self.register_buffer("numbers", torch.from_numpy(numbers), persistent=False)
+        self.buckets: torch.Tensor  # of so many pieces
+        buckets = bucket_of(np.arange(MAX_PIECES + 1), layers.buckets)
+        self.register_buffer("buckets", torch.from_numpy(buckets), persistent=False)
         self.shared = torch.zeros(int(numbers.max(initial=-1)) + 1, m)
         if len(self.shared):
             self.shared = nn.Parameter(self.shared)
@@ -153,35 +156,63 @@ class Network(nn.Module):
         values = self.rest(sums(*self.tables(), b1, w2, b2, batch, kernels), batch.pieces)
         return values + CENTIPAWNS * balance(self.psqt, batch) if self.layers.psqt else values
 
-    def by_torch(self, active: torch.Tensor, pieces: np.ndarray | None) -> torch.Tensor:
+    def by_torch(
+        self,
+        active: torch.Tensor,
+        pieces: np.ndarray | torch.Tensor | None,
+        dtype: torch.dtype = torch.float32,
+    ) -> torch.Tensor:
         """The same by torch's own operators, on any device: see `accumulators` and `rest`."""
-        values = self.head(self.accumulators(active), pieces)
+        values = self.head(self.accumulators(active, dtype), pieces)
         if not self.layers.psqt:
             return values
-        stm, other = torch.cat([self.psqt, self.psqt.new_zeros(1)])[active].sum(2)
+        if self._multiplies(active):
+            column = torch.cat([self.psqt, self.psqt.new_zeros(self._width - len(self.psqt))])
+            stm, other = (self._ones(active, column) @ column).unbind(1)
+        else:
+            stm, other = torch.cat([self.psqt, self.psqt.new_zeros(1)])[active.long()].sum(2)
         return values + CENTIPAWNS * (stm - other)
 
-    def accumulators(self, active: torch.Tensor) -> torch.Tensor:
+    def accumulators(
+        self, active: torch.Tensor, dtype: torch.dtype = torch.float32
+    ) -> torch.Tensor:
         """What the second layer gets, [B, 2M], by torch's own operators, on any device.
 
         Parameters
         ----------
         active : int [2, B, K]
             Features seen by the side to move and by the other; N stands for none.
+        dtype : torch.dtype
+            Of the weights and of what is found, where rows are multiplied.
         """
-        return self.of_rows(self.row_sums(active))
+        if not self._multiplies(active):
+            return self.of_rows(self.row_sums(active))
+        rows, biases = self.rows(), self._biases(self.b1, "l1_shift")
+        nothing = rows.new_zeros(self._width - len(rows) - 1, rows.shape[1])
+        table = torch.cat([rows, nothing, biases[None]]).to(dtype)
+        sums = self._ones(active, table) @ table
+        return self.activated(sums, "l1_shift", self.layers.first).flatten(1)
+
+    def _multiplies(self, active: torch.Tensor) -> bool:
+        """A GPU multiplies by zeros faster than it gathers rows."""
+        return self.layers.n_features <= DENSE.get(active.device.type, 0)
+
+    @property
+    def _width(self) -> int:
+        """Rows of a product: those of the features, of N, and that of the biases, the last."""
+        return self.layers.n_features + ALIGNED - (self.layers.n_features + 1) % ALIGNED + 1
+
+    def _ones(self, active: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+        """[B, 2, width]: 1 where a feature is active and in the last column, else 0."""
+        ones = table.new_zeros(active.shape[1], 2, self._width)
+        ones.scatter_(2, active.long().transpose(0, 1), 1)
+        ones[..., -1] = 1
+        return ones
 
     def row_sums(self, active: torch.Tensor) -> torch.Tensor:
         """What the features add to both accumulators, without the biases, [B, 2M]."""
         rows = self.rows()
-        nothing = rows.new_zeros(ALIGNED - len(rows) % ALIGNED, rows.shape[1])  # the first is of N
-        padded = torch.cat([rows, nothing])
-        # A GPU multiplies by zeros faster than it gathers rows.
-        if len(rows) <= DENSE.get(rows.device.type, 0):
-            ones = rows.new_zeros(*active.shape[:2], len(padded))
-            places = active.long()
-            ones.scatter_add_(2, places, ones.new_ones(1).expand(places.shape))
-            return torch.cat([*(ones @ padded)], 1)
+        padded = torch.cat([rows, rows.new_zeros(1, rows.shape[1])])
         sides = [
             nn.functional.embedding_bag(side, padded, mode="sum", padding_idx=len(rows))
             for side in active
@@ -198,7 +229,8 @@ class Network(nn.Module):
         if activation == "dual":
             square, clipped = (self.activated(sums, layer, of) for of in ("squared", "clipped"))
             return torch.cat([square * (LEVELS / 2**PRODUCT_SHIFT), clipped], -1)
-        clipped = sums.clamp(0, 1)
+        # Its gradient is one kernel of a GPU, that of clamp are four.
+        clipped = nn.functional.hardtanh(sums, 0, 1) if sums.is_cuda else sums.clamp(0, 1)
         if self.shifts:
             rounded = quantized(clipped.detach(), self.shifts[layer], activation)
             # As in the kernels, what is rounded to a corner of the clip has no gradient.
@@ -231,12 +263,17 @@ class Network(nn.Module):
             return weights
         return _rounded(weights, self.layers.scale(name, self.shifts[HIDDEN[name]]))
 
-    def head(self, inputs: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
+    def head(
+        self, inputs: torch.Tensor, pieces: np.ndarray | torch.Tensor | None = None
+    ) -> torch.Tensor:
         """From what the second layer gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""
         w2, b2 = self._dense("w2"), self._biases(self.b2, "l2_shift")
-        return self.rest(linear(inputs, w2, b2), pieces)
+        sums = linear(inputs, w2.to(inputs.dtype), b2.to(inputs.dtype))
+        return self.rest(sums.to(w2.dtype), pieces)
 
-    def rest(self, sums: torch.Tensor, pieces: np.ndarray | None = None) -> torch.Tensor:
+    def rest(
+        self, sums: torch.Tensor, pieces: np.ndarray | torch.Tensor | None = None
+    ) -> torch.Tensor:
         """From the sums of the second layer to centipawns [B].
 
         Parameters
@@ -248,7 +285,8 @@ class Network(nn.Module):
         buckets, activation = self.layers.buckets, self.layers.activation
         if buckets > 1:
             assert pieces is not None
-            bucket = torch.from_numpy(bucket_of(pieces, buckets)).to(sums.device)
+            on_board = torch.as_tensor(pieces, dtype=torch.int64, device=sums.device)
+            bucket = self.buckets[on_board]
 
         def chosen(of_all: torch.Tensor) -> torch.Tensor:
             if buckets == 1:

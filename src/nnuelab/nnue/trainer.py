@@ -19,6 +19,7 @@ from nnuelab.learning.graphs import Later, Replayed
 from nnuelab.learning.loader import Labelled, Loader, Ready
 from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
 from nnuelab.learning.parallel import Group, Threads
+from nnuelab.learning.resident import WIDTH, Held
 from nnuelab.learning.sparse import Batch, pad
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.layers import USUAL, Layers
@@ -28,7 +29,6 @@ from nnuelab.nnue.scales import shifts_of
 from nnuelab.settings.train import Training
 
 CALIBRATION = 65536  # positions over which activations are averaged
-WIDTH = 32  # features of a position, of which a batch for a GPU has a multiple: a graph for each
 
 # Settings that older checkpoints don't have, and what these were trained with
 LATER: dict[str, Any] = {
@@ -227,7 +227,7 @@ class Trainer:
             raise UserError(f"{settings.optimizer} is for the CPU; add --device cpu")
         on_gpu = self.device.type == "cuda"
         if on_gpu:
-            # TF32, for the tensor cores; its steps are as large as those that a net is rounded to.
+            # What isn't in bfloat16 is in TF32, whose steps are those that a net is rounded to.
             precision = "highest" if settings.fake_quantize_epochs else "high"
             torch.set_float32_matmul_precision(precision)
         # A graph has no numbers but those on the device.
@@ -241,7 +241,7 @@ class Trainer:
             fused=True,
             capturable=on_gpu,
         )
-        plain = settings.buckets == 1 and not settings.clip_norm and self.group.size == 1
+        plain = not settings.clip_norm and self.group.size == 1
         self._graphed = on_gpu and plain and feature_set.size <= DENSE["cuda"]
         self._replayed: Replayed | None = None
 
@@ -266,29 +266,38 @@ class Trainer:
             network.shifts = dict(shifts)
             network.clip_weights()
 
-    def step(self, labelled: Labelled, rate: float) -> SupportsFloat:
+    def step(self, samples: Labelled | Held, rate: float) -> SupportsFloat:
         """One step of the optimizer; returns the sum of the losses before it."""
         if self._rate is not None:
             self._rate.fill_(rate)
         for group in self.optimizer.param_groups:
             group["lr"] = rate if self._rate is None else self._rate
-        if self._graphed and labelled.total == self.settings.batch_size:
+        if self._graphed and samples.total == self.settings.batch_size:
             if self._replayed is None:
                 self._replayed = Replayed(self._captured, self.optimizer.zero_grad)
-            total = self._replayed(*self._ready(labelled))
+            total = self._replayed(*self._ready(samples))
+        elif self._layers is None:
+            self.optimizer.zero_grad()
+            total = self._captured(*self._ready(samples), samples.total)
         else:
             self.optimizer.zero_grad()
-            output = self._valued(self.network, labelled)
-            on_cpu = self._layers is not None
-            target = labelled.target if on_cpu else self._ready(labelled).target
-            total = self._update(output, target, labelled.total, rate)
+            output = self._valued(self.network, samples)
+            total = self._update(output, samples.target, samples.total, rate)
         if self.average:
             self.average.step(self.network)
         return Later(total) if self.device.type == "cuda" else float(total)
 
-    def _captured(self, active: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
-        """A step of a whole batch that a graph can hold."""
-        return self._update(self.network.by_torch(active, None), target, self.settings.batch_size)
+    def _captured(
+        self,
+        active: torch.Tensor,
+        target: torch.Tensor,
+        pieces: torch.Tensor,
+        samples: int | None = None,
+    ) -> torch.Tensor:
+        """A step that a graph can hold, of a whole batch if it isn't told otherwise."""
+        dtype = torch.float32 if self._rate is None or self.network.shifts else torch.bfloat16
+        output = self.network.by_torch(active, pieces, dtype)
+        return self._update(output, target, samples or self.settings.batch_size)
 
     def _update(
         self, output: torch.Tensor, target: torch.Tensor, samples: int, rate: float = 0.0
@@ -316,25 +325,30 @@ class Trainer:
         return all(bool(weights.isfinite().all()) for weights in self.network.parameters())
 
     @torch.no_grad()
-    def outputs(self, labelled: Labelled) -> torch.Tensor:
+    def outputs(self, samples: Labelled) -> torch.Tensor:
         """Centipawns for the side to move of each position, float32[B * positions]."""
-        return self._valued(self.kept, labelled).cpu()
+        return self._valued(self.kept, samples).cpu()
 
-    def _valued(self, network: Network, labelled: Labelled) -> torch.Tensor:
-        if self._layers is not None:
-            return network.valued(labelled.batch, self._layers)
-        return network.by_torch(self._ready(labelled).active, labelled.batch.pieces)
+    def _valued(self, network: Network, samples: Labelled | Held) -> torch.Tensor:
+        if self._layers is None:
+            active, _, pieces = self._ready(samples)
+            return network.by_torch(active, pieces)
+        assert isinstance(samples, Labelled)
+        return network.valued(samples.batch, self._layers)
 
-    def _ready(self, labelled: Labelled) -> Ready:
-        return labelled.ready or self.ready(labelled.batch, labelled.target)
+    def _ready(self, samples: Labelled | Held) -> Ready:
+        if isinstance(samples, Held):
+            return samples.ready
+        return samples.ready or self.ready(samples.batch, samples.target)
 
     def ready(self, batch: Batch, target: torch.Tensor) -> Ready:
-        """On the device: features, int32[2, B, K] with N for none, and the target."""
+        """What a step takes of a batch, on the device."""
         pinned = self.device.type == "cuda"  # is copied while the device computes
         width = -(-max(int(batch.n.max()), 1) // WIDTH) * WIDTH
         active = torch.empty((2, len(batch), width), dtype=torch.int32, pin_memory=pinned)
         pad(batch.rows, batch.n, self.network.layers.n_features, active.numpy())
-        sent = [active, target.pin_memory() if pinned else target]
+        here = [target, torch.from_numpy(batch.pieces)]
+        sent = [active, *(each.pin_memory() if pinned else each for each in here)]
         return Ready(*(each.to(self.device, non_blocking=pinned) for each in sent))
 
     def validate(self, loader: Loader) -> dict[str, float]:
@@ -426,7 +440,7 @@ class Trainer:
             else:
                 found = self.kept.accumulators(self._ready(labelled).active)
             total += found.double().sum(0).cpu()
-            positions += len(labelled.batch)
+            positions += len(found)
         return (total / positions).float()
 
 
