@@ -127,6 +127,12 @@ def test_many_processes_may_compile_at_once(tmp_path: Path) -> None:
     assert {process.communicate()[0].split()[0] for process in running} == {b"1"}
     again = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
     assert again.split() == [b"1", b"1"]  # from the cache
+    for kernels in tmp_path.rglob("*.nb[ci]"):
+        kernels.write_bytes(b"")  # as a power cut does
+        anew = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
+        assert anew.split() == [b"1", b"0"]
+        kept = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
+        assert kept.split() == [b"1", b"1"]
     script.write_text(COUNT.replace("NUMBER = 1", "NUMBER = 2"))
     edited = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
     assert edited.split()[0] == b"2"

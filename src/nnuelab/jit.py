@@ -96,11 +96,15 @@ def kernels_of(file: Path) -> Path:
 def _use(folder: Path) -> None:
     """Marks a folder of kernels as used; a new one comes with the removal of long unused ones.
 
+    A file that a power cut left empty is removed: it would end every command that reads it.
     Other processes may do the same at once: what is gone already, or can't be removed, is left.
     """
     with suppress(OSError):
         if folder.exists():
             os.utime(folder)
+            for kernels in folder.glob("*.nb[ci]"):
+                if not kernels.stat().st_size:
+                    kernels.unlink()
             return
         folder.mkdir(parents=True, exist_ok=True)
         for other in folder.parent.iterdir():
