@@ -13,9 +13,10 @@ import chess
 import numpy as np
 
 from benchmarks.harness import Row, compiled, in_turn, rate, row, widened
+from nnuelab.build import SIMD
 from nnuelab.chess import notation
 from nnuelab.chess.position import POSITION
-from nnuelab.jit import SIMD, address, aligned, at, jit
+from nnuelab.jit import address, aligned, at, jit
 from nnuelab.nnue import inference, simd
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.inference import Inference

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 import pytest
 
-from nnuelab import jit, sources
+from nnuelab import build, sources
 from nnuelab.chess.moves import is_promotion, kind
 from nnuelab.jit import view
 
@@ -31,7 +31,7 @@ def folder(parent: Path, name: str, days: float) -> Path:
 
 def test_a_new_folder_comes_with_the_removal_of_long_unused_ones(tmp_path: Path) -> None:
     old, young = folder(tmp_path, "old", 31), folder(tmp_path, "young", 29)
-    jit._use(tmp_path / "new")
+    build._use(tmp_path / "new")
     assert (tmp_path / "new").is_dir()
     assert young.is_dir()
     assert not old.exists()
@@ -39,7 +39,7 @@ def test_a_new_folder_comes_with_the_removal_of_long_unused_ones(tmp_path: Path)
 
 def test_a_folder_in_use_stays_young_and_removes_nothing(tmp_path: Path) -> None:
     current, other = folder(tmp_path, "current", 40), folder(tmp_path, "other", 40)
-    jit._use(current)
+    build._use(current)
     assert time.time() - current.stat().st_mtime < DAY
     assert (current / "chess" / "kernel.nbc").exists()
     assert other.exists()
@@ -49,8 +49,8 @@ def test_many_processes_may_remove_at_once(tmp_path: Path) -> None:
     for i in range(300):
         folder(tmp_path, f"old{i}", 31)
     program = (
-        "import sys; from pathlib import Path; from nnuelab import jit; sys.stdin.read();"
-        f"jit._use(Path({str(tmp_path)!r}) / sys.argv[1])"
+        "import sys; from pathlib import Path; from nnuelab import build; sys.stdin.read();"
+        f"build._use(Path({str(tmp_path)!r}) / sys.argv[1])"
     )
     processes = [
         subprocess.Popen([sys.executable, "-c", program, f"new{i % 2}"], stdin=subprocess.PIPE)
@@ -65,7 +65,7 @@ def test_many_processes_may_remove_at_once(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_made_is_left_to_numba(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    jit._use(tmp_path / "file" / "new")
+    build._use(tmp_path / "file" / "new")
 
 
 SEARCH = sources.PACKAGE / "engine" / "alphabeta.py"
@@ -88,7 +88,7 @@ SEARCH = sources.PACKAGE / "engine" / "alphabeta.py"
 def test_kernels_are_compiled_anew_when_what_they_are_made_of_changes(
     edited: str, recompiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kernels_of, digest = jit.kernels_of.__wrapped__, sources.digest
+    kernels_of, digest = build.kernels_of.__wrapped__, sources.digest
     before, file = kernels_of(SEARCH), sources.PACKAGE / edited
     assert file.is_file()
     monkeypatch.setattr(sources, "digest", lambda f: digest(f) + b"edited" * (f == file))
@@ -99,9 +99,9 @@ def test_an_engine_without_terms_has_the_kernels_of_all_other_rooms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     moves = sources.PACKAGE / "chess" / "moves.py"
-    before = [jit.kernels_of.__wrapped__(file) for file in (SEARCH, moves)]
-    monkeypatch.setattr(jit, "WITHOUT", ("razoring",))
-    after = [jit.kernels_of.__wrapped__(file) for file in (SEARCH, moves)]
+    before = [build.kernels_of.__wrapped__(file) for file in (SEARCH, moves)]
+    monkeypatch.setattr(build, "WITHOUT", ("razoring",))
+    after = [build.kernels_of.__wrapped__(file) for file in (SEARCH, moves)]
     assert (after[0] != before[0], after[1] == before[1]) == (True, True)
 
 

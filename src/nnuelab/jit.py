@@ -1,26 +1,17 @@
-"""numba in one place: compiler flags, the cache of compiled kernels, bit tricks, raw memory.
+"""numba in one place: compiler flags, bit tricks, raw memory.
 
-Every jitted function of the project is made by :data:`jit` or :data:`inline`, so that flags and
-the cache key live here and nowhere else. ``NNUELAB_CHECKED=1`` selects a build that checks the
-bounds of every array access, ``NNUELAB_WITHOUT`` one without terms of the search (engine.terms),
-``NNUELAB_SIMD`` one for another CPU; numba's own variables (``NUMBA_CACHE_DIR``...) keep their
-meaning.
+Every jitted function of the project is made by :data:`jit` or :data:`inline`, so that flags live
+here and nowhere else; :mod:`nnuelab.build` says which build they make, and keeps it.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import time
-from contextlib import suppress
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import llvmlite.binding
 import numba
 import numpy as np
-import platformdirs
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -28,124 +19,9 @@ from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from nnuelab import sources
-from nnuelab.errors import UserError
+from nnuelab.build import CHECKED, SIMD
 
-CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
-WITHOUT = tuple(filter(None, os.environ.get("NNUELAB_WITHOUT", "").split(",")))
 CACHE_LINE = 64  # bytes
-UNUSED_DAYS = 30  # after which kernels of another state of the sources are removed
-
-
-SIMD_PATHS = {
-    "avx512": ("avx512f", "avx512bw", "avx512vl", "avx512vnni"),
-    "vnni256": ("avx2", "avx512vl", "avx512vnni"),
-    "avx2": ("avx2",),
-    "portable": (),
-}
-"""Ways through the vector kernels, best first, and the CPU features that each needs."""
-
-
-def _simd_path() -> str:
-    """The best path of this CPU, or the one that ``NNUELAB_SIMD`` names; all give the same bits."""
-    features = llvmlite.binding.get_host_cpu_features()
-    usable = [path for path, needs in SIMD_PATHS.items() if all(features.get(n) for n in needs)]
-    chosen = os.environ.get("NNUELAB_SIMD", usable[0])
-    if chosen not in usable:
-        raise UserError(
-            f"NNUELAB_SIMD is {chosen!r}, this CPU can do {', '.join(usable)}; unset it"
-        )
-    return chosen
-
-
-SIMD = _simd_path()
-VBMI2 = SIMD == "avx512" and all(
-    llvmlite.binding.get_host_cpu_features().get(name) for name in ("avx512vbmi", "avx512vbmi2")
-)
-"""Whether bytes of 64 can be permuted and compressed at once: not on the first CPUs of AVX-512."""
-
-
-# Compiled kernels --------------------------------------------------------------------------------
-# numba's own cache only notices an edit of the file that a function is in, not of its callees or
-# constants in other files: a cached caller would keep the old ones inside.
-
-_BUILD = f"{numba.__version__} {np.__version__} {CHECKED} {SIMD}"
-_TERMS = sources.PACKAGE / "engine" / "terms.py"  # which alone reads WITHOUT
-
-
-def _cache() -> Path:
-    """Where the folders of kernels are."""
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    return (
-        Path(given, "nnuelab") if given else Path(platformdirs.user_cache_dir("nnuelab"), "kernels")
-    )
-
-
-@cache
-def kernels_of(file: Path) -> Path:
-    """The folder of a file's compiled functions: one for each state of all that they are made of.
-
-    Of files of the package wherever it lies; others are known to Python by their place.
-    """
-    place = "" if file.is_relative_to(sources.PACKAGE) else str(file)
-    files = sources.closure_of_file(file)
-    without = ",".join(WITHOUT) if _TERMS in files else ""
-    return _cache() / f"{file.stem}-{sources.content_hash(files, _BUILD, without, place)}"
-
-
-def _use(folder: Path) -> None:
-    """Marks a folder of kernels as used; a new one comes with the removal of long unused ones.
-
-    A file that a power cut left empty is removed: it would end every command that reads it.
-    Other processes may do the same at once: what is gone already, or can't be removed, is left.
-    """
-    with suppress(OSError):
-        if folder.exists():
-            os.utime(folder)
-            for kernels in folder.glob("*.nb[ci]"):
-                if not kernels.stat().st_size:
-                    kernels.unlink()
-            return
-        folder.mkdir(parents=True, exist_ok=True)
-        for other in folder.parent.iterdir():
-            if other != folder and time.time() - other.stat().st_mtime > UNUSED_DAYS * 86400:
-                shutil.rmtree(other, ignore_errors=True)
-
-
-class Locator:
-    """Tells numba where it keeps the compiled versions of a function."""
-
-    def __init__(self, folder: Path, line: int) -> None:
-        self._folder, self._line = folder, line
-
-    @classmethod
-    def from_function(cls, function: Any, file: str) -> Locator | None:
-        """None for what was typed at a prompt, and where nothing can be written."""
-        path = Path(file).resolve()
-        if not path.is_file():
-            return None
-        folder = kernels_of(path)
-        _use(folder)
-        return cls(folder, function.__code__.co_firstlineno) if folder.is_dir() else None
-
-    def get_cache_path(self) -> str:
-        """Its folder."""
-        return str(self._folder)
-
-    def ensure_cache_path(self) -> None:
-        """Makes it once more where another process has removed it."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-
-    def get_source_stamp(self) -> str:
-        """Nothing more: a folder is of one state of the sources."""
-        return ""
-
-    def get_disambiguator(self) -> str:
-        """Tells functions of one name in a file apart."""
-        return str(self._line)
-
-
-numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator,UserWideCacheLocator,IPythonCacheLocator"
 
 _FLAGS: dict[str, Any] = {
     "cache": True,

@@ -1,7 +1,7 @@
 """What a module is made of: its own file, and those of the package that it imports, transitively.
 
 Jobs carry a hash of it (:func:`nnuelab.artifacts.code_hash`), and so does each folder of compiled
-kernels (:mod:`nnuelab.jit`): an edit remakes what it can change, and nothing else.
+kernels (:mod:`nnuelab.build`): an edit remakes what it can change, and nothing else.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from benchmarks import kernels
-from nnuelab.jit import SIMD
+from nnuelab.build import SIMD
 
 
 @pytest.fixture(autouse=True)

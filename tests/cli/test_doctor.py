@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from nnuelab import __version__, jit
+from nnuelab import __version__, build
 from nnuelab.cli import doctor as _doctor  # noqa: F401 (registers it)
 from nnuelab.cli.app import app
 from nnuelab.report import machine
@@ -33,9 +33,9 @@ def test_what_is_there_is_told_as_it_is() -> None:
     assert __version__ in told["python"]["found"]
     for name in machine.PACKAGES:
         assert told[name]["found"] == importlib.metadata.version(name)
-    assert jit.SIMD in told["cpu"]["found"]
+    assert build.SIMD in told["cpu"]["found"]
     assert told["cores"]["found"].startswith(f"{len(os.sched_getaffinity(0))}, load")
-    assert told["kernels"]["found"].endswith(str(jit.kernels_of(Path(jit.__file__)).parent))
+    assert told["kernels"]["found"].endswith(str(build.kernels_of(Path(build.__file__)).parent))
     for name in ("cc", "make", "ordo"):
         assert (told[name]["verdict"] == "ok") == bool(shutil.which(name))
     assert call().exit_code == 0
@@ -64,9 +64,9 @@ def test_a_missing_package_is_needed_and_has_a_remedy(monkeypatch: pytest.Monkey
 
 
 def test_what_makes_it_slow_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(jit, "SIMD", "portable")
+    monkeypatch.setattr(build, "SIMD", "portable")
     monkeypatch.setattr(os, "getloadavg", lambda: (99.0, 0, 0))
-    monkeypatch.setattr(jit, "kernels_of", lambda file: tmp_path / "none" / "jit-0")
+    monkeypatch.setattr(build, "kernels_of", lambda file: tmp_path / "none" / "jit-0")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=9))
     told = found()
     slow = {name for name, line in told.items() if line["verdict"] == "slow"}

@@ -18,13 +18,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nnuelab.build import SIMD
 from nnuelab.chess import notation
 from nnuelab.engine import bench, clock, node, table
 from nnuelab.engine.exchange import see_ge
 from nnuelab.engine.search import Engine, mate_in
 from nnuelab.engine.state import MATE
 from nnuelab.evaluator import MAX_PLY
-from nnuelab.jit import SIMD, jit
+from nnuelab.jit import jit
 from nnuelab.nnue import inference
 from nnuelab.nnue.evaluator import NetEvaluator
 from tests import feature_sets
@@ -475,7 +476,7 @@ from nnuelab.chess import notation
 from nnuelab.engine import bench
 from nnuelab.engine.search import Engine
 from nnuelab.nnue.evaluator import NetEvaluator
-from nnuelab.jit import CHECKED
+from nnuelab.build import CHECKED
 from tests.nnue_nets import random_net
 assert CHECKED
 for features in {LAZY}:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnuelab import jit
+from nnuelab import build
 from nnuelab.chess import notation
 from nnuelab.data.records import RECORD
 from nnuelab.features import FeatureSet, batch, check, parse
@@ -211,11 +211,11 @@ def test_vectors_take_the_blocks_that_fit_them(name, way):
 
 PROGRAM = """
 import sys, numpy as np
-from nnuelab import jit
+from nnuelab import build
 from nnuelab.features import batch, parse
 from nnuelab.features.tables import compiled
 records = np.load(sys.argv[1])
-print(jit.SIMD, jit.CHECKED)
+print(build.SIMD, build.CHECKED)
 for expression in sys.argv[2:]:
     features = parse(expression)
     out = [np.empty((len(records), features.max_active), np.int32) for _ in range(2)]
@@ -239,7 +239,7 @@ for expression in sys.argv[2:]:
 def test_every_build_writes_the_same_bytes(settings_, tmp_path):
     """The order within a list, too: a sum of floats depends on it."""
     here = llvmlite.binding.get_host_cpu_features()
-    if not all(here.get(n) for n in jit.SIMD_PATHS[settings_.get("NNUELAB_SIMD", "portable")]):
+    if not all(here.get(n) for n in build.SIMD_PATHS[settings_.get("NNUELAB_SIMD", "portable")]):
         pytest.skip("not on this CPU")
     expressions = [*WAYS, "KING+V+PAIR+ALL", "RINGED+H", "KP+ALL+PH+KB(2)"]
     records = check.pack(boards())
@@ -253,7 +253,7 @@ def test_every_build_writes_the_same_bytes(settings_, tmp_path):
         check=True,
     )
     head, _, found = done.stdout.partition("\n")
-    assert head == f"{settings_.get('NNUELAB_SIMD', jit.SIMD)} {'NNUELAB_CHECKED' in settings_}"
+    assert head == f"{settings_.get('NNUELAB_SIMD', build.SIMD)} {'NNUELAB_CHECKED' in settings_}"
     wanted = b"".join(row for e in expressions for row in active(lists(parse(e), records)))
     assert hashlib.sha256(bytes.fromhex(found)).digest() == hashlib.sha256(wanted).digest()
 

@@ -155,7 +155,7 @@ from nnuelab.chess import notation
 from nnuelab.engine import bench
 from nnuelab.engine.search import Engine
 from nnuelab.hce.evaluator import HceEvaluator
-from nnuelab.jit import CHECKED
+from nnuelab.build import CHECKED
 assert CHECKED
 for file in (Path("every_way.yaml"), None):
     engine = Engine(HceEvaluator(file), 1)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nnuelab import features, jit
+from nnuelab import build, features
 from nnuelab.chess import notation
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.tables import compiled
@@ -189,13 +189,13 @@ for l1, l2, shift, more in (
     [
         # A minute each, to compile.
         pytest.param(path, marks=[] if path == "portable" else pytest.mark.slow)
-        for path in jit.SIMD_PATHS
-        if path != jit.SIMD
+        for path in build.SIMD_PATHS
+        if path != build.SIMD
     ],
 )
 def test_every_path_of_the_vector_code_gives_the_same_bits(path: str) -> None:
     features_here = llvmlite.binding.get_host_cpu_features()
-    if not all(features_here.get(needed) for needed in jit.SIMD_PATHS[path]):
+    if not all(features_here.get(needed) for needed in build.SIMD_PATHS[path]):
         pytest.skip(f"this CPU has no {path}")
 
     def outputs(chosen: str) -> str:
@@ -205,7 +205,7 @@ def test_every_path_of_the_vector_code_gives_the_same_bits(path: str) -> None:
             command, env=environment, check=True, capture_output=True, text=True
         ).stdout
 
-    assert outputs(path) == outputs(jit.SIMD)
+    assert outputs(path) == outputs(build.SIMD)
 
 
 def test_an_unknown_path_is_refused_in_one_line() -> None:

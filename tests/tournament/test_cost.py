@@ -20,13 +20,13 @@ from scipy.stats import quantile_test
 from typer.testing import CliRunner, Result
 
 from nnuelab import data, intervals
+from nnuelab.build import SIMD
 from nnuelab.cli import cost as _cost  # noqa: F401 (registers it)
 from nnuelab.cli import tournament as _tournament  # noqa: F401
 from nnuelab.cli.app import app
 from nnuelab.data.journal import Journal
 from nnuelab.data.records import RECORD, from_fen
 from nnuelab.errors import UserError
-from nnuelab.jit import SIMD
 from nnuelab.nnue.netfile import read_net, write_net
 from nnuelab.settings.games import Pricing
 from nnuelab.tournament import cost

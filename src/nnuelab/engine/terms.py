@@ -6,8 +6,8 @@ against the whole one. A term is a constant of the compiled search: what is ther
 
 from __future__ import annotations
 
+from nnuelab.build import WITHOUT
 from nnuelab.errors import UserError
-from nnuelab.jit import WITHOUT
 
 TERMS = {
     "aspiration": "iterations search a narrow window around the last score",

@@ -6,6 +6,7 @@ as in Stockfish and its like.
 
 import numpy as np
 
+from nnuelab.build import CHECKED
 from nnuelab.chess.position import EMPTY, KING, PAWN, POSITION
 from nnuelab.evaluator import PLIES, ply_at
 from nnuelab.features.kernels.computed import found, turn_over
@@ -21,7 +22,7 @@ from nnuelab.features.records import (
 )
 from nnuelab.hce.evaluation import FULL
 from nnuelab.hce.records import GROUP, PART
-from nnuelab.jit import CHECKED, at, call, copy_record, inline, lsb, popcount, view
+from nnuelab.jit import at, call, copy_record, inline, lsb, popcount, view
 
 REMEMBERED = np.dtype(
     [

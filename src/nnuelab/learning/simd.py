@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnuelab.jit import SIMD
+from nnuelab.build import SIMD
 from nnuelab.vectors import I32, I64, clamped, declared, element, load, splat, store
 
 COLUMNS = 64  # floats of a row that are added at once: eight AVX2 registers

@@ -23,6 +23,7 @@ import numpy as np
 from numba import from_dtype, types
 
 from nnuelab import artifacts
+from nnuelab.build import CHECKED
 from nnuelab.chess.position import POSITION
 from nnuelab.errors import UserError
 from nnuelab.evaluator import EVALUATOR, PLIES, ply_at
@@ -35,7 +36,6 @@ from nnuelab.features.kernels.piece_square import append_changed, changed_square
 from nnuelab.features.records import COUNTS, FEATURES, KEPT, PIECE_SQUARE
 from nnuelab.features.revision import Revision
 from nnuelab.jit import (
-    CHECKED,
     address,
     aligned,
     at,

@@ -1,7 +1,7 @@
 """Vector code that LLVM doesn't find in a plain loop, as portable LLVM vectors.
 
 LLVM splits a vector to the registers that the CPU has. Only the dot product of bytes and the
-gathering of what isn't zero name a CPU's instructions, those of the path that :data:`jit.SIMD`
+gathering of what isn't zero name a CPU's instructions, those of the path that :data:`build.SIMD`
 says; every path gives the same bits. The functions take addresses (int64), not arrays: loops of few
 vectors would spend their time on the checks that two arrays don't overlap.
 """
@@ -18,7 +18,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from nnuelab.jit import SIMD, VBMI2, symbol, table
+from nnuelab.build import SIMD, VBMI2
+from nnuelab.jit import symbol, table
 from nnuelab.vectors import (
     I8,
     I16,

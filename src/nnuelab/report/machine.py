@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from nnuelab import __version__, jit
+from nnuelab import __version__, build
 from nnuelab.data.uci import find_engine
 from nnuelab.errors import UserError
 from nnuelab.tournament.cost import machine
@@ -101,8 +101,8 @@ def _package(name: str) -> Finding:
 
 
 def _cpu() -> Finding:
-    found = f"{machine()['cpu']}, vector kernels {jit.SIMD}"
-    if jit.SIMD != "portable":
+    found = f"{machine()['cpu']}, vector kernels {build.SIMD}"
+    if build.SIMD != "portable":
         return Finding("cpu", found)
     return Finding(
         "cpu",
@@ -140,7 +140,7 @@ def _disk(folder: Path) -> Finding:
 
 
 def _kernels() -> Finding:
-    folder = jit.kernels_of(Path(jit.__file__)).parent
+    folder = build.kernels_of(Path(build.__file__)).parent
     made = sum(1 for path in folder.glob("*/*.nbc")) if folder.is_dir() else 0
     if made:
         return Finding("kernels", f"{made} compiled, in {folder}")

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nnuelab.build import WITHOUT
 from nnuelab.data.uci import UciEngine
-from nnuelab.jit import WITHOUT
 from nnuelab.progress import Progress
 from nnuelab.settings.games import Rules
 from nnuelab.tournament import workers

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab import artifacts, intervals
+from nnuelab.build import SIMD
 from nnuelab.chess.position import POSITION
 from nnuelab.data import validation
 from nnuelab.data.journal import Journal
@@ -35,7 +36,6 @@ from nnuelab.data.records import unpack
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
 from nnuelab.features import registry
-from nnuelab.jit import SIMD
 from nnuelab.names import NetName
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import Net

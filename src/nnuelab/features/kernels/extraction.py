@@ -6,6 +6,7 @@ features active first, whichever way they are found; see :mod:`nnuelab.features.
 
 import numpy as np
 
+from nnuelab.build import VBMI2
 from nnuelab.features.kernels.extraction_simd import (
     FLAGS,
     HIGH,
@@ -27,7 +28,7 @@ from nnuelab.features.records import (
     SQUARES_ON_BOARD,
     TABLE,
 )
-from nnuelab.jit import VBMI2, at, inline, jit, lsb, view
+from nnuelab.jit import at, inline, jit, lsb, view
 
 CHUNK = 512  # positions whose lists stay in the cache from block to block
 
