@@ -68,6 +68,13 @@ def test_a_step_takes_what_the_records_say_that_are_kept_when_it_fails(path: Pat
         torch.testing.assert_close(target, torch.sigmoid(scores / Scores().target_scale))
 
 
+def test_validation_is_of_all_samples(path: Path) -> None:
+    trainer, streamed = Trainer(SETTINGS, FEATURES, Threads(1)), loader(path)
+    expected = trainer.validate(streamed)["validation_loss"]
+    trainer._layers = None  # as on another device
+    assert trainer.validate(held(streamed))["validation_loss"] == pytest.approx(expected, rel=1e-5)
+
+
 def test_what_changes_or_does_not_fit_is_streamed(path: Path) -> None:
     moving = Scores(score_share=1, score_share_end=0.2)
     others = [

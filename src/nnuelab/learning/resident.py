@@ -71,14 +71,25 @@ class Resident:
             self._active[:, place : place + samples, :width] = part.active
             place += samples
 
+    def __len__(self) -> int:
+        """Samples."""
+        return len(self._loader)
+
     def shuffled(self, seed: int, epoch: int, start: int = 0) -> Iterator[Held]:
         """All samples in random order, from batch ``start`` on: see ``Loader.shuffled``."""
         order = self._next.pop((seed, epoch), None) or self._pool.submit(self._order, seed, epoch)
         self._next = {(seed, epoch + 1): self._pool.submit(self._order, seed, epoch + 1)}
         batches = order.result().split(self._loader.batch_size)
-        for places in batches[start : self._loader.batches]:
-            ready = Ready(self._active[:, places], self._target[places], self._pieces[places])
-            yield Held(ready, places, self._loader)
+        yield from map(self._held, batches[start : self._loader.batches])
+
+    def in_order(self) -> Iterator[Held]:
+        """All samples as they lie in the file."""
+        places = torch.arange(len(self._target), device=self._target.device)
+        yield from map(self._held, places.split(self._loader.batch_size))
+
+    def _held(self, places: torch.Tensor) -> Held:
+        ready = Ready(self._active[:, places], self._target[places], self._pieces[places])
+        return Held(ready, places, self._loader)
 
     def _order(self, seed: int, epoch: int) -> torch.Tensor:
         return torch.from_numpy(self._loader.order(seed, epoch)).to(self._target.device)

@@ -186,7 +186,7 @@ class Network(nn.Module):
             Of the weights and of what is found, where rows are multiplied.
         """
         if not self._multiplies(active):
-            return self.of_rows(self.row_sums(active))
+            return self.of_rows(self.row_sums(active.int()))
         rows, biases = self.rows(), self._biases(self.b1, "l1_shift")
         nothing = rows.new_zeros(self._width - len(rows) - 1, rows.shape[1])
         table = torch.cat([rows, nothing, biases[None]]).to(dtype)

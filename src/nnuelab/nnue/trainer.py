@@ -19,7 +19,7 @@ from nnuelab.learning.graphs import Later, Replayed
 from nnuelab.learning.loader import Labelled, Loader, Ready
 from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
 from nnuelab.learning.parallel import Group, Threads
-from nnuelab.learning.resident import WIDTH, Held
+from nnuelab.learning.resident import WIDTH, Held, Resident
 from nnuelab.learning.sparse import Batch, pad
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.layers import USUAL, Layers
@@ -325,9 +325,9 @@ class Trainer:
         return all(bool(weights.isfinite().all()) for weights in self.network.parameters())
 
     @torch.no_grad()
-    def outputs(self, samples: Labelled) -> torch.Tensor:
-        """Centipawns for the side to move of each position, float32[B * positions]."""
-        return self._valued(self.kept, samples).cpu()
+    def outputs(self, samples: Labelled | Held) -> torch.Tensor:
+        """Centipawns for the side to move, float32 [B * positions], on the device."""
+        return self._valued(self.kept, samples)
 
     def _valued(self, network: Network, samples: Labelled | Held) -> torch.Tensor:
         if self._layers is None:
@@ -351,7 +351,7 @@ class Trainer:
         sent = [active, *(each.pin_memory() if pinned else each for each in here)]
         return Ready(*(each.to(self.device, non_blocking=pinned) for each in sent))
 
-    def validate(self, loader: Loader) -> dict[str, float]:
+    def validate(self, loader: Loader | Resident) -> dict[str, float]:
         """Means over all samples of a dataset.
 
         Returns
@@ -362,9 +362,9 @@ class Trainer:
         """
         total, right = 0.0, 0
         triplets = self.settings.objective.positions == 3
-        for labelled in loader.in_order():
-            outputs = self.outputs(labelled)
-            losses = self.settings.objective.losses(outputs, labelled.target)
+        for samples in loader.in_order():
+            outputs = self.outputs(samples)
+            losses = self.settings.objective.losses(outputs, samples.target.to(self.device))
             total += float(losses.double().sum())
             if triplets:
                 _, q, r = outputs.view(-1, 3).unbind(1)
