@@ -69,7 +69,7 @@ rule table:
         "environment.yaml"
     params:
         code=lambda w: code(
-            "report.table",
+            "report.readable",
             sets=settings.experiments[w.experiment].feature_sets,
             files=[PACKAGE / "report/published.csv"],
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -105,3 +105,55 @@ def changes_of(variant: str) -> dict[str, str]:
     """
     parts = [part.partition("-") for part in variant.split(",")]
     return {key: value for key, _, value in parts} if all(mark for _, mark, _ in parts) else {}
+
+
+def shared(names: Collection[str]) -> tuple[str, str]:
+    """What all nets of a table have in common and need not be told for each: a set and a variant.
+
+    >>> shared(["ALL,l2-8,lr-0.1", "H,l2-9,lr-0.1"]), shared(["ALL,l2-8", "ALL,l2-9"])
+    (('', 'lr-0.1'), ('ALL', ''))
+    """
+    known = [NetName.parse(name) for name in names]
+    sets, variants = {name.feature_set for name in known}, {name.variant for name in known}
+    if len(variants) < 2:
+        return "", next(iter(variants), "")
+    first, *others = (changes_of(name.variant) for name in known)
+    common = {
+        key: value
+        for key, value in first.items()
+        if all(other.get(key) == value for other in others)
+    }
+    variant = variant_of(common)
+    # A set is told where nothing else would be.
+    return sets.pop() if len(sets) == 1 and variant not in variants else "", variant
+
+
+def labels(names: Collection[str]) -> dict[str, str]:
+    """What to call each net of a table: what is `shared` is left out.
+
+    >>> list(labels(["ALL,l2-8,lr-0.1", "H,l2-9,lr-0.1"]).values())
+    ['ALL,l2-8', 'H,l2-9']
+    >>> list(labels(["ALL,l2-8#1", "ALL,l2-9#1"]).values())
+    ['l2-8#1', 'l2-9#1']
+    """
+    feature_set, variant = shared(names)
+    found = {}
+    for text in names:
+        name = NetName.parse(text)
+        own = without(name.variant, variant)
+        told = own if feature_set else replace(name, variant=own).entry
+        found[text] = told if name.seed is None else f"{told}#{name.seed}"
+    return found
+
+
+def without(variant: str, common: str) -> str:
+    """What a variant has beside one that is `shared`.
+
+    >>> without("l2-8,lr-0.1", "lr-0.1"), without("pqr", "pqr"), without("pqr", "")
+    ('l2-8', '', 'pqr')
+    """
+    if variant == common:
+        return ""
+    known = changes_of(common).items()
+    own = dict(item for item in changes_of(variant).items() if item not in known)
+    return variant_of(own) or variant

@@ -7,22 +7,25 @@ import itertools
 import json
 import random
 
+import altair as alt
 import pytest
+import vl_convert
 from typer.testing import CliRunner
 
 from nnuelab.charts import HEIGHT
 from nnuelab.cli import page as _page  # noqa: F401 (registers them)
 from nnuelab.cli import report as _commands  # noqa: F401
 from nnuelab.cli.app import app
+from nnuelab.names import NetName
 from nnuelab.report import (
     line_labels,
     net_plots,
     plots,
     point_labels,
+    readable,
     reading,
     results,
     table,
-    words,
 )
 from nnuelab.report.grid_plots import MEASURED, grid_plots
 from nnuelab.report.point_labels import Point
@@ -160,7 +163,7 @@ def test_losses_of_two_kinds_are_two_plots(methods, grid):
         return net_plots.losses(nets, list(dict.fromkeys(net.entry for net in nets)))
 
     titles = [figure.title for figure in drawn(methods, "pqr")]
-    assert titles == [f"Validation loss over epochs of ALL,{name}" for name in METHODS]
+    assert titles == [f"Validation loss over epochs of {name}" for name in METHODS]
     (one,) = drawn(grid, "baseline")
     assert one.title == "Validation loss over epochs"
 
@@ -171,10 +174,10 @@ def test_the_page_shows_every_variant(request, experiment, tmp_path):
     path = tmp_path / "report.html"
     call = ["report", experiment, "--results", str(folder), "--output", str(path)]
     assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
-    page = path.read_text()
+    page = path.read_text().replace("<wbr>", "")
     variants = METHODS if experiment == "pqr" else SIZES
     for variant in variants:
-        assert f"ALL,{variant}#1" in page  # in the ratings
+        assert f">{variant}#1<" in page  # in the ratings
         assert f">{variant}<" in page  # in the table
     assert ("grid-0-elo" in page) == (experiment == "baseline")
 
@@ -258,16 +261,42 @@ def test_points_without_room_for_names_have_none():
     assert len(point_labels.beside(crowded, [next(iter(crowded))]).values) == 1
 
 
-def test_what_all_have_in_common_is_left_out_of_labels(grid):
-    of_grid = rows(grid, "baseline")
-    assert list(words.labels(of_grid).values()) == list(SIZES)
-    same = [
-        {**row, "variant": "v", "feature_set": name}
-        for name, row in zip("AB", of_grid, strict=False)
-    ]
-    assert words.labels(same) == {"A,v": "A", "B,v": "B"}
-    assert line_labels.short([table.entry(row) for row in of_grid]) == "slice(datum.label, 4)"
-    assert line_labels.short(["A,v", "BB,v"]) == "slice(datum.label, 0, -2)"
+def of_entry(entry):
+    name = NetName.parse(entry)
+    named = {"feature_set": name.feature_set, "variant": name.variant}
+    return dict.fromkeys(table.WITH_VARIANT, "") | named
+
+
+@pytest.mark.parametrize(
+    ("entries", "called", "common"),
+    [
+        ([f"ALL,{name}" for name in SIZES], list(SIZES), "the set ALL"),
+        (["A,v", "B,v"], ["A", "B"], "v"),
+        (["A,l2-8,r-1", "B,l2-9,r-1"], ["A,l2-8", "B,l2-9"], "r-1"),
+        (["A,r-1,l2-8", "A,r-1,l2-9"], ["l2-8", "l2-9"], "the set A and r-1"),
+        (["A,r-1", "A,r-1,l2-9"], ["A", "A,l2-9"], "r-1"),
+        (["A", "A,pqr"], ["A", "A,pqr"], ""),
+        (["A,own", "A,a-1"], ["own", "a-1"], "the set A"),
+    ],
+)
+def test_what_all_have_in_common_is_left_out_of_labels(entries, called, common):
+    found = [of_entry(entry) for entry in entries]
+    assert table.labels(found) == dict(zip(entries, called, strict=True))
+    said = f"relative to {called[0]}" + (f"; all rows share {common}" if common else "")
+    assert table.relative(found, entries[0]) == said
+
+
+def test_names_in_a_figure_are_the_labels_of_the_table():
+    """Whatever stands where in a name; the data of the figure have it whole."""
+    entries = [f"{name},r-1,l2-{size}" for name in ("ALL", "KB(1)") for size in (16, 32)]
+    found = [of_entry(entry) | {"elo": f"{10 * i}.0"} for i, entry in enumerate(entries)]
+    drawn = plots.elo(found, entries[0])
+    written = vl_convert.vegalite_to_svg(drawn.spec)
+    for name in ("ALL,l2-16", "ALL,l2-32", "KB(1),l2-16", "KB(1),l2-32"):
+        assert f">{name}<" in written
+    assert ">Elo relative to ALL,l2-16<" in written
+    assert {value["set"] for value in drawn.spec["layer"][1]["data"]["values"]} == set(entries)
+    assert line_labels.short(["ALL", "H"]) is alt.Undefined
 
 
 def test_nets_of_one_shape_have_no_axis_of_speed(methods, tmp_path):
@@ -281,5 +310,25 @@ def test_nets_of_one_shape_have_no_axis_of_speed(methods, tmp_path):
 def test_rows_of_a_grid_differ_in_every_part_on_a_narrow_terminal(grid):
     path = str(grid / "baseline_table.csv")
     shown = CliRunner().invoke(app, ["inspect", path], env={"COLUMNS": "80"}).stdout
+    assert "all rows share the set ALL" in " ".join(shown.split())
     for variant in SIZES:
-        assert shown.count(f"ALL,{variant} ") == shown.count("ALL,l1-256,l2-32 ") > 1
+        assert shown.count(f"\n{variant} ") == shown.count("\nl1-256,l2-32 ") > 1
+
+
+def test_columns_of_the_second_limit_name_its_nodes(tmp_path):
+    """On the page and on a terminal by the games beside the table, in Markdown by those given."""
+    folder = report_results.make(tmp_path)
+    path = tmp_path / "report.html"
+    call = ["report", "axis", "--results", str(folder), "--output", str(path)]
+    assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
+    page = path.read_text()
+    shown = CliRunner().invoke(app, ["inspect", str(folder / "axis_table.csv")]).stdout
+    for said in ("Elo at 5,000 nodes", "Elo at equal cost, 5,000 nodes"):
+        assert said in page
+        assert said in shown
+    assert "verdict at equal cost, 5,000 nodes" in page
+    row = dict.fromkeys(table.WITH_VARIANT) | {"feature_set": "ALL", "elo_deep": 1.0}
+    for deep, said in ((5000, "5,000 nodes"), (0, "more nodes")):
+        written = readable.to_markdown("axis", [table.Row(**row)], "ALL", deep)
+        assert f"| Elo at {said} |" in written
+        assert f"; at {said}, relative to ALL; in" in written

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nnuelab import artifacts
-from nnuelab.report import hypotheses
+from nnuelab.report import grids, hypotheses, sets, table, words
+from nnuelab.report.results import Experiment, Results
 from nnuelab.tournament.yardsticks import COST, NODES
 
 ASKED = {"set": "ALL+MB", "is": "stronger", "within": None, "column": "elo_cost"}
@@ -60,3 +63,32 @@ def test_the_words_follow_the_interval(expected, within, elo, verdict):
     rows[1]["elo_cost_error"] = ""
     assert "Undecided" in hypotheses.in_words({**asked, "fixed_before": False}, rows, "ALL")
     assert "not fixed" in hypotheses.in_words({**asked, "fixed_before": False}, rows, "ALL")
+
+
+def row(name, elo, error, p):
+    found = {"feature_set": name, "elo": elo, "elo_error": error, "p_adjusted": p}
+    return dict.fromkeys(table.COLUMNS, "") | found
+
+
+def test_what_a_hypothesis_found_equivalent_is_called_so():
+    """At its yardstick, of its set and within its bound alone; and never what is told apart."""
+    near, wide = (row("H", "3.0", error, "0.5") for error in ("11.0", "13.0"))
+    told = row("H", "3.0", "2.5", "0.01")
+    asked = {"set": "H", "is": "equivalent", "within": 15.0, "column": "elo"}
+    found = [words.verdict(each, "ALL", asked=asked) for each in (near, wide, told)]
+    assert found == ["equivalent", "undecided", "stronger"]
+    for other in ({"set": "V"}, {"column": "elo_cost"}, {"within": 14.0}, {"is": "weaker"}):
+        assert words.verdict(near, "ALL", asked=asked | other) == "undecided"
+    assert words.why(near, "ALL", asked=asked).startswith("its interval lies within \u00b115 Elo")
+    rows = [row("ALL", "0.0", "0.0", ""), near, row("V", "5.0", "", "0.4")]
+    assert words.answer(rows, "ALL", asked).endswith("(equivalent: H; undecided: V).")
+    experiment = Experiment("axis", rows, "ALL", hypothesis=asked)
+    grid = grids.results(Results(Path("results"), [experiment]), experiment)
+    place = [name for name, _ in grid.columns].index("verdict")
+    assert [cells[place] for cells in grid.rows] == ["anchor", "equivalent", "undecided"]
+    assert "\u00b115 Elo" in grid.hints["verdict"][1]
+    assert "\u00b115 Elo" in grid.bars["elo"][1].text
+    views = sets.views(Results(Path("results"), [experiment]), set(), is_explored=False)
+    (view,) = (each for each in views if each.title == "H")
+    assert view.grids[0].rows[0][4] == "equivalent"
+    assert "\u00b115 Elo" in view.grids[0].hints["verdict"][0]

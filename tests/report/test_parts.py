@@ -245,9 +245,10 @@ def test_both_yardsticks_are_answered_and_told_together_where_they_agree():
 
 
 def test_what_a_hypothesis_has_answered_is_not_undecided():
-    rows = [row("ALL", "0.0"), row("H", "3.0", p="0.5"), row("V", "5.0", p="0.4")]
-    assert words.answer(rows, "ALL", ("elo", "H")).endswith("(undecided: V).")
-    assert words.answer(rows, "ALL", ("elo_cost", "H")).endswith("(undecided: V, H).")
+    rows = [row("ALL", "0.0"), row("H", "3.0", "2.0", "2.0", p="0.5"), row("V", "5.0", p="0.4")]
+    asked = {"set": "H", "is": "stronger", "within": None, "column": "elo"}
+    assert words.answer(rows, "ALL", asked).endswith("(undecided: V).")
+    assert words.answer(rows, "ALL", asked | {"column": "elo_cost"}).endswith("(undecided: V, H).")
 
 
 def test_a_set_has_the_price_of_a_node_that_it_makes_itself(tmp_path):

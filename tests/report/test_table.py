@@ -17,7 +17,7 @@ from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 from nnuelab.nnue.netfile import Net, write_net
-from nnuelab.report import diff, published, table
+from nnuelab.report import diff, published, readable, table
 from nnuelab.report import inspect as summaries
 from nnuelab.tournament import ratings
 from nnuelab.tournament.game import Game
@@ -216,15 +216,15 @@ def test_one_seed_has_no_spread(results, nets):
 def test_an_experiment_of_ones_own_has_no_published_results(results, nets):
     rows = table.build("mine", nets, results / "axis.pgn", "ALL")
     assert rows[0].published_elo is None
-    assert "Published" not in table.to_markdown("mine", rows, "ALL")
+    assert "Published" not in readable.to_markdown("mine", rows, "ALL")
 
 
 def test_published_numbers_are_said_to_be_another_quantity(results, nets):
     rows = table.build("axis", nets, results / "axis.pgn", "ALL")
-    assert table.PUBLISHED_NOTE in table.to_markdown("axis", rows, "ALL")
+    assert readable.PUBLISHED_NOTE in readable.to_markdown("axis", rows, "ALL")
     (results / "axis_table.csv").write_text(table.to_csv(rows))
     shown = " ".join(call("inspect", results / "axis_table.csv").stdout.split())
-    assert table.PUBLISHED_NOTE in shown
+    assert readable.PUBLISHED_NOTE in shown
 
 
 @pytest.mark.parametrize("file", ["history.csv", "verify.json", "net.nnue"])

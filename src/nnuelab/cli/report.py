@@ -79,7 +79,7 @@ def table(
     --pgn results/tournament/axis.pgn --csv axis.csv --markdown axis.md
     """
     from nnuelab import artifacts
-    from nnuelab.report import hypotheses
+    from nnuelab.report import hypotheses, readable, reading
     from nnuelab.report import table as tables
     from nnuelab.tournament import spread as spreads
     from nnuelab.tournament import yardsticks
@@ -124,9 +124,10 @@ def table(
     played = {yardsticks.NODES: pgn, **others}
     told = {} if fixed is None else hypotheses.told(fixed, played)
     told |= {"imported": imported} if imported else {}
+    deep = reading.nodes_in(deep_pgn, anchor) if deep_pgn else 0
     for path, text in (
         (csv, tables.to_csv(rows)),
-        (markdown, tables.to_markdown(experiment, rows, anchor)),
+        (markdown, readable.to_markdown(experiment, rows, anchor, deep)),
     ):
         with artifacts.atomic(path) as temporary:
             temporary.write_text(text)
@@ -134,7 +135,7 @@ def table(
             path,
             inputs={**{str(source): source for source in read}, **paths},
             parameters={"experiment": experiment, "anchor": anchor, **told},
-            module="report.table",
+            module="report.readable",
         )
 
 

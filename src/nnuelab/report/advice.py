@@ -9,8 +9,8 @@ from typing import Any
 from nnuelab.errors import UserError
 from nnuelab.report import hypotheses, reading
 from nnuelab.report.results import Experiment, Results
-from nnuelab.report.table import entry
-from nnuelab.report.words import Verdict, labels, verdict
+from nnuelab.report.table import entry, labels
+from nnuelab.report.words import Verdict, verdict
 from nnuelab.tournament import power, spread
 from nnuelab.tournament.power import Design
 from nnuelab.tournament.spread import Pooling

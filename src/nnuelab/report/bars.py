@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from nnuelab.report import words
 from nnuelab.report.plots import ends
-from nnuelab.report.table import entry
+from nnuelab.report.results import Experiment
+from nnuelab.report.table import entry, labels
 from nnuelab.report.words import Row, Verdict, number
 from nnuelab.tournament.yardsticks import NODES, Yardstick
 
@@ -73,9 +74,10 @@ class Bar:
     seeds: tuple[float, float] | None = None
 
 
-def bar(row: Row, anchor: str, scale: Scale, yardstick: Yardstick = NODES) -> Bar | None:
+def bar(row: Row, experiment: Experiment, scale: Scale, yardstick: Yardstick = NODES) -> Bar | None:
     """The mark of a row; None where nobody played."""
-    found = words.verdict(row, anchor, yardstick)
+    anchor, asked = experiment.anchor, experiment.hypothesis
+    found = words.verdict(row, anchor, yardstick, asked)
     if found is None:
         return None
     spans = {}
@@ -84,9 +86,9 @@ def bar(row: Row, anchor: str, scale: Scale, yardstick: Yardstick = NODES) -> Ba
         if f"{kind}_low" in known and found is not Verdict.ANCHOR:
             left, right = (scale.place(known[f"{kind}_{end}"]) for end in ("low", "high"))
             spans[kind] = (left, round(right - left, 2))
-    reason = words.why(row, anchor, yardstick)
+    reason = words.why(row, anchor, yardstick, asked)
     quoted = "0" if found is Verdict.ANCHOR else words.quoted(row, yardstick)
-    text = f"{quoted} at {yardstick.title}: {found}"
+    text = f"{quoted} at {yardstick.at(experiment.nodes[1])}: {found}"
     return Bar(
         yardstick.column,
         scale.place(float(row[yardstick.column])),
@@ -122,18 +124,18 @@ class Ranking:
         return any(line.published for line in self.lines)
 
 
-def ranking(rows: Sequence[Row], anchor: str) -> Ranking | None:
+def ranking(experiment: Experiment) -> Ranking | None:
     """All rows that have a rating; None where none has."""
-    rated = [row for row in rows if number(row, "elo") is not None]
+    rated = [row for row in experiment.rows if number(row, "elo") is not None]
     if not rated:
         return None
     kinds = [kind for kind in (NODES, words.paid(rated)) if kind is not None]
     study = [value for row in rated if (value := number(row, "published_elo")) is not None]
-    scale, called = Scale.over(rated, kinds, *study), words.labels(rated)
+    scale, called = Scale.over(rated, kinds, *study), labels(rated)
     lines = []
     for row in sorted(rated, key=lambda row: -float(row["elo"])):
-        published = None if entry(row) == anchor else number(row, "published_elo")
-        marks = (bar(row, anchor, scale, kind) for kind in kinds)
+        published = None if entry(row) == experiment.anchor else number(row, "published_elo")
+        marks = (bar(row, experiment, scale, kind) for kind in kinds)
         lines.append(
             Ranked(
                 called[entry(row)],

@@ -8,9 +8,10 @@ from typing import Any
 import altair as alt
 
 from nnuelab.charts import HEIGHT, Figure, figure, fitted
-from nnuelab.names import changes_of
+from nnuelab.names import changes_of, shared, without
 from nnuelab.report.line_labels import direct, named
 from nnuelab.report.plots import ENDS, color, ends
+from nnuelab.report.table import entry
 from nnuelab.report.words import Row, number
 
 MEASURED = {
@@ -25,7 +26,8 @@ DIGITS = {"val_loss_mean": ".6f", "nps_ratio": ".3f"}  # in a cell of a map; of 
 
 def grid_plots(rows: Sequence[Row]) -> list[Figure]:
     """Measurements over one setting of a grid, a line for each set; over two, each set's map."""
-    settings = [_settings(row) for row in rows]
+    _, common = shared([entry(row) for row in rows])
+    settings = [_settings(without(row.get("variant", ""), common)) for row in rows]
     axes = list(settings[0]) if settings else []
     if len(axes) not in (1, 2) or any(list(each) != axes for each in settings):
         return []
@@ -47,9 +49,8 @@ def grid_plots(rows: Sequence[Row]) -> list[Figure]:
     return found
 
 
-def _settings(row: Row) -> dict[str, str | float]:
-    changes = changes_of(row.get("variant", ""))
-    return {name: _number_or_text(text) for name, text in changes.items()}
+def _settings(variant: str) -> dict[str, str | float]:
+    return {name: _number_or_text(text) for name, text in changes_of(variant).items()}
 
 
 def _number_or_text(text: str) -> str | float:

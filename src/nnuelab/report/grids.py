@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from nnuelab import names
 from nnuelab.report import bars, table, words
 from nnuelab.report.bars import Bar, Scale
 from nnuelab.report.feature_statistics import PUBLISHED
@@ -14,15 +15,14 @@ from nnuelab.report.games import CrossTable
 from nnuelab.report.neurons import Activity
 from nnuelab.report.results import Experiment, NetFiles, Results
 from nnuelab.report.words import Verdict
-from nnuelab.tournament import yardsticks
-from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
+from nnuelab.tournament.yardsticks import ALL, COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
 
 Row = Mapping[str, str]
 
 
-def _of_elo(kind: Yardstick) -> dict[str, str]:
+def _of_elo(kind: Yardstick, deep: int = 0) -> dict[str, str]:
     """Titles of what was measured at a yardstick, the verdict and the error to quote first."""
-    column, where = kind.column, kind.title
+    column, where = kind.column, kind.at(deep)
     return {
         words.column_of(kind): f"verdict at {where}",
         column: f"Elo at {where}",
@@ -36,7 +36,7 @@ def _of_elo(kind: Yardstick) -> dict[str, str]:
 TITLES = {
     "feature_set": "feature set",
     "variant": "variant",
-    **{name: title for kind in yardsticks.ALL for name, title in _of_elo(kind).items()},
+    **{name: title for kind in ALL for name, title in _of_elo(kind).items()},
     "published_elo": "published Elo",
     "val_loss_mean": "validation loss",
     "val_loss_sd": "its sd",
@@ -73,6 +73,10 @@ class Grid:
         The first cell is the row's name.
     sources : list of dict
         By row: files that the numbers come from, by column; under "" those of all others.
+    called : mapping of str to str
+        What to read instead of a cell's text or a column's title, which are whole in its CSV.
+    hints : dict of str to list of str
+        By column and row: what a cell says that is pointed at.
     more : frozenset of str
         Columns that don't answer the question themselves: behind a switch.
     links : list of tuple of str
@@ -89,6 +93,8 @@ class Grid:
     more: frozenset[str] = frozenset()
     links: list[tuple[str, ...]] = field(default_factory=list)
     bars: dict[str, list[Bar | None]] = field(default_factory=dict)
+    called: Mapping[str, str] = field(default_factory=dict)
+    hints: dict[str, list[str]] = field(default_factory=dict)
 
 
 def results(found: Results, experiment: Experiment) -> Grid:
@@ -96,31 +102,39 @@ def results(found: Results, experiment: Experiment) -> Grid:
 
     Beside them stand the verdicts, see `words.verdict`.
     """
-    rows, anchor = experiment.rows, experiment.anchor
+    rows, anchor, asked = experiment.rows, experiment.anchor, experiment.hypothesis
+    titles = TITLES | {n: t for kind in ALL for n, t in _of_elo(kind, experiment.nodes[1]).items()}
+    _, common = names.shared([table.entry(row) for row in rows])
     main = [NODES, *filter(None, [words.paid(rows)])]
     answers = ("feature_set", "variant", *(n for kind in main for n in list(_of_elo(kind))[:3]))
     shown = [*answers, "val_loss_mean", *TITLES]
     shown += [name for name in table.COLUMNS if name not in shown]
-    cells = [row | _verdicts(row, anchor) for row in rows]
+    cells = [row | verdicts(row, experiment) for row in rows]
     shown = [name for name in dict.fromkeys(shown) if any(row.get(name) for row in cells)]
     drawn = {}
     for kind in main:
         scale = Scale.over(rows, [kind])
-        drawn[kind.column] = [bars.bar(row, anchor, scale, kind) for row in rows]
+        drawn[kind.column] = [bars.bar(row, experiment, scale, kind) for row in rows]
+    own = {v: names.without(v, common) for row in rows if (v := row.get("variant"))}
+    answers = tuple(name for name in answers if name != "variant" or any(own.values()))
     return Grid(
         f"{experiment.name}-table",
-        f"Elo relative to {anchor}",
-        [(name, TITLES.get(name, name.replace("_", " "))) for name in shown],
+        f"Elo {table.relative(rows, anchor)}",
+        [(name, titles.get(name, name.replace("_", " "))) for name in shown],
         [[row.get(name, "") for name in shown] for row in cells],
         [_sources(found, experiment, row) for row in rows],
         frozenset(shown) - {*answers, "val_loss_mean"},
         [("set", row["feature_set"]) for row in rows],
         drawn,
+        {variant: text for variant, text in own.items() if text},
+        {words.column_of(k): [words.why(row, anchor, k, asked) for row in rows] for k in ALL},
     )
 
 
-def _verdicts(row: Row, anchor: str) -> dict[str, str]:
-    found = {words.column_of(k): words.verdict(row, anchor, k) for k in yardsticks.ALL}
+def verdicts(row: Row, experiment: Experiment) -> dict[str, str]:
+    """The verdicts of a row by their columns, where it played."""
+    anchor, asked = experiment.anchor, experiment.hypothesis
+    found = {words.column_of(k): words.verdict(row, anchor, k, asked) for k in ALL}
     return {name: str(verdict) for name, verdict in found.items() if verdict}
 
 
@@ -159,7 +173,7 @@ def _sources(found: Results, experiment: Experiment, row: Row) -> dict[str, list
     }
     return {
         name: next(files() for kind, files in kinds.items() if name.startswith(kind))
-        for name in (*table.WITH_VARIANT, *(words.column_of(kind) for kind in yardsticks.ALL))
+        for name in (*table.WITH_VARIANT, *(words.column_of(kind) for kind in ALL))
     }
 
 
@@ -173,6 +187,7 @@ def ratings(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
         columns,
         [[row[name] for name, _ in columns] for row in rows],
         [{"": [label]}] * len(rows),
+        called=names.labels([row["name"] for row in rows]),
     )
 
 
@@ -220,6 +235,7 @@ def sequential(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
         [{"": [label]}] * len(rows),
         frozenset(list(titles)[7:]),
         bars={"llr": [bar(row) for row in rows]},
+        called=names.labels([row[of] for row in rows for of in ("player", "opponent")]),
     )
 
 
@@ -240,6 +256,7 @@ def cross(found: Results, experiment: Experiment, scores: CrossTable) -> Grid:
         [("name", "feature set"), *((name, name) for name in scores.names)],
         [[name, *(cell(i, j) for j in range(count))] for i, name in enumerate(scores.names)],
         [{"": [label]}] * count,
+        called=names.labels(scores.names),
     )
 
 
@@ -253,6 +270,7 @@ def triplets(experiment: Experiment, label: str, nets: Sequence[Mapping[str, Any
         columns,
         [list(row.values()) for row in nets],
         [{"": [label]}] * len(nets),
+        called=names.labels([str(next(iter(row.values()))) for row in nets]),
     )
 
 

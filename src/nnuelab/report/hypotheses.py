@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nnuelab.report.reading import read_record
-from nnuelab.report.table import entry
-from nnuelab.report.words import labels
+from nnuelab.report.table import entry, labels
 from nnuelab.tournament.yardsticks import ALL, Yardstick
 
 
@@ -83,8 +82,17 @@ def _row(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]]) -> Mapping
     return next(row for row in rows if entry(row) == asked["set"])
 
 
-def in_words(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]], anchor: str) -> str:
-    """The hypothesis and what became of it."""
+def is_equivalent(asked: Mapping[str, Any], row: Mapping[str, str], at: Yardstick) -> bool:
+    """Whether a hypothesis says so of a row at a yardstick, and holds."""
+    if not asked or (asked["is"], asked["column"]) != ("equivalent", at.column):
+        return False
+    return asked["set"] == entry(row) and outcome(asked, [row]) is Outcome.HOLDS
+
+
+def in_words(
+    asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]], anchor: str, deep: int = 0
+) -> str:
+    """The hypothesis and what became of it; ``deep``: see `Yardstick.at`."""
     row, called = _row(asked, rows), labels(rows)
     name, other = called[asked["set"]], called.get(anchor, anchor)
     column = asked["column"]
@@ -98,7 +106,7 @@ def in_words(asked: Mapping[str, Any], rows: Sequence[Mapping[str, str]], anchor
         if asked["fixed_before"]
         else "not fixed before the games, or changed since"
     )
-    text = f"The hypothesis, {when}: {expected}, at {yardstick(asked).title}."
+    text = f"The hypothesis, {when}: {expected}, at {yardstick(asked).at(deep)}."
     if not row.get(f"{column}_error"):
         return f"{text} Undecided: its error isn't known."
     elo, error = float(row[column]), float(row[f"{column}_error"])

@@ -397,12 +397,8 @@ def _trace(path: Path) -> Summary:
 def _csv(path: Path) -> Summary:
     columns = tuple(reading.read_csv(path, texts=None)[0])
     if columns in (table.COLUMNS, table.WITH_VARIANT):
-        rows = _values(reading.read_table(path))
-        sizes = {f"{row['l1']} x2 -> {row['l2']} -> 1" for row in rows}
-        facts: dict[str, Any] = {"feature_sets": len({row["feature_set"] for row in rows})}
-        facts |= {"variants": len({row["variant"] for row in rows})} if "variant" in columns else {}
-        facts |= {"layers": ", ".join(sorted(sizes))}
-        return Summary(path, "table", facts, {"rows": rows})
+        text = reading.read_table(path)
+        return Summary(path, "table", details.of_table(path, text), {"rows": _values(text)})
     if columns == RATING_COLUMNS:
         rows = _values(reading.read_ratings(path))
         games = sum(row["games"] for row in rows) // 2

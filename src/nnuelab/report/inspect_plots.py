@@ -45,8 +45,7 @@ def figure(summary: Summary) -> Figure:
 
 def _table(summary: Summary) -> Figure | None:
     rows = reading.read_table(summary.path)
-    anchor = next((table.entry(row) for row in rows if row["elo"] == "0.0"), "the anchor")
-    return plots.elo(rows, anchor)
+    return plots.elo(rows, table.anchor_of(rows) or "the anchor")
 
 
 def _ratings(summary: Summary) -> Figure:

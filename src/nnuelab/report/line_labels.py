@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from nnuelab.names import NetName
+from nnuelab.names import labels
 
 MOST, LONGEST = 8, 22  # names, and their letters
 TEXT = 15  # pixels of a line of text
 
 
-def called(names: Sequence[str]) -> list[str]:
-    """What entries are called, as `words.labels`: what all have in common is left out."""
-    known = [NetName.parse(name) for name in names]
-    sets, variants = {name.feature_set for name in known}, {name.variant for name in known}
-    if len(variants) == 1 and variants != {""}:
-        return [name.feature_set for name in known]
-    return [name.variant for name in known] if len(sets) == 1 and "" not in variants else [*names]
-
-
 def short(names: Sequence[str]) -> Any:
-    """The same of ``datum.label``, as an expression of Vega."""
-    for name, text in zip(names, called(names), strict=True):
-        if name == text:
-            break
-        if name.startswith(f"{text},"):
-            return f"slice(datum.label, 0, {len(text) - len(name)})"
-        return f"slice(datum.label, {len(name) - len(text)})"
-    return alt.Undefined
+    """The `labels` of names, by ``datum.label``, as an expression of Vega."""
+    called = labels(names)
+    if all(name == text for name, text in called.items()):
+        return alt.Undefined
+    return f"({json.dumps(called)})[datum.label]"
 
 
 @dataclass(frozen=True)
@@ -58,7 +47,7 @@ def direct(
     ``most`` is where the axis ends, at the latest. None where they are too many or too long: then
     a legend is easier to read.
     """
-    if not ends or len(ends) > MOST or max(map(len, called(list(ends)))) > LONGEST:
+    if not ends or len(ends) > MOST or max(map(len, labels(ends).values())) > LONGEST:
         return None
     low, high = min(values), max(values)
     room = (high - low) * 0.05 or 1.0

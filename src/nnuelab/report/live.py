@@ -17,6 +17,7 @@ from typing import Any
 
 from nnuelab.artifacts import logs_of
 from nnuelab.errors import UserError
+from nnuelab.names import labels
 from nnuelab.report import reading, searched
 from nnuelab.runs import Job, Run, journal_of, replay
 from nnuelab.tournament.summary import Summary
@@ -187,6 +188,8 @@ def _recorded(path: Path) -> list[dict[str, Any]]:
 
 
 def _by_score(players: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    called = labels([player["name"] for player in players])
+    players = [{**player, "name": called[player["name"]]} for player in players]
     return sorted(players, key=lambda player: (-(player["score"] or 0), player["name"]))
 
 

@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
-from nnuelab.names import NetName
+from nnuelab.names import NetName, labels
 from nnuelab.report.line_labels import direct, named, short
 from nnuelab.report.plots import SHARE, color
 from nnuelab.report.results import NetFiles
@@ -28,10 +28,10 @@ def losses(nets: Sequence[NetFiles], sets: Sequence[str]) -> list[Figure]:
     for net in nets:
         if net.history:
             groups.setdefault(repr(net.objective), []).append(net)
-    found = []
+    found, called = [], labels(sets)
     for place, group in enumerate(groups.values()):
         names = [name for name in sets if any(net.entry == name for net in group)]
-        whose = f" of {', '.join(names)}" if len(groups) > 1 else ""
+        whose = f" of {', '.join(called[name] for name in names)}" if len(groups) > 1 else ""
         found.append(_losses(f"loss-{place}" if place else "loss", whose, group, sets, names))
     return found
 
@@ -185,7 +185,7 @@ def triplets(drawn: Mapping[str, Sequence[Sequence[int]]]) -> list[Figure]:
         for name, values in found.items()
         for p, q, _ in values[:: -(-len(values) // MOST_POINTS)].tolist()
     ]
-    color = alt.Color("net:N").scale(domain=list(drawn))
+    color = alt.Color("net:N").scale(domain=list(drawn)).legend(labelExpr=short(list(drawn)))
     cloud = (
         alt.Chart(alt.Data(values=points))
         .mark_point(filled=True, size=14, opacity=0.6)

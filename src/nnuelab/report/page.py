@@ -16,7 +16,7 @@ from nnuelab.charts import Figure
 from nnuelab.data import validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
-from nnuelab.names import NetName
+from nnuelab.names import NetName, labels
 from nnuelab.report import (
     advice,
     bars,
@@ -45,6 +45,7 @@ from nnuelab.report import (
 from nnuelab.report.grid_plots import grid_plots
 from nnuelab.report.grids import Grid
 from nnuelab.report.neurons import POSITIONS, Activity, activity
+from nnuelab.report.readable import ERRORS_NOTE, notes
 from nnuelab.report.results import Experiment, NetFiles, Results
 from nnuelab.report.section import Section, readable, told
 from nnuelab.report.words import Row
@@ -115,8 +116,8 @@ class _Builder:
             first=len(FIRST),
             experiments=experiments,
             of_sets=of_sets,
-            anchor=main.anchor if main else "",
-            ranking=bars.ranking(main.rows, main.anchor) if main else None,
+            relative=table.relative(main.rows, main.anchor) if main else "",
+            ranking=bars.ranking(main) if main else None,
             search=search,
             tuning=tuning,
             policies=chosen,
@@ -126,7 +127,7 @@ class _Builder:
             files=files,
             folder=self.found.folder.name,
             stale_files=self._stale(None),
-            errors_note=table.ERRORS_NOTE,
+            errors_note=ERRORS_NOTE,
             problems=self.problems,
             specs={name: drawn.spec for name, drawn in (figures | _figures(of_sets)).items()},
             sources=_sources([g for section in [*every, *of_sets] for g in section.tables]
@@ -158,15 +159,14 @@ class _Builder:
         if not rows:
             return section
         with told(section.problems, "the table"):
-            settled = hypotheses.settled(experiment.hypothesis, rows)
-            section.answer = words.answer(rows, anchor, settled)
-            if experiment.hypothesis:
-                asked = hypotheses.in_words(experiment.hypothesis, rows, anchor)
-                section.answer = f"{asked} {section.answer}"
+            section.answer = words.answer(rows, anchor, experiment.hypothesis)
+            if asked := experiment.hypothesis:
+                found = hypotheses.in_words(asked, rows, anchor, experiment.nodes[1])
+                section.answer = f"{found} {section.answer}"
             section.said = list(filter(None, [words.losses(rows)]))
             section.advice = advice.in_words(self.found, experiment)
             section.grids.append(grids.results(self.found, experiment))
-            section.note = table.notes(rows)
+            section.note = notes(rows)
         with told(section.problems, "the plots"):
             self._plots(experiment, section)
         with told(section.problems, "the answers to puzzles"):
@@ -183,8 +183,9 @@ class _Builder:
     def _plots(self, experiment: Experiment, section: Section) -> None:
         rows, nets = experiment.rows, [net for net in experiment.nets if not net.is_imported]
         anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
-        drawn: list[Figure | None] = [plots.elo(rows, anchor), *self._pareto(rows, section)]
-        drawn.append(plots.depth(rows, self.found.nodes(experiment)))
+        drawn: list[Figure | None] = [plots.elo(rows, anchor, experiment.nodes[1])]
+        drawn += self._pareto(rows, section)
+        drawn.append(plots.depth(rows, experiment.nodes))
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
         trained = readable(nets, "history", section.problems)
         drawn += net_plots.losses(readable(trained, "objective", section.problems), sets)
@@ -244,6 +245,9 @@ class _Builder:
         if len(best) > 1:
             hero, *others = best.values()
             chosen = games.samples(experiment.pgn, hero, others)
+            called = labels(best.values())
+            for game in chosen:
+                game["called"] = {of: called[game[of]] for of in ("white", "black")}
             self.blobs["games"][experiment.name] = chosen
             section.games = bool(chosen)
 
@@ -254,19 +258,21 @@ class _Builder:
         path = self.found.games(experiment, yardstick).with_name(f"{experiment.name}_ratings.csv")
         found = reading.read_ratings(path)
         name = "-".join(filter(None, (experiment.name, "ratings", yardstick.folder)))
-        section.grids.append(grids.ratings(name, yardstick.title, self.found.label(path), found))
+        limit = yardstick.at(experiment.nodes[1])
+        section.grids.append(grids.ratings(name, limit, self.found.label(path), found))
         return found
 
     def _sequential(self, experiment: Experiment, yardstick: Yardstick, section: Section) -> None:
         """Its sequential tests at a yardstick, where some were made or begun."""
         path, games = self.found.sequential(experiment, yardstick)
+        limit = yardstick.at(experiment.nodes[1])
         if path.is_file():
             rows, label = reading.read_sequential(path), self.found.label(path)
             name = "-".join(filter(None, (experiment.name, "sprt", yardstick.folder)))
-            section.grids.append(grids.sequential(name, yardstick.title, label, rows))
+            section.grids.append(grids.sequential(name, limit, label, rows))
         elif games.is_dir():
             section.problems.append(
-                f"The sequential tests at {yardstick.title} have no table yet; finish them: "
+                f"The sequential tests at {limit} have no table yet; finish them: "
                 f"snakemake {self.found.label(path)}"
             )
 

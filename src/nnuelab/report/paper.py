@@ -18,6 +18,7 @@ from nnuelab.errors import UserError
 from nnuelab.report import grids, net_plots, plots, table
 from nnuelab.report.results import Experiment, Results
 from nnuelab.report.section import readable, told
+from nnuelab.report.table import labels
 from nnuelab.tournament import yardsticks
 
 # What answers the question; a column that is empty in a table is left out.
@@ -51,10 +52,11 @@ def make(found: Results, folder: Path) -> dict[str, str]:
     body = []
     for experiment in (e for e in found.experiments if e.rows):
         name = experiment.name
-        lines = _table(experiment.rows)
-        texts[f"{name}_table.csv"] = _csv([lines[0], *lines[2:]])
-        texts[f"{name}_table.tex"] = latex(lines[1:])
-        caption = f"{name}: Elo relative to {experiment.anchor}, with 95\u00a0% intervals"
+        lines, printed = _table(experiment.rows)
+        texts[f"{name}_table.csv"] = _csv(lines)
+        texts[f"{name}_table.tex"] = latex(printed)
+        told = table.relative(experiment.rows, experiment.anchor)
+        caption = f"{name}: Elo {told}, with 95\u00a0% intervals"
         body.append(
             _float("table*", caption, rf"\resizebox{{\textwidth}}{{!}}{{\input{{{name}_table}}}}")
         )
@@ -84,8 +86,8 @@ def figures(found: Results, experiment: Experiment) -> list[Figure]:
     with told(problems, f"a figure of {experiment.name}"):
         trained = readable(readable(nets, "history", problems), "objective", problems)
         drawn = [
-            plots.elo(rows, experiment.anchor),
-            plots.depth(rows, found.nodes(experiment)),
+            plots.elo(rows, experiment.anchor, experiment.nodes[1]),
+            plots.depth(rows, experiment.nodes),
             *(plots.pareto(rows, cheapness, axis, y) for y in (yardsticks.NODES, yardsticks.COST)),
             *net_plots.losses(trained, sets),
             net_plots.errors(readable(nets, "verification", problems), sets),
@@ -115,14 +117,13 @@ def escaped(text: str) -> str:
     return ("$-$" if minus else "") + "".join(_SIGNS.get(c, c) for c in text[minus:])
 
 
-def _table(rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
-    """Names of columns, their titles, and the rows."""
-    shown = [name for name in COLUMNS if any(row.get(name) for row in rows)]
-    return [
-        ["feature_set", *shown],
-        ["feature set", *(grids.TITLES.get(name, name) for name in shown)],
-        *([table.entry(row), *(row.get(name) or "" for name in shown)] for row in rows),
-    ]
+def _table(rows: Sequence[Mapping[str, str]]) -> tuple[list[list[str]], list[list[str]]]:
+    """Its lines as they are in CSV, and with titles and labels as they are printed."""
+    shown, called = [name for name in COLUMNS if any(row.get(name) for row in rows)], labels(rows)
+    lines = [[table.entry(row), *(row.get(name) or "" for name in shown)] for row in rows]
+    titles = ["feature set", *(grids.TITLES.get(name, name) for name in shown)]
+    printed = [[called[entry], *cells] for entry, *cells in lines]
+    return [["feature_set", *shown], *lines], [titles, *printed]
 
 
 def _data(spec: Mapping[str, Any]) -> list[list[str]]:

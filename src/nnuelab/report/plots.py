@@ -7,12 +7,12 @@ from typing import Any
 
 import altair as alt
 
+from nnuelab import names
 from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
-from nnuelab.names import NetName
 from nnuelab.report import line_labels, point_labels
-from nnuelab.report.line_labels import called, short
+from nnuelab.report.line_labels import short
 from nnuelab.report.point_labels import Point
-from nnuelab.report.table import entry
+from nnuelab.report.table import entry, labels
 from nnuelab.report.words import number
 from nnuelab.tournament import yardsticks
 from nnuelab.tournament.yardsticks import Yardstick
@@ -27,8 +27,7 @@ def color(sets: Sequence[str], shown: Sequence[str] = (), legend: bool = True) -
 
     Without a legend the lines have their names beside them.
     """
-    are_variants = called(sets) == [NetName.parse(name).variant for name in sets]
-    by_set = alt.Color("set:N").title("variant" if are_variants else "feature set")
+    by_set = alt.Color("set:N").title("variant" if names.shared(sets)[0] else "feature set")
     by_set = by_set.legend(labelExpr=short(sets))
     if shown:
         by_set = by_set.legend(values=list(shown), labelExpr=short(sets))
@@ -39,9 +38,9 @@ def color(sets: Sequence[str], shown: Sequence[str] = (), legend: bool = True) -
     return by_set.scale(domain=list(sets))
 
 
-def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
-    """Elo of each set with both errors, at each yardstick."""
-    limits = {yardstick.column: yardstick.title for yardstick in yardsticks.ALL}
+def elo(rows: Sequence[Row], anchor: str, deep: int = 0) -> Figure | None:
+    """Elo of each set with both errors, at each yardstick; ``deep``: see `Yardstick.at`."""
+    limits = {yardstick.column: yardstick.at(deep) for yardstick in yardsticks.ALL}
     values: list[dict[str, Any]] = []
     for row in rows:
         for column, limit in limits.items():
@@ -57,7 +56,7 @@ def elo(rows: Sequence[Row], anchor: str) -> Figure | None:
         yOffset=alt.YOffset("limit:N").sort(shown),
         color=alt.Color("limit:N").title("games at").scale(domain=shown),
     )
-    title = f"Elo relative to {anchor}"
+    title = f"Elo relative to {labels(rows).get(anchor, anchor)}"
     seeds = base.mark_rule(strokeWidth=1.5).encode(
         alt.X("seeds_low:Q").title(title), alt.X2("seeds_high:Q")
     )
@@ -164,8 +163,8 @@ def _scatter(
             *ENDS,
         ],
     )
-    names = point_labels.named(beside, drawn, x, "elo") if beside else []
-    return alt.layer(seeds, games, *names, dots.add_params(zoom()))
+    beside_dots = point_labels.named(beside, drawn, x, "elo") if beside else []
+    return alt.layer(seeds, games, *beside_dots, dots.add_params(zoom()))
 
 
 def pareto(

@@ -10,7 +10,8 @@ from typing import Any
 import altair as alt
 
 from nnuelab.charts import HEIGHT
-from nnuelab.report.line_labels import TEXT, called, short
+from nnuelab.names import labels
+from nnuelab.report.line_labels import TEXT, short
 
 NARROWEST = 250  # pixels of a plot on a phone
 LETTER, DOT = 7, 6  # pixels: of a letter, and from the middle of a point to its edge
@@ -107,7 +108,7 @@ def beside(
         dots.append(Box(x, -DOT, DOT, y - DOT, y + DOT))
         rules.append(Box(x, -2, 2, down(point.high), down(point.low)))
     names = [name for name in points if not only or name in only]
-    lengths = dict(zip(names, map(len, called(names)), strict=True))
+    called = labels(names)
     taken: list[Box] = []
     values = []
     for name in sorted(names, key=lambda name: -points[name].y):
@@ -116,7 +117,7 @@ def beside(
         found = min(
             (
                 (cost + ON_A_RULE * any(box.meets(rule) for rule in rules), moved, side, box)
-                for cost, moved, side, box in _places(x, y, LETTER * lengths[name])
+                for cost, moved, side, box in _places(x, y, LETTER * len(called[name]))
                 if x + box.left >= 0 and x + box.right <= NARROWEST
                 and box.top >= 0 and box.bottom <= height
                 and not any(box.meets(other) for other in (*taken, *dots))

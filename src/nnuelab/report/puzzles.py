@@ -16,6 +16,7 @@ import altair as alt
 
 from nnuelab.charts import HEIGHT, SHARE_TICKS, Figure, figure, fitted, share_scale, zoom
 from nnuelab.errors import UserError
+from nnuelab.names import labels
 from nnuelab.report.grids import Grid
 from nnuelab.report.line_labels import direct, named
 from nnuelab.report.plots import ROW_HEIGHT, color
@@ -130,6 +131,7 @@ def grid(found: Results, name: str, nets: Sequence[NetFiles], all_scores: Sequen
         list(columns.items()),
         [[_cell(getattr(score, column)) for column in columns] for score in all_scores],
         [{"": files[score.feature_set]} for score in all_scores],
+        called=labels([score.feature_set for score in all_scores]),
     )
 
 

@@ -7,13 +7,14 @@ import io
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pydantic
 
 from nnuelab.errors import UserError
+from nnuelab.names import NetName
 from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
 
 MOST_BYTES = 64 << 20  # of a table or a record; in memory it takes ten times as much
@@ -150,3 +151,20 @@ def read_record(path: Path) -> dict[str, Any]:
             f"{path} is damaged ({place}: {first['msg']}); make {path.with_suffix('')} again"
         ) from error
     return value | checked.model_dump()
+
+
+def nodes_of(record: Mapping[str, Any], anchor: str) -> int:
+    """Nodes of a move of the anchor's, by the record of its games; 0: unknown."""
+    players = record.get("parameters", {}).get("players", {})
+    try:
+        limits = (of for name, of in players.items() if NetName.parse(name).entry == anchor)
+        first: Mapping[str, Any] = next(limits, {})
+        return int(first.get("nodes") or 0)
+    except (AttributeError, TypeError, ValueError):  # not a record of games
+        return 0
+
+
+def nodes_in(pgn: Path, anchor: str) -> int:
+    """The same, where the record of the games is beside them; raises UserError when damaged."""
+    record = pgn.with_name(f"{pgn.name}.json")
+    return nodes_of(read_record(record), anchor) if record.is_file() else 0

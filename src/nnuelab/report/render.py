@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nnuelab.errors import escaped
-from nnuelab.report import table
+from nnuelab.report import readable, table
 from nnuelab.report.diff import Difference
 from nnuelab.report.inspect import BOARDS, Summary
 
@@ -63,9 +63,10 @@ def show(summary: Summary, console: Console) -> None:
             console.print(_boards(rows), width=min(console.width, NARROW))
         elif summary.kind == "table":
             text = [{k: table.cell(k, v) for k, v in row.items()} for row in rows]
-            _print(*table.readable(text, narrow=True), console)
-            if table.has_published(text):
-                console.print(f"\n{table.PUBLISHED_NOTE}", highlight=False)
+            deep = summary.facts.get("nodes_deep", 0)
+            _print(*readable.head_and_lines(text, deep, narrow=True), console)
+            if readable.has_published(text):
+                console.print(f"\n{readable.PUBLISHED_NOTE}", highlight=False)
         else:
             _print(list(rows[0]), [[_text(v) for v in row.values()] for row in rows], console)
     if made:

@@ -13,9 +13,16 @@ from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
-from nnuelab.report.reading import read_csv, read_json, read_record, read_statistics, read_table
+from nnuelab.report.reading import (
+    nodes_of,
+    read_csv,
+    read_json,
+    read_record,
+    read_statistics,
+    read_table,
+)
 from nnuelab.tournament import yardsticks
-from nnuelab.tournament.yardsticks import Yardstick
+from nnuelab.tournament.yardsticks import DEEP, NODES, Yardstick
 
 NET = "net.nnue"
 PUBLISHED = "published"  # tables that were made elsewhere, of other files of the same names
@@ -98,6 +105,8 @@ class Experiment:
         What is missing or damaged, each with the remedy.
     hypothesis : dict
         As `hypotheses.told` has it; empty where there is none.
+    nodes : (int, int)
+        Of a move of the anchor's in its games, and in those with more; 0: unknown.
     """
 
     name: str
@@ -107,6 +116,7 @@ class Experiment:
     pgn: Path | None = None
     problems: list[str] = field(default_factory=list)
     hypothesis: dict[str, Any] = field(default_factory=dict)
+    nodes: tuple[int, int] = (0, 0)
 
 
 @dataclass
@@ -146,21 +156,6 @@ class Results:
         played = yardstick.played(experiment.name)
         games = self.folder / "tournament" / "sprt" / played
         return self.folder / "sprt" / f"{played}.csv", games
-
-    def nodes(self, experiment: Experiment) -> tuple[int, int]:
-        """Nodes of a move of the anchor's in its games, and in those with more; 0: unknown."""
-
-        def of(yardstick: Yardstick) -> int:
-            record = self.records.get(self.label(self.games(experiment, yardstick)), {})
-            players = record.get("parameters", {}).get("players", {})
-            of_anchor = (
-                player.get("nodes", 0)
-                for name, player in players.items()
-                if NetName.parse(name).entry == experiment.anchor
-            )
-            return int(next(of_anchor, 0))
-
-        return of(yardsticks.NODES), of(yardsticks.DEEP)
 
     def belong(self, experiment: Experiment, label: str) -> bool:
         """Whether a file is one of an experiment: its table, its games, or beside its nets."""
@@ -280,7 +275,10 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     found.anchor = str(record.get("parameters", {}).get("anchor", ""))
     found.hypothesis = record.get("parameters", {}).get("hypothesis", {})
     if not found.anchor and found.rows:
-        found.anchor = next((table.entry(r) for r in found.rows if r["elo"] == "0.0"), "")
+        found.anchor = table.anchor_of(found.rows)
+    games = (f"{folder.name}/tournament/{y.played(name)}.pgn" for y in (NODES, DEEP))
+    limit, deep = (nodes_of(records.get(each, {}), found.anchor) for each in games)
+    found.nodes = limit, deep
     imported = record.get("parameters", {}).get("imported", [])
     entries = {table.entry(row) for row in found.rows}
     inputs = record.get("inputs", {}).items()

@@ -9,7 +9,7 @@ from nnuelab.features import FeatureSet
 from nnuelab.names import NetName
 from nnuelab.report import bars, grids, net_plots, table, words
 from nnuelab.report.bars import Scale
-from nnuelab.report.grids import Grid
+from nnuelab.report.grids import Grid, verdicts
 from nnuelab.report.results import Results
 from nnuelab.report.section import Section, readable, told
 from nnuelab.report.words import Row, number
@@ -118,7 +118,7 @@ def _everywhere(found: Results, name: str) -> Grid:
         "error": "\u00b1 (95\u00a0%)",
         "p": "p adjusted",
     }
-    rows, sources, drawn = [], [], []
+    rows, sources, drawn, hints = [], [], [], []
     for experiment in found.experiments:
         made = [found.label(found.folder / f"{experiment.name}_table.csv")]
         scale = Scale.over(experiment.rows, yardsticks.ALL)
@@ -128,10 +128,12 @@ def _everywhere(found: Results, name: str) -> Grid:
                     continue
                 plays, anchor = table.entry(row), experiment.anchor
                 cells = [row[kind.column], row.get(f"{kind.column}_error", ""), row.get(kind.p, "")]
-                said = str(words.verdict(row, anchor, kind))
-                rows.append([experiment.name, plays, anchor, kind.title, said, *cells])
+                said, at = verdicts(row, experiment), kind.at(experiment.nodes[1])
+                answer = said[words.column_of(kind)]
+                rows.append([experiment.name, plays, anchor, at, answer, *cells])
+                hints.append(words.why(row, anchor, kind, experiment.hypothesis))
                 sources.append({"": [*made, found.label(found.games(experiment, kind))]})
-                drawn.append(bars.bar(row, anchor, scale, kind))
+                drawn.append(bars.bar(row, experiment, scale, kind))
     more = frozenset({"row"} if all(row[1] == name for row in rows) else ())
     return Grid(
         f"set-{NetName(name).folder}-elo",
@@ -142,4 +144,5 @@ def _everywhere(found: Results, name: str) -> Grid:
         more | {"p"},
         [("experiment", row[0]) for row in rows],
         {"elo": drawn},
+        hints={"verdict": hints},
     )

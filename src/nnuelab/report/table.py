@@ -11,31 +11,17 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
+from nnuelab import names
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.report import published
 from nnuelab.report.trained import TrainedNet, read_imported, read_trained
 from nnuelab.tournament import yardsticks
-from nnuelab.tournament.yardsticks import COST, DEEP, DEEP_COST, NODES, TIME, Yardstick
+from nnuelab.tournament.yardsticks import NODES, TIME, Yardstick
 
 if TYPE_CHECKING:
     from nnuelab.tournament.ratings import SetRating
     from nnuelab.tournament.spread import Pooling
-
-PUBLISHED_NOTE = (
-    "Published: the study's own, of nets 512/32 that played at a fixed time per move, where the "
-    "speed of a set counts, too: to be compared with ours at equal cost or at fixed time, not with "
-    "that at fixed nodes. Its data were others. So neither its Elo nor its losses are the same "
-    "quantity as ours. "
-    "(Its baseline stands beside our nets of the same size; Elo 0 is the mean of its nets there.)"
-)
-
-ERRORS_NOTE = (
-    "\u00b1 behind Elo is half the 95 % interval if nets of the same sets were trained and played "
-    "again; \u00b1 games if these very nets played again; \u00b1 seeds as the first, but as far as "
-    "these few trainings alone tell it. p adjusted: the chance of so large a difference somewhere "
-    "among all sets of the table if none differed from the anchor."
-)
 
 
 @dataclass(frozen=True)
@@ -320,6 +306,25 @@ def entry(row: Mapping[str, str]) -> str:
     return NetName(row["feature_set"], row.get("variant") or "").entry
 
 
+def labels(rows: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """What to call each row by its `entry`, without what all have in common."""
+    return names.labels([entry(row) for row in rows])
+
+
+def anchor_of(rows: Iterable[Mapping[str, str]]) -> str:
+    """The entry of a table whose Elo is 0; "" where none is."""
+    return next((entry(row) for row in rows if row["elo"] == "0.0"), "")
+
+
+def relative(rows: Iterable[Mapping[str, str]], anchor: str) -> str:
+    """What an Elo is relative to, and what all rows have in common, which `labels` leave out."""
+    entries = [entry(row) for row in rows]
+    feature_set, variant = names.shared(entries)
+    common = " and ".join(filter(None, [feature_set and f"the set {feature_set}", variant]))
+    told = f"relative to {names.labels(entries).get(anchor, anchor)}"
+    return f"{told}; all rows share {common}" if common else told
+
+
 def _speeds(pgn: Path) -> dict[str, float]:
     """Nodes per second of each feature set, all its nets together."""
     from nnuelab.tournament.pgn import nodes_and_seconds
@@ -360,117 +365,3 @@ def to_csv(rows: Sequence[Row]) -> str:
     writer.writeheader()
     writer.writerows(cells(row) for row in rows)
     return text.getvalue()
-
-
-def to_markdown(experiment: str, rows: Sequence[Row], anchor: str) -> str:
-    """The same numbers for reading: errors behind their values, empty columns left out."""
-    text = [cells(row) for row in rows]
-    head, body = readable(text)
-    lines = [
-        f"# Experiment {experiment}",
-        "",
-        "| " + " | ".join(head) + " |",
-        "|---" + "|--:" * (len(head) - 1) + "|",
-        *("| " + " | ".join(line).replace("*", "\\*") + " |" for line in body),
-        "",
-        f"Elo: at fixed nodes per move{_and_others(text)}, relative to {anchor}, in Ordo's points "
-        f"(x 0.9913 = logistic Elo). {ERRORS_NOTE} "
-        "Validation loss: mean \u00b1 standard deviation over the seeds"
-        f"{_other_losses(text)}. Puzzles: share of right moves. Quantization: integer less float "
-        "evaluation.",
-        *(["", PUBLISHED_NOTE] if has_published(text) else []),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def notes(table: Sequence[Mapping[str, str]]) -> str:
-    """What has to be known to read rows of text."""
-    return f"{ERRORS_NOTE} {PUBLISHED_NOTE}" if has_published(table) else ERRORS_NOTE
-
-
-def _and_others(table: Sequence[Mapping[str, str]]) -> str:
-    """The other yardsticks that rows of text have an Elo of, each with what it tells."""
-    meanings = {
-        COST: "at equal cost (what it knows per second: nodes divided by the cost of one)",
-        DEEP: "with more nodes (deep)",
-        TIME: "at fixed time (a check of equal cost, on the clock of this machine)",
-    }
-    told = [
-        meaning for kind, meaning in meanings.items() if any(row.get(kind.column) for row in table)
-    ]
-    return "; ".join([" (what a set knows)", *told]) if told else ""
-
-
-def _other_losses(table: Sequence[Mapping[str, str]]) -> str:
-    """Said where a variant has none."""
-    missing = any(not row["val_loss_mean"] for row in table)
-    return " (none where another loss was minimised)" if missing else ""
-
-
-def has_published(table: Sequence[Mapping[str, str]]) -> bool:
-    """Whether the study's numbers stand in rows of text."""
-    return any(row["published_elo"] for row in table)
-
-
-# Title, value, what stands behind it as its error, and whether a terminal has room for it.
-_READABLE = (
-    ("feature set", "feature_set", None, True),
-    ("variant", "variant", None, True),
-    ("features", "n_features", None, True),
-    ("L1", "l1", None, False),
-    ("L2", "l2", None, False),
-    ("seeds", "seeds", None, True),
-    ("validation loss", "val_loss_mean", "val_loss_sd", True),
-    ("Elo", "elo", "elo_error", True),
-    ("p adjusted", "p_adjusted", None, True),
-    ("\u00b1 games", "elo_error_games", None, True),
-    ("\u00b1 seeds", "elo_error_seeds", None, False),
-    ("cost of a node", "cost_ratio", None, True),
-    ("Elo at equal cost", COST.column, f"{COST.column}_error", True),
-    ("p adjusted", COST.p, None, True),
-    ("deep: Elo", DEEP.column, f"{DEEP.column}_error", True),
-    ("at equal cost", DEEP_COST.column, f"{DEEP_COST.column}_error", True),
-    ("Elo at fixed time", "elo_time", "elo_time_error", True),
-    ("p adjusted", TIME.p, None, False),
-    ("\u00b1 games", "elo_time_error_games", None, True),
-    ("\u00b1 seeds", "elo_time_error_seeds", None, False),
-    ("nodes/s ratio", "nps_ratio", None, False),
-    ("puzzles", "puzzle_accuracy", None, True),
-    ("quantization mean cp", "quant_mean_cp", None, False),
-    ("rms cp", "quant_rms_cp", None, True),
-    ("max cp", "quant_max_cp", None, False),
-    ("active", "active", None, False),
-    ("added", "added", None, False),
-    ("removed", "removed", None, False),
-    ("training s", "train_seconds", None, False),
-    ("published loss", "published_val_loss", None, False),
-    ("published Elo", "published_elo", None, True),
-)
-
-
-def readable(
-    table: Sequence[Mapping[str, str]], *, narrow: bool = False
-) -> tuple[list[str], list[list[str]]]:
-    """Head and lines of a table for people, from rows as `cells` or a CSV reader give them.
-
-    ``narrow`` leaves out what is for reference only; a variant stands beside its set, since a
-    terminal repeats the first column alone.
-    """
-    shown = [
-        (title, name, error)
-        for title, name, error, needed in _READABLE
-        if any(row.get(name) for row in table) and (needed or not narrow)
-    ]
-    if narrow and any(row.get("variant") for row in table):
-        table = [{**row, "feature_set": entry(row)} for row in table]
-        shown = [each for each in shown if each[1] != "variant"]
-    body = [
-        [
-            f"{row[name]} \u00b1 {row[error]}"
-            if error and row[name] and row.get(error)
-            else row[name]
-            for _, name, error in shown
-        ]
-        for row in table
-    ]
-    return [title for title, _, _ in shown], body

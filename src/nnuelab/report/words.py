@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
-from nnuelab.report.table import entry
+from nnuelab.report import hypotheses
+from nnuelab.report.table import entry, labels
 from nnuelab.tournament.adjusted import LEVEL
 from nnuelab.tournament.yardsticks import COST, NODES, TIME, Yardstick
 
 Row = Mapping[str, str]
+Asked = Mapping[str, Any]  # a hypothesis, as `hypotheses.told` has it; empty where there is none
+NOTHING: Asked = {}
 
 MOST_NAMES = 4  # in a sentence; more are counted
 
@@ -18,6 +22,7 @@ class Verdict(StrEnum):
     """What may be said of a set and the anchor, among all sets of its table."""
 
     STRONGER = "stronger"
+    EQUIVALENT = "equivalent"
     UNDECIDED = "undecided"
     WEAKER = "weaker"
     ANCHOR = "anchor"
@@ -26,14 +31,6 @@ class Verdict(StrEnum):
 def number(row: Row, column: str) -> float | None:
     """A cell as a number, None where nothing was measured."""
     return float(row[column]) if row.get(column) else None
-
-
-def labels(rows: Sequence[Row]) -> dict[str, str]:
-    """What to call each row by `table.entry`: set or variant alone, where all have one of them."""
-    sets, variants = ({row.get(of) or "" for row in rows} for of in ("feature_set", "variant"))
-    if len(variants) == 1:
-        return {entry(row): row["feature_set"] for row in rows}
-    return {entry(row): row["variant"] if len(sets) == 1 else entry(row) for row in rows}
 
 
 def paid(rows: Iterable[Row]) -> Yardstick | None:
@@ -45,23 +42,31 @@ def paid(rows: Iterable[Row]) -> Yardstick | None:
     return None
 
 
-def verdict(row: Row, anchor: str, yardstick: Yardstick = NODES) -> Verdict | None:
-    """By the p-value that is adjusted for all sets of the table; None where nobody played."""
+def verdict(
+    row: Row, anchor: str, yardstick: Yardstick = NODES, asked: Asked = NOTHING
+) -> Verdict | None:
+    """By the p-value that is adjusted for all sets of the table; None where nobody played.
+
+    What it leaves undecided is equivalent where the hypothesis ``asked`` says so, and holds.
+    """
     elo, p = number(row, yardstick.column), number(row, yardstick.p)
     if elo is None:
         return None
     if entry(row) == anchor:
         return Verdict.ANCHOR
     if p is None or p >= LEVEL:
-        return Verdict.UNDECIDED
+        is_equivalent = hypotheses.is_equivalent(asked, row, yardstick)
+        return Verdict.EQUIVALENT if is_equivalent else Verdict.UNDECIDED
     return Verdict.STRONGER if elo > 0 else Verdict.WEAKER
 
 
-def why(row: Row, anchor: str, yardstick: Yardstick = NODES) -> str:
+def why(row: Row, anchor: str, yardstick: Yardstick = NODES, asked: Asked = NOTHING) -> str:
     """What the verdict rests on."""
-    found, column = verdict(row, anchor, yardstick), yardstick.column
+    found, column = verdict(row, anchor, yardstick, asked), yardstick.column
     if found in (None, Verdict.ANCHOR):
         return ""
+    if found is Verdict.EQUIVALENT:
+        return f"its interval lies within \u00b1{asked['within']:g} Elo, the hypothesis"
     p = number(row, yardstick.p)
     if found is not Verdict.UNDECIDED:
         return f"p {_p(p)}, all sets taken together"
@@ -89,10 +94,10 @@ def quoted(row: Row, yardstick: Yardstick = NODES) -> str:
     return f"{text}, error unknown"
 
 
-def answer(rows: Sequence[Row], anchor: str, settled: tuple[str, str] | None = None) -> str:
+def answer(rows: Sequence[Row], anchor: str, asked: Asked = NOTHING) -> str:
     """A sentence: who is stronger than the anchor, who weaker, and of whom that is open.
 
-    ``settled``, a column and an entry, is no longer open there: see `hypotheses.settled`.
+    What the hypothesis ``asked`` was about is open no longer once that is settled.
     """
     rated = [row for row in rows if number(row, "elo") is not None]
     if not rated:
@@ -102,8 +107,7 @@ def answer(rows: Sequence[Row], anchor: str, settled: tuple[str, str] | None = N
     called = labels(rows)
     said: dict[str, list[str]] = {}
     for yardstick in filter(None, (NODES, paid(rated))):
-        done = settled[1] if settled and settled[0] == yardstick.column else None
-        clause = _clause(rated, anchor, yardstick, called, done)
+        clause = _clause(rated, anchor, yardstick, called, asked)
         said.setdefault(clause, []).append(yardstick.title)
     text = "; ".join(f"at {' and at '.join(at)} {clause}" for clause, at in said.items())
     return f"{text[0].upper()}{text[1:]}."
@@ -114,18 +118,20 @@ def _clause(
     anchor: str,
     yardstick: Yardstick,
     called: Mapping[str, str],
-    settled: str | None,
+    asked: Asked,
 ) -> str:
+    settled = hypotheses.settled(asked, rows)
     found: dict[Verdict, list[str]] = {kind: [] for kind in Verdict}
     for row in sorted(rows, key=lambda row: -(number(row, yardstick.column) or 0)):
-        kind = verdict(row, anchor, yardstick)
-        if kind and not (kind is Verdict.UNDECIDED and entry(row) == settled):
+        kind = verdict(row, anchor, yardstick, asked)
+        is_settled = settled == (yardstick.column, entry(row))
+        if kind and not (kind is Verdict.UNDECIDED and is_settled):
             found[kind].append(called[entry(row)])
     stronger = found[Verdict.STRONGER]
     verb = "is" if len(stronger) < 2 else "are"
     others = [
         f"{kind}: {_names(found[kind])}"
-        for kind in (Verdict.UNDECIDED, Verdict.WEAKER)
+        for kind in (Verdict.EQUIVALENT, Verdict.UNDECIDED, Verdict.WEAKER)
         if found[kind]
     ]
     rest = f" ({'; '.join(others)})" if others else ""

@@ -16,7 +16,7 @@ class Yardstick:
     column : str
         Of the table, with the Elo there; its errors are ``{column}_error``, ...
     title : str
-        What the games are played at.
+        What the games are played at; see `at`.
     deep, at_cost : bool
         Whether there are more nodes than at the first; whether each node has its price.
     """
@@ -32,6 +32,14 @@ class Yardstick:
         """Column of the p-values of that Elo, adjusted for the number of sets."""
         return f"{self.column.replace('elo', 'p')}_adjusted"
 
+    def at(self, deep: int) -> str:
+        """What the games are played at, where the nodes of the second limit are known; 0: unknown.
+
+        >>> DEEP.at(5000), DEEP_COST.at(5000), DEEP_COST.at(0), COST.at(5000)
+        ('5,000 nodes', 'equal cost, 5,000 nodes', 'equal cost, more nodes', 'equal cost')
+        """
+        return self.title.replace("more", f"{deep:,}") if deep else self.title
+
     def played(self, experiment: str) -> str:
         """Name of the games of an experiment, without an ending.
 
@@ -43,7 +51,9 @@ class Yardstick:
 
 NODES = Yardstick("", "elo", "fixed nodes")
 COST = Yardstick("cost", "elo_cost", "equal cost", at_cost=True)
-DEEP = Yardstick("deep", "elo_deep", "fixed nodes, deep", deep=True)
-DEEP_COST = Yardstick("deep-cost", "elo_deep_cost", "equal cost, deep", deep=True, at_cost=True)
+DEEP = Yardstick("deep", "elo_deep", "more nodes", deep=True)
+DEEP_COST = Yardstick(
+    "deep-cost", "elo_deep_cost", "equal cost, more nodes", deep=True, at_cost=True
+)
 TIME = Yardstick("time", "elo_time", "fixed time")
 ALL = (NODES, COST, DEEP, DEEP_COST, TIME)

@@ -135,6 +135,6 @@ for (const element of document.querySelectorAll(".viewer")) {
   whenSeen(element, async () => {
     const all = await unpack("games"), { games, set } = element.dataset;
     const isOf = (game) => [game.white, game.black].some((player) => setOf(player) === set);
-    viewer(element, set === undefined ? all[games] : Object.values(all).flat().filter(isOf));
+    viewer(element, set === undefined ? all[games].map((game) => ({ ...game, ...game.called })) : Object.values(all).flat().filter(isOf));
   });
 }

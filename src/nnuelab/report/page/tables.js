@@ -33,21 +33,22 @@ function switchColumns(sheet, all) {
   sheet.classList.toggle("all", all);
   sheet.querySelector("[data-sheet=more]").setAttribute("aria-pressed", String(all));
 }
-/** The cells that are seen, as text; ``name`` is of a head. */
-function cellsOf(table, name) {
+/** The cells that are seen, as text; ``name`` is of a head, and ``text`` of another cell. */
+function cellsOf(table, name, text) {
   const shown = [...table.tHead.rows[0].cells].filter((head) => head.checkVisibility());
   const places = shown.map((head) => head.cellIndex);
-  const lines = [...table.tBodies[0].rows].map((row) => places.map((place) => row.cells[place].textContent.trim()));
+  const lines = [...table.tBodies[0].rows].map((row) => places.map((place) => text(row.cells[place])));
   return [shown.map(name), ...lines];
 }
+const textOf = (cell) => cell.textContent.trim();
 function csv(table) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return cellsOf(table, (head) => head.dataset.column).map((line) => `${line.map(quoted).join(",")}\n`).join("");
+  return cellsOf(table, (head) => head.dataset.column, (cell) => cell.dataset.whole ?? textOf(cell)).map((line) => `${line.map(quoted).join(",")}\n`).join("");
 }
 function latex(table) {
   const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\u00b1": "$\\pm$", "\u00d7": "$\\times$" };
   const escaped = (text) => text.replace(/[\\~^\u00b1\u00d7]|[&%$#_{}]/g, (sign) => signs[sign] ?? `\\${sign}`).replace(/^-(?=\d)/, "$-$");
-  const [head, ...lines] = cellsOf(table, (cell) => cell.textContent.trim());
+  const [head, ...lines] = cellsOf(table, textOf, textOf);
   const isNumber = (place) => lines.every((line) => line[place] === "" || !Number.isNaN(Number(line[place])));
   const line = (cells) => `${cells.map(escaped).join(" & ")} \\\\`;
   return [`\\begin{tabular}{${head.map((_, place) => (isNumber(place) ? "r" : "l")).join("")}}`, "\\toprule", line(head), "\\midrule",
