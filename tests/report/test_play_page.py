@@ -303,18 +303,50 @@ def test_repetition_ends_a_game_of_two_people(opened):
     assert len(moves(page)) == 7
 
 
-def test_promotions_are_to_queens_unless_another_piece_is_chosen(opened):
+def test_a_promotion_asks_for_its_piece(opened):
+    """By mouse and by keys; until one is chosen nothing is played."""
     page = opened()
-    for piece, san in ((None, "a8=Q"), ("knight", "a8=N")):
-        begins(page, "8/P7/7k/8/8/8/8/K7 w - - 0 1", you="both")
+    dialog = page.get_by_role("dialog", name="Promote to")
+    for piece, goal, san in (("knight", "b8", "axb8=N"), ("rook", "a8", "a8=R")):
+        begins(page, "1r6/P7/7k/8/8/8/8/K7 w - - 0 1", you="both")
         waits(page, "Your move: White")
         page.wait_for_function("document.querySelectorAll('#moves button').length === 0")
-        if piece:
-            page.locator("#promote").select_option(piece)
         square(page, "a7").click()
-        square(page, "a8").click()
+        square(page, goal).click()
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="detached")
+        assert moves(page) == []
+        square(page, goal).press("Enter")
+        assert dialog.get_by_role("button", name="queen").evaluate("e => e.matches(':focus')")
+        dialog.get_by_role("button", name=piece).click()
         page.locator("#moves button").wait_for()
         assert moves(page) == [san]
+    begins(page, "1r6/P7/7k/8/8/8/8/K7 w - - 0 1", you="both")
+    page.wait_for_function("document.querySelectorAll('#moves button').length === 0")
+    square(page, "a7").drag_to(square(page, "b8"))
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(":focus").get_attribute("aria-label") == "bishop"
+    page.keyboard.press("Enter")
+    page.locator("#moves button").wait_for()
+    assert moves(page) == ["axb8=B"]
+
+
+def test_castling_and_en_passant_move_and_take_what_they_should(opened):
+    page = opened()
+    fen = "4k3/8/8/3pP3/8/8/8/4K2R w K d6 0 1"
+    for move, san in (("e1g1", "O-O"), ("e5d6", "exd6")):
+        begins(page, fen, you="both")
+        page.wait_for_function("document.querySelectorAll('#moves button').length === 0")
+        square(page, move[:2]).click()
+        square(page, move[2:]).click()
+        page.locator("#moves button").wait_for()
+        after = chess.Board(fen)
+        after.push_uci(move)
+        assert moves(page) == [san]
+        assert placed(page) == {
+            chess.square_name(at): piece.symbol() for at, piece in after.piece_map().items()
+        }
 
 
 def test_black_is_played_from_below_and_moves_are_taken_back(opened):

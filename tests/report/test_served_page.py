@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 
+import chess
 import pytest
 
 from nnuelab import runs
@@ -53,6 +54,40 @@ def test_the_served_page_goes_on_moving(browser, everything, report):
         said.get_by_text("exd5: each accumulator adds 1 and removes 2 rows.").wait_for()
         example.locator("button.own[data-square=d8]").wait_for()
         assert "run nnuelab serve" not in said.inner_text()
+        page.close()
+
+
+def test_every_kind_of_move_is_played_on_the_board_of_a_set(browser, everything, report):
+    """Castling, en passant, a promotion with a capture and one without, to any piece."""
+    nets = results.gather(everything, ["axis"]).experiments[0].nets
+    fen = "r3k3/1P6/8/3pP3/8/8/8/4K2R w K d6 0 1"
+    with serving(serve.Answers(nets, report)) as server:
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(f"http://127.0.0.1:{server.server_port}/#/positions")
+        page.locator("#explore-text").fill(fen)
+        page.get_by_role("button", name="look").click()
+        page.locator("#explore-fen").get_by_text(fen).wait_for()
+        page.goto(f"http://127.0.0.1:{server.server_port}/#/set/ALL")
+        example = page.locator("[data-explore=ALL]")
+        place = example.get_by_role("combobox").first
+        place.locator("option").first.wait_for(state="attached")
+        place.select_option(str(place.locator("option").count() - 1))
+        dialog = page.get_by_role("dialog", name="Promote to")
+        for move, piece in (
+            *(("e1g1", ""), ("e5d6", "")),
+            *((f"b7{goal}{letter}", letter) for goal in ("a8", "b8") for letter in "qrbn"),
+        ):
+            after = chess.Board(fen)
+            after.push_uci(move)
+            example.locator(f"button.own[data-square={move[:2]}]").click()
+            example.locator(f"button.target[data-square={move[2:4]}]").click()
+            if piece:
+                name = chess.PIECE_NAMES[chess.PIECE_SYMBOLS.index(piece)]
+                dialog.get_by_role("button", name=name).click()
+            example.locator("code").get_by_text(after.board_fen()).wait_for()
+            example.get_by_role("button", name="take back").click()
+            example.locator("code").get_by_text(fen).wait_for()
         page.close()
 
 

@@ -28,13 +28,16 @@ function example(element, { positions, sets, terms }, known) {
     line.push({ ...moves()[uci], uci, start: here().fen, before: known[here().fen] });
     goOn();
   }
-  function press(square) {
+  async function press(square) {
     const found = selected ? between(selected, square) : [];
-    if (found.length) return play(found.find((uci) => uci.endsWith("q")) ?? found[0]);
+    if (found.length) {
+      const uci = await pick(found, here().fen);
+      return uci ? play(uci) : redraw();
+    }
     selected = selected !== square && between(square, "").length ? square : null;
     return redraw();
   }
-  const { grid, update } = squareGrid(picture, {
+  const { grid, update, pick } = squareGrid(picture, {
     press,
     look() {},
     lift(square) {

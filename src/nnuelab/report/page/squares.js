@@ -82,5 +82,39 @@ function squareGrid(picture, { press, look, lift, drop }) {
     });
   }
   buttons[56].tabIndex = 0;
-  return { grid, update };
+  /** One of the moves (UCI) between two squares: where a pawn promotes, a person chooses; undefined where none is chosen. */
+  async function pick(found, fen) {
+    if (found.length < 2) return found[0];
+    const to = found[0].slice(2, 4);
+    const letter = await askPiece(buttons.find((button) => button.dataset.square === to), fen.split(" ")[1] === "w");
+    return found.find((uci) => letter && uci.endsWith(letter));
+  }
+  return { grid, update, pick };
+}
+
+/** Asks beside a square what a pawn becomes there: its letter, or "" when that is left open. */
+function askPiece(square, isWhite) {
+  const choose = (letter) => make("button", { type: "button", "aria-label": ROLES[letter], title: ROLES[letter], click: () => dialog.close(letter) },
+    draw("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, "aria-hidden": "true" }, drawPiece(isWhite ? letter.toUpperCase() : letter, {})));
+  const dialog = make("dialog", { class: "promotion", "aria-label": "Promote to" }, ...[..."qrbn"].map(choose));
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: 3, ArrowUp: 3 }[event.key];
+    const pieces = [...dialog.children];
+    if (step) pieces[(pieces.indexOf(document.activeElement) + step) % 4].focus();
+    event.stopPropagation(); // the board's own keys
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  const { left, top } = square.getBoundingClientRect();
+  const inside = (at, size, whole) => `${Math.max(0, Math.min(at, whole - size))}px`;
+  dialog.style.left = inside(left, dialog.offsetWidth, innerWidth);
+  dialog.style.top = inside(top, dialog.offsetHeight, innerHeight);
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      square.focus();
+      resolve(dialog.returnValue);
+    });
+  });
 }

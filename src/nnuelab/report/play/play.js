@@ -70,10 +70,11 @@ function targets(from) {
   const moves = answer && shown === line.length - 1 && isMine(answer) ? answer.moves : [];
   return moves.filter(({ move }) => from && move.startsWith(from)).map(({ move }) => move.slice(2, 4));
 }
-function play(from, to) {
-  const promoted = from + to + byId("promote").value;
-  const exists = line[shown].moves.some(({ move }) => move === promoted);
-  go(game.fen, [...game.moves, exists ? promoted : from + to]);
+async function play(from, to) {
+  const { fen, moves } = line[shown];
+  const chosen = await pick(moves.map(({ move }) => move).filter((move) => move.startsWith(from + to)), fen);
+  if (chosen) go(game.fen, [...game.moves, chosen]);
+  else redraw();
 }
 function press(square) {
   if (targets(selected).includes(square)) return play(selected, square);
@@ -81,7 +82,7 @@ function press(square) {
   selected = can && selected !== square ? square : null;
   return redraw();
 }
-const { grid, update } = squareGrid(byId("picture"), {
+const { grid, update, pick } = squareGrid(byId("picture"), {
   press,
   look(square) {
     if (square === pointed) return;
