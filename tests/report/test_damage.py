@@ -225,3 +225,21 @@ def test_of_a_net_made_elsewhere_nothing_is_missed(folder, tmp_path, is_told):
     missing = [f"{copy}/nets/ALL/1/{name}" for name in ("history.csv", "verify.json")]
     text = page.read_text()
     assert ["read " + file in text for file in missing] == [not is_told] * 2
+
+
+def test_many_problems_of_one_kind_are_folded(folder, tmp_path):
+    copy = tmp_path / "results"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("report.html*"))
+    histories = sorted(copy.glob("nets/*/*/history.csv"))
+    for path in histories:
+        path.unlink()
+    page = tmp_path / "report.html"
+    command = ["report", "axis", "--results", str(copy), "--output", str(page)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    section = page.read_text().partition('id="/experiment/axis"')[2].partition("</section>")[0]
+    shown, folded, rest = section.partition('<details class="missing"><summary>')
+    assert folded
+    assert shown.count('<p class="missing"') == 3
+    assert int(rest.split()[0]) == rest.partition("</details>")[0].count("<li>")
+    assert all(str(path) in section for path in histories)

@@ -41,6 +41,22 @@ def test_all_sets_but_those_not_trained_are_drawn(folder: Path) -> None:
     assert [point["set"] for point in line] == ["ALL", "ALL+H", "ALL+MC"]
 
 
+def test_a_long_front_names_at_least_the_anchor_and_the_set_to_take() -> None:
+    """As that of the published search, where there is no room for the names of all."""
+    published = Path(__file__).parents[2] / "results" / "published" / "search"
+    found = searched.section(published, "results/search")
+    assert found is not None
+    named = {
+        value["set"]
+        for layer in found.figures[0].spec["layer"]
+        if layer["mark"]["type"] == "text"
+        for value in layer["data"]["values"]
+    }
+    front = [row[0] for row in found.grids[0].rows]
+    assert {"ALL", front[-1]} < named <= set(front)
+    assert any(f"{name} has the lowest loss" in found.said[0] for name in named)
+
+
 def test_nothing_searched_is_no_view_and_damage_is_told(folder: Path, tmp_path: Path) -> None:
     assert searched.section(tmp_path / "none", "results/search") is None
     (folder / "front.csv").write_text("number\n")

@@ -24,6 +24,8 @@ def test_the_served_page_asks_the_engine(browser, everything, report):
         page = browser.new_page()
         page.set_default_timeout(60_000)
         page.goto(f"http://127.0.0.1:{server.server_port}/#explorer")
+        assert page.get_by_text("What every net says").is_visible()
+        assert not page.get_by_text("For a position of your own").is_visible()
         page.locator("#explore-text").fill("8/8/8/8/8/8/8/8 w - - 0 1")
         page.get_by_role("button", name="look").click()
         said = page.locator("#explore-said")

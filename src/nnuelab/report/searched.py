@@ -67,8 +67,7 @@ def _of_anchor(rows: Sequence[Row]) -> float:
 def _words(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> str:
     sets = {row["number"]: row["feature_set"] for row in rows}
     generations = len({row["generation"] for row in rows})
-    cheap = [row for row in front if float(row["cost"]) <= DEARER]
-    best = min(cheap, key=lambda row: float(row["loss"]), default=None)
+    best = _best(front)
     said = f"{len(sets):,} sets were tried in {generations} generations."
     cheap_enough = f"that cost at most {DEARER:g} times as much as {sets['0']}"
     if best is None or best["feature_set"] == sets["0"]:
@@ -78,6 +77,12 @@ def _words(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> str:
         f"{best['feature_set']} has the lowest loss: {_less(best, of_anchor)} % less, at a cost of "
         f"{float(best['cost']):.2f}."
     )
+
+
+def _best(front: Sequence[Row]) -> Row | None:
+    """That with the lowest loss among those that a builder may pay."""
+    cheap = [row for row in front if float(row["cost"]) <= DEARER]
+    return min(cheap, key=lambda row: float(row["loss"]), default=None)
 
 
 def _less(row: Row, of_anchor: float) -> str:
@@ -105,14 +110,15 @@ def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
         for row in front
     ]
     top = 1.25 * max(value["loss"] for value in values if value["screen"] == "last")
-    up = (0.97 * min(each["loss"] for each in line), top)
+    least = min(each["loss"] for each in line)
+    up = (least - 0.2 * (top - least), top)  # names have room below the front
     # Blocks alone may be many times worse; what lies above isn't drawn, but is in the table.
     values = [value for value in values if value["loss"] <= top]
-    beside = point_labels.beside(
-        {v["set"]: Point(v["cost"], v["loss"], v["loss"], v["loss"]) for v in values},
-        [each["set"] for each in line],
-        up,
-    )
+    points = {v["set"]: Point(v["cost"], v["loss"], v["loss"], v["loss"]) for v in values}
+    # Where the front is too long for the names of all: the anchor, the one to take, and the last.
+    few = [names["0"], *(row["feature_set"] for row in (_best(front), front[-1]) if row)]
+    tried = (point_labels.beside(points, only, up) for only in ([r["set"] for r in line], few))
+    beside = next(filter(None, tried), None)
     named = point_labels.named(beside, alt.Undefined, "cost", "loss") if beside else []
     x = (
         alt.X("cost:Q")

@@ -119,9 +119,11 @@ def _everywhere(found: Results, name: str) -> Grid:
         "p": "p adjusted",
     }
     rows, sources, drawn, hints = [], [], [], []
+    called: dict[str, str] = {}
     for experiment in found.experiments:
         made = [found.label(found.folder / f"{experiment.name}_table.csv")]
         scale = Scale.over(experiment.rows, yardsticks.ALL)
+        called |= table.labels(experiment.rows)
         for row in experiment.rows:
             for kind in yardsticks.ALL:
                 if row["feature_set"] != name or number(row, kind.column) is None:
@@ -134,7 +136,7 @@ def _everywhere(found: Results, name: str) -> Grid:
                 hints.append(words.why(row, anchor, kind, experiment.hypothesis))
                 sources.append({"": [*made, found.label(found.games(experiment, kind))]})
                 drawn.append(bars.bar(row, experiment, scale, kind))
-    more = frozenset({"row"} if all(row[1] == name for row in rows) else ())
+    more = frozenset({"row"} if all(called[row[1]] == name for row in rows) else ())
     return Grid(
         f"set-{NetName(name).folder}-elo",
         "Wherever it played",
@@ -144,5 +146,6 @@ def _everywhere(found: Results, name: str) -> Grid:
         more | {"p"},
         [("experiment", row[0]) for row in rows],
         {"elo": drawn},
+        called=called,
         hints={"verdict": hints},
     )
