@@ -30,6 +30,7 @@ from nnuelab.report import (
 from nnuelab.report.grid_plots import MEASURED, grid_plots
 from nnuelab.report.point_labels import Point
 from tests import report_results
+from tests.report.conftest import watched
 
 METHODS = {"scores": (16, 8), "pqr": (16, 8)}
 SIZES = {"l1-256,l2-32": (256, 32), "l1-16,l2-32": (16, 32), "l1-256,l2-8": (256, 8),
@@ -332,3 +333,29 @@ def test_columns_of_the_second_limit_name_its_nodes(tmp_path):
         written = readable.to_markdown("axis", [table.Row(**row)], "ALL", deep)
         assert f"| Elo at {said} |" in written
         assert f"; at {said}, relative to ALL; in" in written
+
+
+def test_names_are_short_on_the_page_and_whole_in_its_csv(browser, tmp_path):
+    sizes = {"r-1,l2-8": (16, 8), "r-1,l2-32": (16, 32)}
+    folder = report_results.make_variants(tmp_path, "axis", sizes, "ALL,r-1,l2-32")
+    path = tmp_path / "report.html"
+    call = ["report", "axis", "--results", str(folder), "--output", str(path)]
+    assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
+    with watched(browser, path, 60_000) as page:
+        page.goto(f"{path.as_uri()}#/experiment/axis")
+        view = page.locator("[id='/experiment/axis']")
+        caption = "Elo relative to l2-32; all rows share the set ALL and r-1"
+        assert view.locator("#axis-table caption").inner_text() == caption
+        assert view.locator("#axis-table td.variant").all_inner_texts() == ["l2-8", "l2-32"]
+        assert sorted(view.locator("#axis-ratings th[scope=row]").all_inner_texts()) == [
+            *("l2-32#1", "l2-32#2", "l2-8#1", "l2-8#2")
+        ]
+        heads = view.locator("#axis-cross thead th").all_inner_texts()
+        assert {head.strip() for head in heads[1:]} == {"l2-8", "l2-32"}
+        assert "r-1" not in view.locator(".answer").first.inner_text()
+        view.locator(".sheet", has=page.locator("#axis-table")).get_by_text("CSV").click()
+        lines = list(csv.DictReader(page.locator("#record textarea").input_value().splitlines()))
+        assert [line["variant"] for line in lines] == list(sizes)
+    shown = CliRunner().invoke(app, ["inspect", str(folder / "axis_table.csv")]).stdout
+    assert "variant  features" in shown
+    assert "\nl2-8 " in shown
