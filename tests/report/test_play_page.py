@@ -257,6 +257,16 @@ def test_a_late_answer_changes_nothing(opened):
     assert page.locator("#fen").input_value() == fen
 
 
+def test_what_is_being_typed_stays_when_an_answer_comes(opened):
+    held = []
+    page = opened(route=lambda route: held.append(route))
+    page.wait_for_timeout(200)
+    page.locator("#fen").fill("4k3/8")
+    held[0].continue_()
+    waits(page, "Your move")
+    assert page.locator("#fen").input_value() == "4k3/8"
+
+
 def test_a_choice_is_dropped_when_one_begins_anew(opened):
     page = opened(clock=True)
     waits(page, "Your move")

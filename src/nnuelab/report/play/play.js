@@ -45,7 +45,8 @@ async function go(fen, moves) {
   }
   shown = moves.length;
   selected = pointed = null;
-  byId("fen").value = line[shown].fen;
+  const field = byId("fen"); // what is being typed there stays
+  if (field !== document.activeElement || field.value === fen) field.value = line[shown].fen;
   goOn(number);
   return true;
 }
