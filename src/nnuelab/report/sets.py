@@ -101,7 +101,8 @@ def _facts(found: Results, name: str) -> list[tuple[str, str]]:
         for row in experiment.rows:
             is_like = table.entry(row) == NetName(name, anchor.variant).entry
             if is_like and row["cost_ratio"] and anchor.feature_set != name:
-                facts.append((f"cost of a node (\u00d7 {experiment.anchor})", row["cost_ratio"]))
+                called = table.labels(experiment.rows).get(experiment.anchor, experiment.anchor)
+                facts.append((f"cost of a node (\u00d7 {called})", row["cost_ratio"]))
                 return facts
     return facts
 
