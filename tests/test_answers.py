@@ -21,6 +21,7 @@ DATA = {
     **dict.fromkeys(
         ("teacher", "mirrored", "replication", "together", "layers"), ("770,000", "of Stockfish")
     ),
+    "mirroring": ("1.4 million", "of Stockfish"),
     **dict.fromkeys(("scored", "sized"), ("3.5 million", "of Stockfish")),
     "quarter": ("3.75 million", "of a net"),
     **dict.fromkeys(("answers", "mobility16"), ("15 million", "of a net")),
