@@ -86,20 +86,25 @@ def kernels_of(file: Path) -> Path:
 def _use(folder: Path) -> None:
     """Marks a folder of kernels as used; a new one comes with the removal of long unused ones.
 
-    A file that a power cut left empty is removed: it would end every command that reads it.
     Other processes may do the same at once: what is gone already, or can't be removed, is left.
     """
     with suppress(OSError):
         if folder.exists():
             os.utime(folder)
-            for kernels in folder.glob("*.nb[ci]"):
-                if not kernels.stat().st_size:
-                    kernels.unlink()
             return
         folder.mkdir(parents=True, exist_ok=True)
         for other in folder.parent.iterdir():
             if other != folder and time.time() - other.stat().st_mtime > UNUSED_DAYS * 86400:
                 shutil.rmtree(other, ignore_errors=True)
+
+
+@cache
+def _drop_empty(folder: Path) -> None:
+    """Removes what a power cut left empty: it would end every command that reads it."""
+    with suppress(OSError):
+        for kernels in folder.glob("*.nb[ci]"):
+            if not kernels.stat().st_size:
+                kernels.unlink()
 
 
 class Locator:
@@ -116,6 +121,7 @@ class Locator:
             return None
         folder = kernels_of(path)
         _use(folder)
+        _drop_empty(folder)
         return cls(folder, function.__code__.co_firstlineno) if folder.is_dir() else None
 
     def get_cache_path(self) -> str:

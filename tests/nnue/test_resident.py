@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -13,8 +15,10 @@ from nnuelab import features
 from nnuelab.features.tables import compiled
 from nnuelab.learning.filters import Filters
 from nnuelab.learning.loader import Loader, Objective, extract
-from nnuelab.learning.parallel import Threads
+from nnuelab.learning.parallel import Group, Threads
 from nnuelab.learning.resident import Resident, hold
+from nnuelab.learning.run import Run
+from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.losses import PQR, Scores
 from nnuelab.nnue.trainer import Settings, Trainer
 from tests.nnue_data import write_datasets
@@ -73,6 +77,38 @@ def test_validation_is_of_all_samples(path: Path) -> None:
     expected = trainer.validate(streamed)["validation_loss"]
     trainer._layers = None  # as on another device
     assert trainer.validate(held(streamed))["validation_loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_run_on_a_device_holds_its_samples(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same losses as of a run that streams them."""
+    held: list[int] = []
+
+    def losses(room: int) -> str:
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: held.append(room) or (room, ROOM))
+        trainer = Trainer(SETTINGS, FEATURES, Threads(1))
+        trainer._layers = None  # as on another device
+        trainer.optimizer = torch.optim.Adam(trainer.network.parameters())
+        data, history = (path, path.with_name("validation.npy")), tmp_path / f"{room}.csv"
+        run = Run(
+            Checkpoint,
+            SETTINGS,
+            trainer,
+            data,
+            tmp_path / f"{room}.pt",
+            group=Group(trainer.device),
+            prepare=trainer.ready,
+            device="cuda",
+        )
+        run.epochs(history, 600.0)
+        run.finish(history)
+        return history.read_text()
+
+    expected = pd.read_csv(StringIO(losses(0)))
+    found = pd.read_csv(StringIO(losses(ROOM)))
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-4)
+    assert held == [0, 0, ROOM, ROOM]
 
 
 def test_what_changes_or_does_not_fit_is_streamed(path: Path) -> None:

@@ -178,7 +178,7 @@ class Loader:
         self._width = feature_set.max_active
         self._objective = objective
         self._share, self._parts = slice(part, None, parts), parts
-        self.batch_size, self._workers, self._epochs = batch_size, workers, epochs
+        self.batch_size, self._workers, self.epochs = batch_size, workers, epochs
         self._walk: sampler.Walk | None = None
         if filters.epoch_positions or self._dataset.weights or not self._dataset.is_mapped:
             self._walk = sampler.Walk(self._dataset)
@@ -264,7 +264,7 @@ class Loader:
             walk=self._walk,
             workers=self._workers,
         )
-        done = epoch / (self._epochs - 1) if self._epochs > 1 else 1.0
+        done = epoch / (self.epochs - 1) if self.epochs > 1 else 1.0
         return self._ahead(islice(found, start, self.batches), (seed, epoch), done)
 
     def in_order(self) -> Iterator[Labelled]:

@@ -78,7 +78,8 @@ class Resident:
     def shuffled(self, seed: int, epoch: int, start: int = 0) -> Iterator[Held]:
         """All samples in random order, from batch ``start`` on: see ``Loader.shuffled``."""
         order = self._next.pop((seed, epoch), None) or self._pool.submit(self._order, seed, epoch)
-        self._next = {(seed, epoch + 1): self._pool.submit(self._order, seed, epoch + 1)}
+        if epoch + 1 < self._loader.epochs:
+            self._next = {(seed, epoch + 1): self._pool.submit(self._order, seed, epoch + 1)}
         batches = order.result().split(self._loader.batch_size)
         yield from map(self._held, batches[start : self._loader.batches])
 

@@ -28,7 +28,7 @@ from nnuelab.features import fingerprint
 from nnuelab.learning.checkpoint import Running, RunState, set_aside
 from nnuelab.learning.loader import ALL, Labelled, Loader, Objective, Ready
 from nnuelab.learning.parallel import Group
-from nnuelab.learning.resident import Held, hold
+from nnuelab.learning.resident import Held, Resident, hold
 from nnuelab.learning.sparse import Batch
 from nnuelab.progress import Progress
 
@@ -156,17 +156,15 @@ class Run(Generic[State]):
         self.partial = path.with_name(path.name + ".partial")
         self.best = path.with_name(path.name + ".best")  # only with patience
         self._feature_set = features.parse(settings.feature_set)
-        loaders = _loaders(settings, self._feature_set, data, group, workers, prepare)
-        self.loader = loaders[0]
+        self.loader, self.validation = _loaders(
+            settings, self._feature_set, data, group, workers, prepare
+        )
         self._inputs = {"train": data[0], "validation": data[1]}
         if start is not None:
             self._inputs["from"] = start
-        self._samples, self._validation = (
-            hold(each, torch.cuda.mem_get_info()[0]) if device == "cuda" else each
-            for each in loaders
-        )
         self.per_epoch = self.loader.batches
         self.described = _describe(settings, data, start) | {"device": device}
+        self._samples: tuple[Loader | Resident, ...] = self.loader, self.validation
         before, finished, other = _earlier(
             kind, self.partial, path, self.described, settings.extendable
         )
@@ -189,6 +187,9 @@ class Run(Generic[State]):
 
     def epochs(self, history_path: Path, save_seconds: float) -> None:
         """Trains what is left of the run."""
+        if self.described["device"] == "cuda" and not self._ended():
+            loaders, room = (self.loader, self.validation), torch.cuda.mem_get_info
+            self._samples = tuple(hold(each, room()[0]) for each in loaders)
         times_path = artifacts.times_of(history_path)
         self._times = _read_times(times_path, self.epoch + (self.running.batches > 0))
         unit = "positions" if self.settings.objective.positions == 1 else "triplets"
@@ -229,7 +230,7 @@ class Run(Generic[State]):
         before = self._times.get(self.epoch + 1, {}).get("seconds", 0.0)
         start = saved = now = time.perf_counter()
         rate, behind = 0.0, deque[tuple[Labelled | Held, SupportsFloat]]()
-        for samples in self._samples.shuffled(self.settings.seed, self.epoch, running.batches):
+        for samples in self._samples[0].shuffled(self.settings.seed, self.epoch, running.batches):
             done = self.epoch * self.per_epoch + running.batches + len(behind)
             rate = trainer.learning_rate(done, self.per_epoch)
             behind.append((samples, loss := trainer.step(samples, rate)))
@@ -248,7 +249,7 @@ class Run(Generic[State]):
         row = {
             "epoch": self.epoch + 1,
             "train_loss": running.loss / running.samples,
-            **trainer.validate(self._validation),
+            **trainer.validate(self._samples[1]),
             "learning_rate": rate,
         }
         self._times[self.epoch + 1]["seconds"] = before + time.perf_counter() - start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self, SupportsFloat
@@ -274,11 +275,12 @@ class Trainer:
             group["lr"] = rate if self._rate is None else self._rate
         if self._graphed and samples.total == self.settings.batch_size:
             if self._replayed is None:
-                self._replayed = Replayed(self._captured, self.optimizer.zero_grad)
+                whole = partial(self._by_torch, samples.total)
+                self._replayed = Replayed(whole, self.optimizer.zero_grad)
             total = self._replayed(*self._ready(samples))
         elif self._layers is None:
             self.optimizer.zero_grad()
-            total = self._captured(*self._ready(samples), samples.total)
+            total = self._by_torch(samples.total, *self._ready(samples))
         else:
             self.optimizer.zero_grad()
             output = self._valued(self.network, samples)
@@ -287,17 +289,13 @@ class Trainer:
             self.average.step(self.network)
         return Later(total) if self.device.type == "cuda" else float(total)
 
-    def _captured(
-        self,
-        active: torch.Tensor,
-        target: torch.Tensor,
-        pieces: torch.Tensor,
-        samples: int | None = None,
+    def _by_torch(
+        self, samples: int, active: torch.Tensor, target: torch.Tensor, pieces: torch.Tensor
     ) -> torch.Tensor:
-        """A step that a graph can hold, of a whole batch if it isn't told otherwise."""
+        """A step by torch's own operators, which a graph can hold."""
         dtype = torch.float32 if self._rate is None or self.network.shifts else torch.bfloat16
         output = self.network.by_torch(active, pieces, dtype)
-        return self._update(output, target, samples or self.settings.batch_size)
+        return self._update(output, target, samples)
 
     def _update(
         self, output: torch.Tensor, target: torch.Tensor, samples: int, rate: float = 0.0

@@ -97,20 +97,25 @@ class Grid:
     hints: dict[str, list[str]] = field(default_factory=dict)
 
 
+def titles(deep: int) -> dict[str, str]:
+    """TITLES of a table whose second limit is known; 0: unknown."""
+    return TITLES | {name: title for kind in ALL for name, title in _of_elo(kind, deep).items()}
+
+
 def results(found: Results, experiment: Experiment) -> Grid:
     """The experiment's table, cell by cell as its CSV has it; columns not measured left out.
 
     Beside them stand the verdicts, see `words.verdict`.
     """
     rows, anchor, asked = experiment.rows, experiment.anchor, experiment.hypothesis
-    titles = TITLES | {n: t for kind in ALL for n, t in _of_elo(kind, experiment.nodes[1]).items()}
     _, common = names.shared([table.entry(row) for row in rows])
     main = [NODES, *filter(None, [words.paid(rows)])]
     answers = ("feature_set", "variant", *(n for kind in main for n in list(_of_elo(kind))[:3]))
     shown = [*answers, "val_loss_mean", *TITLES]
     shown += [name for name in table.COLUMNS if name not in shown]
-    cells = [row | verdicts(row, experiment) for row in rows]
+    cells = [row | _verdicts(row, experiment) for row in rows]
     shown = [name for name in dict.fromkeys(shown) if any(row.get(name) for row in cells)]
+    called = titles(experiment.nodes[1])
     drawn = {}
     for kind in main:
         scale = Scale.over(rows, [kind])
@@ -120,7 +125,7 @@ def results(found: Results, experiment: Experiment) -> Grid:
     return Grid(
         f"{experiment.name}-table",
         f"Elo {table.relative(rows, anchor)}",
-        [(name, titles.get(name, name.replace("_", " "))) for name in shown],
+        [(name, called.get(name, name.replace("_", " "))) for name in shown],
         [[row.get(name, "") for name in shown] for row in cells],
         [_sources(found, experiment, row) for row in rows],
         frozenset(shown) - {*answers, "val_loss_mean"},
@@ -131,8 +136,7 @@ def results(found: Results, experiment: Experiment) -> Grid:
     )
 
 
-def verdicts(row: Row, experiment: Experiment) -> dict[str, str]:
-    """The verdicts of a row by their columns, where it played."""
+def _verdicts(row: Row, experiment: Experiment) -> dict[str, str]:
     anchor, asked = experiment.anchor, experiment.hypothesis
     found = {words.column_of(k): words.verdict(row, anchor, k, asked) for k in ALL}
     return {name: str(verdict) for name, verdict in found.items() if verdict}

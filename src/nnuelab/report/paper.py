@@ -52,11 +52,11 @@ def make(found: Results, folder: Path) -> dict[str, str]:
     body = []
     for experiment in (e for e in found.experiments if e.rows):
         name = experiment.name
-        lines, printed = _table(experiment.rows)
+        lines, printed = _table(experiment)
         texts[f"{name}_table.csv"] = _csv(lines)
         texts[f"{name}_table.tex"] = latex(printed)
-        told = table.relative(experiment.rows, experiment.anchor)
-        caption = f"{name}: Elo {told}, with 95\u00a0% intervals"
+        relative = table.relative(experiment.rows, experiment.anchor)
+        caption = f"{name}: Elo {relative}, with 95\u00a0% intervals"
         body.append(
             _float("table*", caption, rf"\resizebox{{\textwidth}}{{!}}{{\input{{{name}_table}}}}")
         )
@@ -117,11 +117,12 @@ def escaped(text: str) -> str:
     return ("$-$" if minus else "") + "".join(_SIGNS.get(c, c) for c in text[minus:])
 
 
-def _table(rows: Sequence[Mapping[str, str]]) -> tuple[list[list[str]], list[list[str]]]:
+def _table(experiment: Experiment) -> tuple[list[list[str]], list[list[str]]]:
     """Its lines as they are in CSV, and with titles and labels as they are printed."""
+    rows, known = experiment.rows, grids.titles(experiment.nodes[1])
     shown, called = [name for name in COLUMNS if any(row.get(name) for row in rows)], labels(rows)
     lines = [[table.entry(row), *(row.get(name) or "" for name in shown)] for row in rows]
-    titles = ["feature set", *(grids.TITLES.get(name, name) for name in shown)]
+    titles = ["feature set", *(known.get(name, name) for name in shown)]
     printed = [[called[entry], *cells] for entry, *cells in lines]
     return [["feature_set", *shown], *lines], [titles, *printed]
 

@@ -9,7 +9,7 @@ from nnuelab.features import FeatureSet
 from nnuelab.names import NetName
 from nnuelab.report import bars, grids, net_plots, table, words
 from nnuelab.report.bars import Scale
-from nnuelab.report.grids import Grid, verdicts
+from nnuelab.report.grids import Grid
 from nnuelab.report.results import Results
 from nnuelab.report.section import Section, readable, told
 from nnuelab.report.words import Row, number
@@ -131,10 +131,10 @@ def _everywhere(found: Results, name: str) -> Grid:
                     continue
                 plays, anchor = table.entry(row), experiment.anchor
                 cells = [row[kind.column], row.get(f"{kind.column}_error", ""), row.get(kind.p, "")]
-                said, at = verdicts(row, experiment), kind.at(experiment.nodes[1])
-                answer = said[words.column_of(kind)]
-                rows.append([experiment.name, plays, anchor, at, answer, *cells])
-                hints.append(words.why(row, anchor, kind, experiment.hypothesis))
+                at, asked = kind.at(experiment.nodes[1]), experiment.hypothesis
+                said = str(words.verdict(row, anchor, kind, asked))
+                rows.append([experiment.name, plays, anchor, at, said, *cells])
+                hints.append(words.why(row, anchor, kind, asked))
                 sources.append({"": [*made, found.label(found.games(experiment, kind))]})
                 drawn.append(bars.bar(row, experiment, scale, kind))
     more = frozenset({"row"} if all(called[row[1]] == name for row in rows) else ())
