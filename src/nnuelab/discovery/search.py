@@ -111,7 +111,11 @@ class Search:
         return {
             **chosen,
             "data": [artifacts.sha256(path) for path in self.data],
-            "blocks_code": [fingerprint.code(features.parse(name)) for name in blocks],
+            "blocks": {
+                block: mark
+                for name in blocks
+                for block, mark in fingerprint.of_blocks(features.parse(name)).items()
+            },
         }
 
     def generations(self) -> Iterator[list[Row]]:
