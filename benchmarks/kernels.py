@@ -43,7 +43,9 @@ def _refreshes(net, accumulators, active, calls):  # type: ignore[no-untyped-def
         for i in range(len(accumulators)):
             listed, n = inference.location(active[at(i)]), active.shape[1]
             target = inference.location(accumulators[at(i)])
-            simd.combine(bias, target, net.width, rows, listed, n, listed, np.int64(0))
+            simd.combine(
+                bias, target, net.width, rows, net.row_size, listed, n, listed, np.int64(0)
+            )
 
 
 @jit

@@ -193,8 +193,7 @@ def positions_for(train):
 
 def centring(quantize, positions):
     """The positions whose mean error is taken out of a net, nothing where it stays."""
-    fine = quantize.scheme == "fine" and quantize.count
-    return positions if fine else []
+    return positions if quantize.scheme != "study" and quantize.count else []
 
 
 def start_of(entry, seed):

@@ -22,10 +22,11 @@ def random_net(
     activation: str = "clipped",
     pairwise: bool = False,
     psqt: int = 0,
+    rows: str = "<i2",
 ) -> Net:
     """A net whose activations are spread over the whole range, clipped ones included.
 
-    ``psqt`` is the number of its values of a feature.
+    ``psqt`` is the number of its values of a feature, ``rows`` the type of its first layer.
     """
     rng = np.random.default_rng(seed)
     n, both = features.parse(feature_set).size, 2 if activation == "dual" else 1
@@ -37,7 +38,7 @@ def random_net(
 
     return Net(
         feature_set,
-        w1=integers(20 * 2**l1_shift, "<i2", n, l1),
+        w1=integers(20 * 2**l1_shift, rows, n, l1),
         b1=integers(60 * 2**l1_shift, "<i2", l1),
         w2=integers(
             600 * 2.0 ** (l2_shift - 6) / l1**0.5, "<i1", buckets * l2, l1 if pairwise else 2 * l1

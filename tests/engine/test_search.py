@@ -420,11 +420,11 @@ def test_lazy_accumulators_are_those_from_scratch(
         assert engine.evaluate(position) == inference.evaluate(net, position)
 
 
-@pytest.mark.parametrize("buckets", [1, 8])
-@pytest.mark.parametrize("feature_set", KEPT)
-def test_searches_with_kept_changes_are_those_without(feature_set: str, buckets: int) -> None:
-    shape = {"l1": 96, "l1_shift": 2, "psqt": buckets, "buckets": buckets}
-    net = NetEvaluator(random_net(feature_set, **shape))
+@pytest.mark.parametrize(("buckets", "rows"), [(1, "<i1"), (8, "<i2")])
+@pytest.mark.parametrize("name", KEPT)
+def test_searches_with_kept_changes_are_those_without(name: str, buckets: int, rows: str) -> None:
+    more = {"psqt": buckets, "buckets": buckets, "rows": rows}
+    net = NetEvaluator(random_net(name, l1=96, l1_shift=2, **more))
     kept, direct = Engine(net, hash_mb=1), Engine(net, hash_mb=1)
     direct._memory.evaluator.data["revise"] = 0
     direct._memory.evaluator.memory["sums"][:] = 0  # engines search a little as they begin

@@ -84,6 +84,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "deep": {"l3": 5, "buckets": 4, "l1": 20},
     "deep and squared": {"l3": 5, "activation": "squared", "buckets": 32},
     "pairwise": {"pairwise": True, "l1": 72, "l1_shift": 2},
+    "int8": {"rows": "<i1", "l1": 320, "l1_shift": 2},
     "dual": {"activation": "dual", "psqt": True},
     "all": {"pairwise": True, "activation": "dual", "psqt": True, "l3": 5, "buckets": 8, "l1": 24},
 }

@@ -76,10 +76,10 @@ def test_the_largest_products_do_not_wrap() -> None:
     )
 
 
-@pytest.mark.parametrize("psqt", [1, 8])
+@pytest.mark.parametrize(("psqt", "rows"), [(1, "<i2"), (8, "<i2"), (1, "<i1")])
 @pytest.mark.parametrize("feature_set", ["ALL", "H+V+D1+D2", "ALL+H+V"])
-def test_updates_along_games_equal_refresh_and_twin(feature_set: str, psqt: int) -> None:
-    net = random_net(feature_set, 40, 16, l1_shift=2, psqt=psqt, buckets=psqt)
+def test_updates_along_games_equal_refresh_and_twin(feature_set: str, psqt: int, rows: str) -> None:
+    net = random_net(feature_set, 40, 16, l1_shift=2, psqt=psqt, buckets=psqt, rows=rows)
     evaluator = Inference(net)
     record = evaluator.record
     width = features.parse(feature_set).max_active
@@ -101,16 +101,17 @@ def test_updates_along_games_equal_refresh_and_twin(feature_set: str, psqt: int)
                     inference.update(record, acc, target, added, na, removed, nr)
                     acc, other = target, acc
                     inference.refresh(record, new, perspective, fresh)
-                    rows = rows_of(feature_set, new, perspective)
+                    active = rows_of(feature_set, new, perspective)
                     assert np.array_equal(acc, fresh)
-                    assert np.array_equal(acc[:40], naive.accumulator(net, rows))
+                    assert np.array_equal(acc[:40], naive.accumulator(net, active))
                     sums = acc[record["width"] :].view(np.int64)[:psqt]
-                    assert sums.tolist() == np.atleast_1d(net.psqt[rows].sum(0)).tolist()
+                    assert sums.tolist() == np.atleast_1d(net.psqt[active].sum(0)).tolist()
 
 
+@pytest.mark.parametrize("rows", ["<i2", "<i1"])
 @pytest.mark.parametrize(("na", "nr"), [(a, r) for a in range(4) for r in range(4)])
-def test_every_mix_of_added_and_removed_rows(na: int, nr: int) -> None:
-    net = random_net("H", 320, 8)  # one pass of the widest vectors, and a rest
+def test_every_mix_of_added_and_removed_rows(na: int, nr: int, rows: str) -> None:
+    net = random_net("H", 320, 8, l1_shift=2, rows=rows)  # a pass of the widest, and a rest
     rng = np.random.default_rng(1)
     source = rng.integers(-500, 500, 320).astype(np.int16)
     added, removed = rng.choice(96, 8, replace=False).astype(np.int32).reshape(2, 4)
@@ -169,11 +170,13 @@ from nnuelab.nnue.netfile import Net
 from tests.nnue_nets import random_games, random_net
 fens = random_games(3)
 PLAIN, REST = (0, 1, "clipped"), (12, 8, "squared")
+NARROW = (*PLAIN, False, 0, "<i1")
 for l1, l2, shift, more in (
     (1, 1, 0, PLAIN),
     (40, 8, 2, PLAIN),
     (64, 32, 3, PLAIN),
     (72, 16, 3, REST),
+    (320, 16, 1, NARROW),
     (320, 72, 1, PLAIN),
 ):
     net = random_net("ALL+H", l1, l2, l1 + l2, shift, 7, 4, *more)

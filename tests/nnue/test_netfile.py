@@ -22,11 +22,13 @@ def same(a: Net, b: Net) -> bool:
     )
 
 
-def test_a_net_survives_the_file(tmp_path: Path) -> None:
-    net = random_net("ALL+H", 24, 8, l1_shift=3, l2_shift=7, out_shift=12)
+@pytest.mark.parametrize("rows", ["<i2", "<i1"])
+def test_a_net_survives_the_file(tmp_path: Path, rows: str) -> None:
+    net = random_net("ALL+H", 24, 8, l1_shift=3, l2_shift=7, out_shift=12, rows=rows)
     write_net(tmp_path / "a.nnue", net)
     read = read_net(tmp_path / "a.nnue")
     assert same(net, read)
+    assert read.w1.dtype == rows
     assert read.provenance == net.provenance
     write_net(tmp_path / "b.nnue", read)
     assert (tmp_path / "a.nnue").read_bytes() == (tmp_path / "b.nnue").read_bytes()

@@ -71,14 +71,15 @@ def test_fine_is_close_to_float_and_centred(
     checkpoint.activations = mean_activations(checkpoint, dataset)
     checkpoint.write(tmp_path / "c.pt")
     figures = {}
-    for scheme in ("fine", "study"):
+    for scheme in ("fine", "int8", "study"):
         write_net(tmp_path / "net.nnue", quantize(checkpoint, scheme))
         figures[scheme] = verify.verify(tmp_path / "net.nnue", tmp_path / "c.pt", dataset, 50_000)
-    fine, study = figures["fine"], figures["study"]
+    fine, narrow, study = figures.values()
     assert fine["n"] == len(np.load(dataset))
     assert abs(fine["mean_cp"]) < 1
     assert fine["rms_cp"] < 0.65 * study["rms_cp"]
-    assert fine["saturated"] == study["saturated"] == 0
+    assert fine["rms_cp"] < narrow["rms_cp"] < study["rms_cp"]
+    assert fine["saturated"] == narrow["saturated"] == study["saturated"] == 0
     assert study["share_within_50"] > 0.97
 
 
@@ -147,6 +148,20 @@ def test_shifts_grow_as_far_as_the_types_allow() -> None:
     assert net.l2_shift == 6
     assert 32767 / 2 < np.abs(net.w3).max() <= 32767
     assert accumulator_range(net.w1, net.b1, features.parse("ALL")).fits
+
+
+def test_rows_of_one_byte_have_the_largest_shift_that_fits() -> None:
+    checkpoint = a_checkpoint()
+    largest = float(checkpoint.model["w1"].abs().max())
+    for limit, shift in ((0.1, 3), (0.2, 2), (0.4, 1), (0.9, 0)):
+        checkpoint.model["w1"].mul_(limit / largest)
+        largest = limit
+        net = quantize(checkpoint, "int8")
+        assert (net.w1.dtype, net.l1_shift) == (np.int8, shift)
+        assert np.array_equal(np.abs(net.w1).max(), round(127 * 2**shift * limit))
+    checkpoint.model["w1"].mul_(1.2 / largest)
+    with pytest.raises(UserError, match=r"first-layer weights don't fit int8.*--scheme fine"):
+        quantize(checkpoint, "int8")
 
 
 def test_a_weight_that_does_not_fit_names_layer_count_and_range() -> None:

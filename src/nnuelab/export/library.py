@@ -104,9 +104,10 @@ def _keys(terms: list[Term]) -> np.ndarray:
 
 
 def _activations(net: Net) -> dict[str, bool]:
-    """What the layers of a net do, of all that its code could."""
+    """What the layers of a net have and do, of all that its code could."""
     first, squared = net.layers.first, net.activation != "clipped"
     return {
+        "NARROW": net.w1.itemsize == 1,
         "PAIRWISE": net.pairwise,
         "PSQT": net.psqt is not None,
         "SQUARED": squared,

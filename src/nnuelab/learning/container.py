@@ -16,7 +16,7 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,14 +57,14 @@ def packed(
 
 
 def unpacked(
-    content: bytes, version: int, known: Mapping[str, str]
+    content: bytes, version: int, known: Mapping[str, Collection[str]]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Header and arrays of a file whose magic has been seen.
 
     Parameters
     ----------
-    known : mapping of str to str
-        The dtype of each array that there may be, as in a header.
+    known : mapping of str to collection of str
+        The dtypes of each array that there may be, as in a header.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def unpacked(
     header = json.loads(content[PREFIX : PREFIX + length])
     arrays, offset = {}, PREFIX + length
     for name, dtype, shape in header["arrays"]:
-        if known.get(name) != dtype:
+        if dtype not in known.get(name, ()):
             raise ValueError(f"it has an unknown array {name} of type {dtype}")
         flat = np.frombuffer(content, dtype, math.prod(shape), offset)
         arrays[name] = flat.reshape(shape).copy()

@@ -42,7 +42,8 @@ NET = np.dtype(
         ("l3_shift", "i8"),
         ("out_shift", "i8"),
         ("forward", "u8"),  # function: compiled_forward
-        ("w1", "u8"),  # address of int16[N + 1, width], the last row 0
+        ("w1", "u8"),  # address of integers[N + 1, width], the last row 0
+        ("row_size", "i8"),  # bytes of one of them: 1 or 2
         ("b1", "u8"),  # int16[stride]
         ("psqt", "u8"),  # int32[N, psqt_buckets], or 0
         ("psqt_buckets", "i8"),
@@ -99,7 +100,7 @@ class Inference:
         w2 = np.zeros((k, outputs, 2, inputs), np.int8)
         w2[:, :o, :, : layers.inputs] = net.w2.reshape(k, o, 2, layers.inputs)
         self.memory = {
-            "w1": aligned((net.n_features + 1, width), np.int16),
+            "w1": aligned((net.n_features + 1, width), net.w1.dtype),
             "b1": aligned(stride, np.int16),
             "w2": aligned((k, blocks + 1, outputs, simd.BLOCK), np.int8),
             "b2": aligned((k, outputs), np.int32),
@@ -135,6 +136,7 @@ class Inference:
         record["features"] = self.tables.record
         for name, value in {
             "width": width,
+            "row_size": net.w1.itemsize,
             "stride": stride,
             "inputs_width": inputs,
             "l2_padded": outputs,
@@ -221,13 +223,13 @@ def update(net, source, target, added, na, removed, nr):
         _add_psqt(net, here, there, added, na, removed, nr)
     plus, minus = location(added), location(removed)
     if na == 1 and nr == 1:
-        simd.combine_1_1(here, there, width, rows, plus, na, minus, nr)
+        simd.combine_1_1(here, there, width, rows, net.row_size, plus, na, minus, nr)
     elif na == 1 and nr == 2:
-        simd.combine_1_2(here, there, width, rows, plus, na, minus, nr)
+        simd.combine_1_2(here, there, width, rows, net.row_size, plus, na, minus, nr)
     elif na == 2 and nr == 2:
-        simd.combine_2_2(here, there, width, rows, plus, na, minus, nr)
+        simd.combine_2_2(here, there, width, rows, net.row_size, plus, na, minus, nr)
     else:
-        simd.combine(here, there, width, rows, plus, na, minus, nr)
+        simd.combine(here, there, width, rows, net.row_size, plus, na, minus, nr)
 
 
 @inline
@@ -248,7 +250,7 @@ def update_both(net, sums, added, na, removed, nr):
             removed[at(p), at(i)] = none
     plus, minus, between = location(added), location(removed), 4 * np.int64(added.shape[1])
     apart, rows = 2 * net.stride, np.int64(net.w1)
-    simd.combine_pair(location(sums), apart, net.width, rows, plus, minus, between, n)
+    simd.combine_pair(location(sums), apart, net.width, rows, net.row_size, plus, minus, between, n)
 
 
 @inline
@@ -262,9 +264,9 @@ def update_by(net, source, change, target, added, na, removed, nr):
             psqt_of(net, there)[at(k)] += psqt_of(net, kept)[at(k)]
     plus, minus = location(added), location(removed)
     if na == 0 and nr == 0:
-        simd.combine_kept_0_0(here, kept, there, width, rows, plus, na, minus, nr)
+        simd.combine_kept_0_0(here, kept, there, width, rows, net.row_size, plus, na, minus, nr)
     else:
-        simd.combine_kept(here, kept, there, width, rows, plus, na, minus, nr)
+        simd.combine_kept(here, kept, there, width, rows, net.row_size, plus, na, minus, nr)
 
 
 @jit
@@ -274,7 +276,7 @@ def refresh(net, position, perspective, acc):
     n = kernels.active(net.features, position, perspective, active)
     listed = np.int64(net.active)
     bias, rows = np.int64(net.b1), np.int64(net.w1)
-    simd.combine(bias, location(acc), net.width, rows, listed, n, listed, np.int64(0))
+    simd.combine(bias, location(acc), net.width, rows, net.row_size, listed, n, listed, np.int64(0))
     if net.psqt:
         _add_psqt(net, bias, location(acc), active, n, active, np.int64(0))
 

@@ -36,15 +36,15 @@ VERSION = 1
 STUDY_SHIFTS = {"l1_shift": 0, "l2_shift": 6, "out_shift": 4}
 
 _ARRAYS = {
-    "w1": "<i2",
-    "b1": "<i2",
-    "w2": "<i1",
-    "b2": "<i4",
-    "wh": "<i1",
-    "bh": "<i4",
-    "w3": "<i2",
-    "b3": "<i4",
-    "psqt": "<i4",
+    "w1": ("<i2", "<i1"),
+    "b1": ("<i2",),
+    "w2": ("<i1",),
+    "b2": ("<i4",),
+    "wh": ("<i1",),
+    "bh": ("<i4",),
+    "w3": ("<i2",),
+    "b3": ("<i4",),
+    "psqt": ("<i4",),
 }
 _NN_ARRAYS = {"w1": "<i2", "b1": "<i2", "w2": "<i1", "b2": "<i4", "w3": "<i1", "b3": "<i4"}
 _SHIFT_LIMITS = {
@@ -97,7 +97,7 @@ class Net:
     ----------
     feature_set : str
         Canonical expression; its size is N.
-    w1 : int16 [N, M]
+    w1 : int16 or int8 [N, M]
         Row i is what feature i adds to an accumulator.
     b1 : int16 [M]
     w2 : int8 [buckets * O, 2M]
@@ -170,10 +170,10 @@ class Net:
             array = getattr(self, name)
             if name == "psqt" and self.psqt_buckets > 1:
                 shape = (*shape, self.buckets)
-            if array.dtype != np.dtype(_ARRAYS[name]) or array.shape != shape:
+            if array.dtype not in map(np.dtype, _ARRAYS[name]) or array.shape != shape:
                 raise ValueError(
                     f"{name} is {array.dtype}{list(array.shape)}, "
-                    f"should be {np.dtype(_ARRAYS[name])}{list(shape)}"
+                    f"should be {np.dtype(_ARRAYS[name][0])}{list(shape)}"
                 )
             # Inference reads the arrays by address.
             object.__setattr__(self, name, np.ascontiguousarray(array))
@@ -420,7 +420,7 @@ def _parse_nn(content: bytes) -> Net:
     for key, dtype in _NN_ARRAYS.items():
         count = math.prod(shapes[key])
         raw = np.frombuffer(content, dtype, count, offset).reshape(shapes[key])
-        fields[key] = raw.astype(_ARRAYS[key])
+        fields[key] = raw.astype(_ARRAYS[key][0])
         offset += raw.nbytes
     feature_set = features.parse(study.our_expression(name))
     if feature_set.size == n:  # else the caller says so

@@ -1,10 +1,10 @@
 """From the float net to integers: scales, rounding, and checks that nothing can overflow.
 
 =============  ====================================  ============================================
-layer          study                                 fine
+layer          study                                 fine, int8
 =============  ====================================  ============================================
 w1, b1         round(127 w)                          round(127 * 2^l1_shift w), the largest safe
-                                                     shift up to 3
+                                                     shift up to 3; int8: with which w1 fits int8
 w2             round(64 w)                           round(2^l2_shift w), the largest shift from 6
                                                      to 8 that fits int8
 b2             round(64 * 127 b)                     round(2^l2_shift * 127 b), less what rounding
@@ -65,7 +65,8 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     Parameters
     ----------
     checkpoint : Checkpoint
-    scheme : {"fine", "study"}
+    scheme : {"fine", "int8", "study"}
+        int8 is fine with first-layer weights of int8, half the memory of a row.
 
     Raises
     ------
@@ -73,9 +74,9 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         When a weight doesn't fit its type, or an accumulator could leave int16: with layer, count
         and range.
     """
-    if scheme not in ("fine", "study"):
+    if scheme not in ("fine", "int8", "study"):
         raise ValueError(f"no scheme {scheme!r}")
-    fine = scheme == "fine"
+    fine, rows = scheme != "study", np.int8 if scheme == "int8" else np.int16
     network = checkpoint.network()
     layers = network.layers
     if not fine and any(getattr(layers, name) != usual for name, usual in USUAL.items()):
@@ -92,7 +93,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     w["w2"] = w["w2"].reshape(-1, *activations.shape)[:, :, order].reshape(w["w2"].shape)
     feature_set = checkpoint.features
     if fine:
-        safest = safe_l1_shift(w["w1"], w["b1"], feature_set, layers.first == "clipped")
+        safest = safe_l1_shift(w["w1"], w["b1"], feature_set, layers.first == "clipped", rows)
         shifts = checkpoint.shifts or hidden_shifts(w, layers, safest)
         l1_shift, l2_shift = min(shifts["l1_shift"], safest), shifts["l2_shift"]
         l3_shift = shifts.get("l3_shift", 0)
@@ -120,7 +121,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
 
     first, last = LEVELS * 2.0**l1_shift, CENTIPAWNS * 2.0**out_shift
     arrays: dict[str, Any] = {}
-    w1 = _fit("first-layer weights", np.rint(w["w1"] * first), np.int16)
+    w1 = _fit("first-layer weights", np.rint(w["w1"] * first), rows)
     b1 = _fit(
         "first-layer biases", np.rint(w["b1"] * first + half(l1_shift, layers.first)), np.int16
     )

@@ -98,16 +98,19 @@ def accumulator_range(w1: np.ndarray, b1: np.ndarray, feature_set: FeatureSet) -
     return AccumulatorRange(int(low.min()), int(high.max()), outside)
 
 
-def safe_l1_shift(w1: np.ndarray, b1: np.ndarray, feature_set: FeatureSet, rounds: bool) -> int:
+def safe_l1_shift(
+    w1: np.ndarray, b1: np.ndarray, feature_set: FeatureSet, rounds: bool, dtype: type = np.int16
+) -> int:
     """The largest shift of the first layer with which no accumulator can overflow, else 0.
 
-    The biases hold half a unit of it where it ``rounds``.
+    All rows fit ``dtype`` then; the biases hold half a unit of it where it ``rounds``.
     """
+    limit = np.iinfo(dtype).max
     for shift in L1_SHIFTS:
         scale = LEVELS * 2.0**shift
         half = 2.0**shift / 2 if rounds else 0
         rows, bias = np.rint(w1 * scale), np.rint(b1 * scale + half)
-        if max(np.abs(rows).max(), np.abs(bias).max()) > INT16.max:
+        if np.abs(rows).max() > limit or np.abs(bias).max() > INT16.max:
             continue
         if accumulator_range(rows.astype(np.int16), bias.astype(np.int16), feature_set).fits:
             return shift

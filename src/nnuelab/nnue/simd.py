@@ -55,29 +55,49 @@ def _loop(builder: Any, count: Any, step: int) -> Iterator[Any]:
 # Accumulators ------------------------------------------------------------------------------------
 
 
+def _row(builder: Any, kind: Any, lanes: int, rows: Any, place: Any) -> Any:
+    """int16 values of a row from the one with number ``place`` of all rows; ``kind`` is stored."""
+    vector, size = ir.VectorType(kind, lanes), kind.width // 8
+    found = load(builder, builder.add(rows, builder.mul(place, I64(size))), vector, size)
+    return found if kind == I16 else builder.sext(found, ir.VectorType(I16, lanes))
+
+
+def _passes(builder: Any, pass_over: Any, width: Any, size: Any, lanes: int) -> None:
+    """All of a row's values, in passes of many and then of few, for rows of both sizes."""
+    whole = builder.udiv(width, I64(lanes))
+    rest = builder.udiv(builder.urem(width, I64(lanes)), I64(LANES))
+    is_narrow = builder.icmp_unsigned("==", size, I64(1))
+    with builder.if_else(is_narrow) as branches:
+        for kind, branch in zip((I8, I16), branches, strict=True):
+            with branch:
+                pass_over(kind, I64(0), whole, lanes)
+                pass_over(kind, builder.mul(whole, I64(lanes)), rest, LANES)
+
+
 def _combine(added: int | None, removed: int | None, kept: bool = False) -> Any:
     """A kernel for so many rows; None: for any number of them."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        source, *changes, target, width, rows, plus, n_plus, minus, n_minus = args
-        stride = builder.mul(width, I64(2))
+        source, *changes, target, width, rows, size, plus, n_plus, minus, n_minus = args
 
-        def pass_over(first: Any, count: Any, lanes: int) -> None:
-            """``count`` times ``lanes`` values, beginning with byte ``first``."""
+        def pass_over(kind: Any, first: Any, count: Any, lanes: int) -> None:
+            """``count`` times ``lanes`` values, from the one with number ``first``."""
             vector = ir.VectorType(I16, lanes)
 
-            def change(total: Any, indices: Any, i: Any, offset: Any, operation: Any) -> None:
+            def change(total: Any, indices: Any, i: Any, place: Any, operation: Any) -> None:
                 index = builder.zext(element(builder, indices, i, I32), I64)
-                place = builder.add(rows, builder.add(builder.mul(index, stride), offset))
-                row = load(builder, place, vector, 2)
+                row = _row(
+                    builder, kind, lanes, rows, builder.add(builder.mul(index, width), place)
+                )
                 builder.store(operation(builder.load(total), row), total)
 
             total = cgutils.alloca_once(builder, vector)
-            with _loop(builder, count, 2 * lanes) as here:
-                offset = builder.add(first, here)
+            with _loop(builder, count, lanes) as here:
+                place = builder.add(first, here)
+                offset = builder.shl(place, I64(1))
                 start = load(builder, builder.add(source, offset), vector, 2)
-                for place in changes:
-                    more = load(builder, builder.add(place, offset), vector, 2)
+                for kept_sum in changes:
+                    more = load(builder, builder.add(kept_sum, offset), vector, 2)
                     start = builder.add(start, more)
                 builder.store(start, total)
                 for fixed, n, indices, operation in (
@@ -86,16 +106,13 @@ def _combine(added: int | None, removed: int | None, kept: bool = False) -> Any:
                 ):
                     if fixed is None:
                         with cgutils.for_range(builder, n) as loop:
-                            change(total, indices, loop.index, offset, operation)
+                            change(total, indices, loop.index, place, operation)
                     else:
                         for i in range(fixed):
-                            change(total, indices, I64(i), offset, operation)
+                            change(total, indices, I64(i), place, operation)
                 store(builder, builder.load(total), builder.add(target, offset), 2)
 
-        whole = builder.udiv(width, I64(_RESIDENT))
-        rest = builder.udiv(builder.urem(width, I64(_RESIDENT)), I64(LANES))
-        pass_over(I64(0), whole, _RESIDENT)
-        pass_over(builder.mul(whole, I64(2 * _RESIDENT)), rest, LANES)
+        _passes(builder, pass_over, width, size, _RESIDENT)
         return context.get_dummy_value()
 
     @intrinsic
@@ -105,6 +122,7 @@ def _combine(added: int | None, removed: int | None, kept: bool = False) -> Any:
         target: Any,
         width: Any,
         rows: Any,
+        size: Any,
         plus: Any,
         n_plus: Any,
         minus: Any,
@@ -113,9 +131,10 @@ def _combine(added: int | None, removed: int | None, kept: bool = False) -> Any:
         """target = source + rows[plus[:n_plus]] - rows[minus[:n_minus]], int16 modulo 2^16.
 
         Parameters are addresses, but for the numbers and ``width``, the int16 values of a row, a
-        multiple of LANES. ``rows`` is int16[N, width], ``plus`` and ``minus`` are int32.
+        multiple of LANES. ``rows`` is [N, width] of integers of ``size`` bytes, 1 or 2; ``plus``
+        and ``minus`` are int32.
         """
-        return types.void(*[types.int64] * 8), generate
+        return types.void(*[types.int64] * 9), generate
 
     @intrinsic
     def combine_kept(
@@ -125,13 +144,14 @@ def _combine(added: int | None, removed: int | None, kept: bool = False) -> Any:
         target: Any,
         width: Any,
         rows: Any,
+        size: Any,
         plus: Any,
         n_plus: Any,
         minus: Any,
         n_minus: Any,
     ) -> Any:
         """The same and ``change``, the address of int16[width]."""
-        return types.void(*[types.int64] * 9), generate
+        return types.void(*[types.int64] * 10), generate
 
     return combine_kept if kept else combine
 
@@ -151,6 +171,7 @@ def combine_pair(
     apart: Any,
     width: Any,
     rows: Any,
+    size: Any,
     plus: Any,
     minus: Any,
     between: Any,
@@ -164,17 +185,15 @@ def combine_pair(
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        sums, apart, width, rows, plus, minus, between, n = args
-        stride = builder.mul(width, I64(2))
+        sums, apart, width, rows, size, plus, minus, between, n = args
 
-        def pass_over(first: Any, count: Any, lanes: int) -> None:
+        def pass_over(kind: Any, first: Any, count: Any, lanes: int) -> None:
             vector = ir.VectorType(I16, lanes)
             totals = [cgutils.alloca_once(builder, vector) for _ in range(2)]
-            with _loop(builder, count, 2 * lanes) as here:
-                offset = builder.add(first, here)
-                places = [builder.add(sums, offset)]
+            with _loop(builder, count, lanes) as here:
+                begin = builder.add(first, here)
+                places = [builder.add(sums, builder.shl(begin, I64(1)))]
                 places.append(builder.add(places[0], apart))
-                begin = builder.add(rows, offset)
                 for total, place in zip(totals, places, strict=True):
                     builder.store(load(builder, place, vector, 2), total)
                 with cgutils.for_range(builder, n) as loop:
@@ -182,20 +201,17 @@ def combine_pair(
                         for indices, operation in ((plus, builder.add), (minus, builder.sub)):
                             listed = builder.add(indices, between) if k else indices
                             index = builder.zext(element(builder, listed, loop.index, I32), I64)
-                            place = builder.add(begin, builder.mul(index, stride))
-                            row = load(builder, place, vector, 2)
+                            place = builder.add(begin, builder.mul(index, width))
+                            row = _row(builder, kind, lanes, rows, place)
                             builder.store(operation(builder.load(total), row), total)
                 for total, place in zip(totals, places, strict=True):
                     store(builder, builder.load(total), place, 2)
 
         lanes = _RESIDENT if SIMD == "avx512" else _RESIDENT // 2
-        whole = builder.udiv(width, I64(lanes))
-        rest = builder.udiv(builder.urem(width, I64(lanes)), I64(LANES))
-        pass_over(I64(0), whole, lanes)
-        pass_over(builder.mul(whole, I64(2 * lanes)), rest, LANES)
+        _passes(builder, pass_over, width, size, lanes)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 8), generate
+    return types.void(*[types.int64] * 9), generate
 
 
 # Activation and the list of blocks that aren't zero ----------------------------------------------

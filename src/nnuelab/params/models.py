@@ -174,7 +174,7 @@ class Train(section(Training)):  # type: ignore[misc]
     """Cores for one net; fewer than the machine has let several nets train in parallel."""
 
 
-class Quantize(section(Quantization, scheme=Literal["fine", "study"])):  # type: ignore[misc]
+class Quantize(section(Quantization, scheme=Literal["fine", "int8", "study"])):  # type: ignore[misc]
     __doc__ = Quantization.__doc__
 
 

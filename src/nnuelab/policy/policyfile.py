@@ -171,7 +171,7 @@ _NAMES = (
     *(f"{kind}{i}" for i in range(MAX_HIDDEN) for kind in "wb"),
     *("output", "output_bias", "value_weights", "value_bias"),
 )
-_KNOWN = dict.fromkeys(_NAMES, "<f4")
+_KNOWN = dict.fromkeys(_NAMES, ("<f4",))
 
 
 def write_policy(path: Path | str, policy: Policy) -> None:

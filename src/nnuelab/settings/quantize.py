@@ -12,14 +12,15 @@ from nnuelab.settings import setting
 class Quantization:
     """How float nets become integers."""
 
-    scheme: Literal["fine", "study"] | None = setting(
+    scheme: Literal["fine", "int8", "study"] | None = setting(
         "fine",
-        "fine: as much resolution as the integers hold, centred; study: that of .nn files.",
+        "fine: as much resolution as the integers hold, centred; int8: the same with first-layer "
+        "weights of one byte; study: that of .nn files.",
         implied="study with --format nn",
     )
     count: int = setting(
         50_000,
-        "fine: training positions whose mean error is subtracted; 0: none.",
+        "fine, int8: training positions whose mean error is subtracted; 0: none.",
         ge=0,
     )
 

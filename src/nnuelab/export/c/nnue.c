@@ -80,6 +80,14 @@ enum { SPAN = WIDTH % LARGEST_TILE ? 128 : LARGEST_TILE, TILE = WIDTH % 128 ? 64
 enum { SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32, BLOCKS = 2 * INPUTS / 4, WORDS = (BLOCKS + 63) / 64 };
 
 typedef int16_t lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+#if NARROW
+typedef int8_t weight; /* of a row */
+typedef weight weights __attribute__((vector_size(LANES), aligned(1), may_alias));
+#define WIDE(row) __builtin_convertvector(*(const weights *)(row), lanes)
+#else
+typedef int16_t weight; /* of a row */
+#define WIDE(row) (*(const lanes *)(row))
+#endif
 
 typedef struct {
     int active;
@@ -131,7 +139,7 @@ typedef struct {
 } changes;
 
 static struct {
-    _Alignas(64) int16_t w1[FEATURES][WIDTH];
+    _Alignas(64) weight w1[FEATURES][WIDTH];
     _Alignas(64) int8_t w2[BUCKETS][BLOCKS][SUMS][4]; /* by blocks of four inputs */
     _Alignas(64) int32_t b2[BUCKETS][SUMS];
 #if L3
@@ -158,7 +166,7 @@ const char *nnue_load_memory(const void *data, size_t size) {
     }
     if ((b << 16 | a) != CHECKSUM) return "the file of weights is damaged, or of another net";
 #define READ(array) (memcpy(array, bytes, sizeof array), bytes += sizeof array)
-    for (int row = 0; row < FEATURES; row++, bytes += 2 * L1) memcpy(net.w1[row], bytes, 2 * L1);
+    for (int row = 0; row < FEATURES; row++, bytes += L1 * sizeof(weight)) memcpy(net.w1[row], bytes, L1 * sizeof(weight));
     for (int view = 0; view < 2; view++) memcpy(empty.sides[view].accumulator, bytes, 2 * L1);
     bytes += 2 * L1;
     for (int i = 0; i < BUCKETS * L2; i++)
@@ -503,12 +511,12 @@ static void add_rows(int16_t *to, const int16_t *from, const list *added, const 
         lanes sums[TILE / LANES];
         for (int i = 0; i < TILE / LANES; i++) sums[i] = *(const lanes *)&from[start + i * LANES];
         for (int k = 0; k < added->n; k++) {
-            const int16_t *row = &net.w1[added->rows[k]][start];
-            for (int i = 0; i < TILE / LANES; i++) sums[i] += *(const lanes *)&row[i * LANES];
+            const weight *row = &net.w1[added->rows[k]][start];
+            for (int i = 0; i < TILE / LANES; i++) sums[i] += WIDE(&row[i * LANES]);
         }
         for (int k = 0; k < removed->n; k++) {
-            const int16_t *row = &net.w1[removed->rows[k]][start];
-            for (int i = 0; i < TILE / LANES; i++) sums[i] -= *(const lanes *)&row[i * LANES];
+            const weight *row = &net.w1[removed->rows[k]][start];
+            for (int i = 0; i < TILE / LANES; i++) sums[i] -= WIDE(&row[i * LANES]);
         }
         for (int i = 0; i < TILE / LANES; i++) *(lanes *)&to[start + i * LANES] = sums[i];
     }
