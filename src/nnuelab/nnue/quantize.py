@@ -4,7 +4,8 @@
 layer          study                                 fine, int8
 =============  ====================================  ============================================
 w1, b1         round(127 w)                          round(127 * 2^l1_shift w), the largest safe
-                                                     shift up to 3; int8: with which w1 fits int8
+                                                     shift up to 3; int8: w1 clipped to int8, the
+                                                     shift with the least squared error
 w2             round(64 w)                           round(2^l2_shift w), the largest shift from 6
                                                      to 8 that fits int8
 b2             round(64 * 127 b)                     round(2^l2_shift * 127 b), less what rounding
@@ -48,10 +49,12 @@ from nnuelab.nnue.layers import LEVELS, USUAL, bucket_of
 from nnuelab.nnue.netfile import STUDY_SHIFTS, Net
 from nnuelab.nnue.network import CENTIPAWNS
 from nnuelab.nnue.scales import (
+    INT8,
     OUT_SHIFTS,
     accumulator_range,
     hidden_shifts,
     largest,
+    narrow_l1_shift,
     safe_l1_shift,
 )
 from nnuelab.nnue.verify import float_outputs, integer_outputs
@@ -76,7 +79,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     """
     if scheme not in ("fine", "int8", "study"):
         raise ValueError(f"no scheme {scheme!r}")
-    fine, rows = scheme != "study", np.int8 if scheme == "int8" else np.int16
+    fine = scheme != "study"
     network = checkpoint.network()
     layers = network.layers
     if not fine and any(getattr(layers, name) != usual for name, usual in USUAL.items()):
@@ -93,7 +96,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     w["w2"] = w["w2"].reshape(-1, *activations.shape)[:, :, order].reshape(w["w2"].shape)
     feature_set = checkpoint.features
     if fine:
-        safest = safe_l1_shift(w["w1"], w["b1"], feature_set, layers.first == "clipped", rows)
+        safest = safe_l1_shift(w["w1"], w["b1"], feature_set, layers.first == "clipped")
         shifts = checkpoint.shifts or hidden_shifts(w, layers, safest)
         l1_shift, l2_shift = min(shifts["l1_shift"], safest), shifts["l2_shift"]
         l3_shift = shifts.get("l3_shift", 0)
@@ -119,9 +122,14 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         arrays[weights] = rounded
         arrays[biases] = _fit(f"{layer}-layer biases", totals, np.int32)
 
+    if scheme == "int8":
+        l1_shift = narrow_l1_shift(w["w1"], l1_shift)
     first, last = LEVELS * 2.0**l1_shift, CENTIPAWNS * 2.0**out_shift
     arrays: dict[str, Any] = {}
-    w1 = _fit("first-layer weights", np.rint(w["w1"] * first), rows)
+    rows = np.rint(w["w1"] * first)
+    if scheme == "int8":
+        rows = np.clip(rows, INT8.min, INT8.max)
+    w1 = _fit("first-layer weights", rows, np.int8 if scheme == "int8" else np.int16)
     b1 = _fit(
         "first-layer biases", np.rint(w["b1"] * first + half(l1_shift, layers.first)), np.int16
     )
