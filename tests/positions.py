@@ -1,10 +1,12 @@
-"""Positions of random games."""
+"""Positions that many tests begin with."""
 
 from __future__ import annotations
 
 import random
 
 import chess
+
+KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
 
 def random_fens(seed: int, n: int, plies: range = range(1, 120)) -> list[str]:

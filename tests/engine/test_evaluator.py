@@ -19,9 +19,9 @@ from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.selfplay import labels
 from tests import feature_sets
 from tests.nnue_nets import random_net
+from tests.positions import KIWIPETE
 
 WORTH = np.array([100, 300, 300, 500, 900, 0], np.int64)
-KIWIPETE = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1"
 
 
 def _count(factor, line, ply):
