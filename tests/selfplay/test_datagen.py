@@ -200,26 +200,6 @@ def test_a_killed_run_continues_with_any_number_of_workers(played: Path, tmp_pat
     assert not journal.exists()
 
 
-def test_killed_again_and_again_this_engine_ends_with_the_same_bytes(ours: Path, tmp_path) -> None:
-    output = tmp_path / "games.pgn.zst"
-    call = command(output, "--games", 40, "--nodes", 100, "--workers", 2)
-    journal, seen = tmp_path / "games.pgn.zst.partial", 1
-    for _ in range(3):
-        process = subprocess.Popen(call, stderr=subprocess.DEVNULL)
-        while process.poll() is None:
-            lines = journal.read_bytes().count(b"\n") if journal.exists() else 0
-            if lines > seen + 4:
-                seen = lines
-                break
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert not output.exists(), "the kills came too late to show anything"
-    subprocess.run(call, check=True, stderr=subprocess.DEVNULL)
-    assert output.read_bytes() == ours.read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [output.name, output.name + ".json"]
-
-
 def test_another_net_plays_other_games_and_stands_in_the_record(ours: Path, tmp_path) -> None:
     net = tmp_path / "other.nnue"
     write_net(net, random_net("H+V", l1=16))

@@ -17,7 +17,7 @@ from statistics import fmean
 
 import numpy as np
 
-from nnuelab import data, features
+from nnuelab import artifacts, data, features
 from nnuelab.data import feature_counts, sampler, validation
 from nnuelab.data.dataset import evenly
 from nnuelab.data.records import RECORD
@@ -99,8 +99,13 @@ def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Sea
                 f"a screen has {len(chosen):,} positions of {train_path}, less than a batch of "
                 f"{Training.batch_size:,}; give more games, or a larger number of positions"
             )
-        np.save(folder / f"train-{rung}.npy", chosen)
-    np.save(folder / "validation.npy", validation.spaced(validation_path, VALIDATED))
+        _save(folder / f"train-{rung}.npy", chosen)
+    _save(folder / "validation.npy", validation.spaced(validation_path, VALIDATED))
+
+
+def _save(path: Path, records: np.ndarray) -> None:
+    with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
+        np.save(file, records)
 
 
 def rows_of(feature_set: str, folder: Path) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
+from nnuelab import artifacts
 from nnuelab.errors import UserError
 from nnuelab.features import registry
 from nnuelab.features.algebra import NAME
@@ -28,9 +30,9 @@ def create(name: str, folder: Path) -> tuple[Path, Path]:
     for path in (block, test):
         if path.exists():
             raise UserError(f"{path} is there already; choose another name, or remove it")
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, template in ((block, "block.py"), (test, "test_block.py")):
-        text = (TEMPLATE / template).read_text()
-        text = text.replace('"FILE"', f'"{block.name}"')
-        path.write_text(text.replace('"NAME"', f'"{name}"').replace(" NAME:", f" {name}:"))
+    with ExitStack() as written:  # both, or on a full disk none
+        for path, template in ((block, "block.py"), (test, "test_block.py")):
+            text = (TEMPLATE / template).read_text().replace('"FILE"', f'"{block.name}"')
+            text = text.replace('"NAME"', f'"{name}"').replace(" NAME:", f" {name}:")
+            written.enter_context(artifacts.atomic(path)).write_text(text)
     return block, test

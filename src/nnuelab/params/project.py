@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
+from nnuelab import artifacts
 from nnuelab.errors import UserError
 from nnuelab.sources import PROJECT
 
@@ -18,15 +18,26 @@ def create(folder: Path) -> None:
     Raises
     ------
     UserError
-        When there is something in it.
+        When there is something in it, or it can't be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder} is there already, and not empty; name a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder.exists():  # a shell may be in it: it isn't replaced
+        return _fill(folder)
+    with artifacts.atomic(folder, folder=True) as made:
+        _fill(made)
+
+
+def _fill(folder: Path) -> None:
     for source in (*(PROJECT / name for name in COPIED), *TEMPLATE.iterdir()):
-        target = folder / source.name.replace("gitignore", ".gitignore")
-        if source.is_dir():
-            # How the data were made stays with the repository.
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("make"))
-        else:
-            shutil.copyfile(source, target)
+        _copy(source, folder / source.name.replace("gitignore", ".gitignore"))
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        target.mkdir()
+        for inner in source.iterdir():
+            if inner.name != "make":  # how the data were made stays with the repository
+                _copy(inner, target / inner.name)
+    else:
+        target.write_bytes(source.read_bytes())

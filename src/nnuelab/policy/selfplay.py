@@ -96,17 +96,17 @@ def learn(
         torch.set_num_threads(1)  # else the sums depend on the machine
         try:
             rows, policy = _run(partial, history, settings, terms, told, workers)
+            write_policy(output, policy)
+            if history is not None:
+                _write_history(history, rows)
+            for path in filter(None, (output, history)):
+                artifacts.provenance(
+                    path, parameters=told, seed=settings.seed, module="policy.selfplay"
+                )
+            partial.unlink(missing_ok=True)
         finally:
             torch.set_num_threads(threads)
-        write_policy(output, policy)
-        if history is not None:
-            _write_history(history, rows)
-        for path in filter(None, (output, history)):
-            artifacts.provenance(
-                path, parameters=told, seed=settings.seed, module="policy.selfplay"
-            )
-        partial.unlink(missing_ok=True)
-        lock.unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)
     return rows
 
 

@@ -1,0 +1,102 @@
+"""Every stage of the command line that writes files, made tiny, in the order that they need."""
+
+from __future__ import annotations
+
+_SMALL = "--l1 32 --l2 8 --epochs 2 --batch-size 256"
+_LEARN = "--games 2 --max-plies 20 --evaluation-games 2 --evaluation-plies 10 --evaluate-every 1"
+_DATA = "--train ../label/out/train.npy --validation ../label/out/validation.npy"
+_POSITIONS = "--positions ../label/out/validation.npy"
+_NETS = "ALL#1=../quantize/out/net.nnue H#1=../other-net/out/net.nnue"
+_TRACES = "../trace/out/train.trace --validation ../trace-held-out/out/validation.trace"
+
+STAGES = {
+    "datagen": "datagen --games 60 --nodes 20 --workers 2 --seed 3 --output out/games.pgn.zst",
+    "sample": "sample ../datagen/out/games.pgn.zst --workers 2 --output out/sampled.npy"
+    " --report out/report.json --plot out/report.svg",
+    "label": "label ../sample/out/sampled.npy --labeller result --validation-share 0.4"
+    " --test-share 0.2 --train out/train.npy --validation out/validation.npy --test out/test.npy",
+    "label-search": "label ../sample/out/sampled.npy --labeller engine --nodes 20 --workers 2"
+    " --validation-share 0.3 --train out/train.npy --validation out/validation.npy",
+    "convert": "data convert ../label/out/train.npy out/train.plain.zst",
+    "binpack": "data convert ../label/out/train.npy out/train.binpack",
+    "index": "data index ../label/out/train.npy=0.5 ../binpack/out/train.binpack"
+    " --output out/all.shards",
+    "train": f"train --features ALL {_DATA} {_SMALL} --threads 1"
+    " --checkpoint out/checkpoint.pt --history out/history.csv",
+    "other-train": f"train --features H {_DATA} {_SMALL} --threads 1"
+    " --checkpoint out/checkpoint.pt --history out/history.csv",
+    "slow-train": f"train --features ALL {_DATA} {_SMALL} --threads 1 --learning-rate 0.0005"
+    " --checkpoint out/checkpoint.pt --history out/history.csv",
+    "quantize": "quantize ../train/out/checkpoint.pt --positions ../label/out/train.npy"
+    " --output out/net.nnue",
+    "other-net": "quantize ../other-train/out/checkpoint.pt --output out/net.nnue",
+    "verify": "verify ../quantize/out/net.nnue --checkpoint ../train/out/checkpoint.pt --count 100"
+    f" {_POSITIONS} --max-abs-mean 9999 --min-share-within-50 0"
+    " --output out/verify.json --plot out/verify.png",
+    "net": "net convert ../quantize/out/net.nnue out/net.bin",
+    "mask": "net mask ../quantize/out/net.nnue --without ALL --output out/masked.nnue",
+    "export": "export ../quantize/out/net.nnue out/code --lang c --games 2",
+    "importance": f"importance ../train/out/checkpoint.pt {_POSITIONS} --by role --count 200"
+    " --output out/importance.csv --plot out/importance.svg",
+    "importance-path": f"importance-path ../train/out/checkpoint.pt {_POSITIONS} --by role"
+    " --count 200 --output out/path.csv --plot out/path.svg",
+    "learning-rate": "learning-rate ../train/out/checkpoint.pt"
+    " ../slow-train/out/checkpoint.pt --output out/rate.json --losses out/losses.csv",
+    "cost": f"cost ALL=../quantize/out/net.nnue H=../other-net/out/net.nnue {_POSITIONS}"
+    " --rounds 3 --output out/cost.csv",
+    "stats": "features stats ALL+H ../label/out/train.npy --positions 50 --csv out/stats.csv"
+    " --plot out/stats.svg",
+    "topk": "features topk ../label/out/train.npy --output out/pairs.csv",
+    "new": "new out/project",
+    "block": "features new RING --folder out",
+    "tournament": f"tournament {_NETS} --book ../book.epd --games-per-pairing 40 --nodes 20"
+    " --max-plies 60 --workers 2 --output out/games.pgn",
+    "part": f"tournament {_NETS} --book ../book.epd --games-per-pairing 40 --nodes 20"
+    " --max-plies 60 --workers 2 --part 1/2 --output out/games.part",
+    "parts": f"tournament {_NETS} --book ../book.epd --games-per-pairing 40 --nodes 20"
+    " --max-plies 60 --workers 2 --parts ../part/out/games.part --output out/games.pgn",
+    "rate": "rate ../tournament/out/games.pgn --anchor ALL#1 --sets ALL --csv out/table.csv"
+    " --details out/details.json",
+    "spread": "spread ../rate/out/details.json --csv out/spread.csv",
+    "puzzles": "puzzles --net default --nodes 20 --count 30 --workers 2"
+    " --output out/puzzles.json --csv out/puzzles.csv",
+    "pqr": f"pqr ../quantize/out/net.nnue {_POSITIONS} --count 100 --output out/pqr.json"
+    " --csv out/pqr.csv --plot out/pqr.svg",
+    "search": f"search {_DATA} --terms ALL --terms H --generations 1 --population 2"
+    " --positions 1100 --epochs 1 --l1 32 --eta 2 --play 1 --workers 2 --output out/search",
+    "spsa": "spsa --tune bishop_pair=10,0,200 --iterations 6 --nodes 20 --workers 2 --max-plies 30"
+    " --book ../book.epd --output out/tuned.yaml --history out/history.csv --plot out/spsa.svg",
+    "texel-positions": "texel positions ../datagen/out/games.pgn.zst --workers 2"
+    " --validation-share 0.4 --output out/train.npy --validation out/validation.npy"
+    " --filters out/filters.csv",
+    "trace": "texel trace ../texel-positions/out/train.npy --output out/train.trace",
+    "trace-held-out": "texel trace ../texel-positions/out/validation.npy"
+    " --output out/validation.trace",
+    "tune": f"texel tune {_TRACES} --generations 20 --threads 1 --output out/tuned.yaml"
+    " --history out/history.csv --terms out/terms.csv",
+    "texel-plot": "texel plot ../tune/out/history.csv --error out/error.svg",
+    "residuals": "texel residuals ../trace/out/train.trace --output out/residuals.json"
+    " --positions ../texel-positions/out/train.npy --k-plot out/k.svg --plot out/residuals.svg",
+    "simplify": f"texel simplify {_TRACES} --evaluation ../tune/out/tuned.yaml --steps 1"
+    " --threads 1 --output out/simplify.csv",
+    "errors": "texel errors ../texel-positions/out/validation.npy tuned=../tune/out/tuned.yaml"
+    " net=../quantize/out/net.nnue --csv out/errors.csv",
+    "texel-export": "texel export ../tune/out/tuned.yaml --output out/tuned.h",
+    "match-table": "texel match-table ../tournament/out/games.pgn --output out/table.txt"
+    " --csv out/table.csv --anchor ALL#1",
+    "policy": f"policy train --features ALL --layers 16 --epochs 2 --batch-size 256 {_DATA}"
+    " --checkpoint out/checkpoint.pt --history out/history.csv --output out/net.policy",
+    "evaluate": f"policy evaluate ../policy/out/net.policy {_POSITIONS} --count 100"
+    " --csv out/evaluation.csv",
+    "agreement": "policy agreement ../policy/out/net.policy --games ../tournament/out/games.pgn"
+    " --count 5 --csv out/agreement.csv",
+    "score": "policy score ../tournament/out/games.pgn --csv out/scores.csv",
+    "gif": "policy gif ../tournament/out/games.pgn --output out/games.gif",
+    "as-the-seed": "policy selfplay seed --iterations 2 --epochs 1 --evaluation-games 2"
+    " --evaluation-plies 10 --evaluate-every 1 --max-plies 20 --output out/net.policy"
+    " --history out/history.csv",
+    "gradient": f"policy selfplay gradient --iterations 2 {_LEARN} --gate-games 2 --layers 16"
+    " --output out/net.policy --history out/history.csv",
+    "expert": f"policy selfplay expert --iterations 2 {_LEARN} --simulations 4 --layers 16"
+    " --workers 2 --output out/net.policy --history out/history.csv",
+}
