@@ -31,7 +31,7 @@ A_DECODED = 0.3e-6  # read from a .binpack
 DEEP_LABEL = 1 / 17  # Stockfish 15.1 at depth 10 (docs/datasets.md)
 A_LABEL_NODE = 6e-6  # the same, for each node of a limit of some hundreds
 PLOTS = 10.0  # of a sample's report
-PUZZLES, PUZZLE = 6.0, 2e-6  # of a net; of a puzzle, for each node of a move
+PUZZLE = 2e-6  # for each node of a move
 ALL_PUZZLES = 157  # that come with the project
 # MB: of a job, of each of its workers, and what it leaves.
 MEMORY, WORKER, TRAINING = 400, 250, 800
@@ -165,7 +165,7 @@ def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "n
 
 
 def _nets(plan: Plan) -> Iterator[Job]:
-    puzzles = PUZZLES + (plan.puzzles.count or ALL_PUZZLES) * (plan.puzzles.nodes or 0) * PUZZLE
+    puzzles = (plan.puzzles.count or ALL_PUZZLES) * (plan.puzzles.nodes or 0) * PUZZLE
     for entry in plan.entries:
         for seed in plan.seeds:
             net = f"{entry.folder}/{seed}"
