@@ -23,7 +23,7 @@ from tests.simulated import simulate
 ROOT = Path(__file__).resolve().parents[2]
 # Sets, seeds of each, and games of a pairing of published experiments.
 PUBLISHED = {
-    "axis": (7, 4, 32),
+    "axis": (7, 5, 24),
     "pairwise": (4, 2, 130),
     "mobility": (3, 4, 130),
     "baseline": (9, 2, 100),
@@ -57,8 +57,8 @@ def test_the_file_of_spreads_has_what_published_details_tell():
     for path in sorted((ROOT / "results/published").glob("*_details.json")):
         rows = [spread.of_row(row, path.name) for row in json.loads(path.read_text())["spread"]]
         for line in spread.to_csv(rows).splitlines():
-            # rates and pqr would count as trainings of params.yaml, at other rates
-            assert line in lines or line.startswith(("rates,", "pqr,"))
+            # they would count as trainings of params.yaml, at other rates or twice
+            assert line in lines or line.startswith(("rates,", "pqr,", "rows,"))
 
 
 @pytest.mark.parametrize("experiment", PUBLISHED)
