@@ -79,13 +79,12 @@ enum { SIDE = L1, APART = 0, INPUTS = (L1 + 63) / 64 * 64, WIDTH = INPUTS };
 enum { SPAN = WIDTH % LARGEST_TILE ? 128 : LARGEST_TILE, TILE = WIDTH % 128 ? 64 : SPAN, LAST = L3 ? L3 : L2 };
 enum { SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32, BLOCKS = 2 * INPUTS / 4, WORDS = (BLOCKS + 63) / 64 };
 
-typedef int16_t lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 #if NARROW
-typedef int8_t weight; /* of a row */
-typedef weight weights __attribute__((vector_size(LANES), aligned(1), may_alias));
+typedef int16_t lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
+typedef int8_t weight, weights __attribute__((vector_size(LANES), aligned(1), may_alias)); /* of a row */
 #define WIDE(row) __builtin_convertvector(*(const weights *)(row), lanes)
 #else
-typedef int16_t weight; /* of a row */
+typedef int16_t weight, lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias)); /* of a row */
 #define WIDE(row) (*(const lanes *)(row))
 #endif
 
