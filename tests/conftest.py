@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,3 +29,17 @@ def shared() -> Path:
         if (place / "data" / "README.md").is_file():
             return place
     pytest.skip("the folder ../shared with test data is not here")
+
+
+def run_checked(program: str, folder: Path) -> None:
+    """Runs a program in the build that checks each evaluation against that from scratch."""
+    environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""  # where a function that is called by address says what it ran into

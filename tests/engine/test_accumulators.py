@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import chess
@@ -17,6 +14,7 @@ from nnuelab.engine.search import Engine
 from nnuelab.nnue import inference
 from nnuelab.nnue.evaluator import NetEvaluator
 from tests import feature_sets
+from tests.conftest import run_checked
 from tests.nnue_nets import random_net
 from tests.positions import KIWIPETE
 
@@ -93,7 +91,6 @@ from nnuelab.engine.search import Engine
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.build import CHECKED
 from tests.nnue_nets import random_net
-from tests.positions import KIWIPETE
 assert CHECKED
 for features in {LAZY}:
     engine = Engine(NetEvaluator(random_net(features, l1=64, psqt=True)), 1)
@@ -101,14 +98,4 @@ for features in {LAZY}:
         engine.search(notation.from_fen(fen), nodes=5000)
     assert engine._memory.evaluator.data["mismatches"] == 0, features
 """
-    root = Path(__file__).parents[2]
-    environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": f"{root / 'src'}:{root}"}
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        check=True,
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr == ""  # where a function that is called by address says what it ran into
+    run_checked(program, tmp_path)

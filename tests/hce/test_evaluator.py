@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import random
 import re
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -39,7 +36,7 @@ from nnuelab.tournament.players import Defaults, modules, read_players
 from nnuelab.tournament.runner import tournament
 from nnuelab.tournament.schedule import Settings
 from nnuelab.tournament.words import Format
-from tests.conftest import ROOT
+from tests.conftest import run_checked
 from tests.features.test_kinds import folder  # noqa: F401 (a fixture)
 from tests.naive import hce as naive
 from tests.selfplay.test_labels import positions
@@ -168,16 +165,7 @@ for file in (Path("every_way.yaml"), None):
 @pytest.mark.slow
 def test_every_evaluation_of_real_searches_is_that_from_scratch(tmp_path: Path) -> None:
     (tmp_path / "every_way.yaml").write_text(EVERY_WAY)
-    environment = os.environ | {"NNUELAB_CHECKED": "1", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    done = subprocess.run(
-        [sys.executable, "-c", CHECKED],
-        check=True,
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr == ""  # where a function that is called by address says what it ran into
+    run_checked(CHECKED, tmp_path)
 
 
 BROKEN = """

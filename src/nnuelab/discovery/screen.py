@@ -17,9 +17,9 @@ from statistics import fmean
 
 import numpy as np
 
-from nnuelab import artifacts, data, features
+from nnuelab import data, features
 from nnuelab.data import feature_counts, sampler, validation
-from nnuelab.data.dataset import evenly
+from nnuelab.data.dataset import evenly, writing
 from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue.trainer import Settings
@@ -104,8 +104,8 @@ def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Sea
 
 
 def _save(path: Path, records: np.ndarray) -> None:
-    with artifacts.atomic(path) as temporary, temporary.open("wb") as file:
-        np.save(file, records)
+    with writing(path) as writer:
+        writer.append(records)
 
 
 def rows_of(feature_set: str, folder: Path) -> float:

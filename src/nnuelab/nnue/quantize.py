@@ -49,11 +49,11 @@ from nnuelab.nnue.layers import LEVELS, USUAL, bucket_of
 from nnuelab.nnue.netfile import STUDY_SHIFTS, Net
 from nnuelab.nnue.network import CENTIPAWNS
 from nnuelab.nnue.scales import (
-    INT8,
     OUT_SHIFTS,
     accumulator_range,
     hidden_shifts,
     largest,
+    narrow,
     narrow_l1_shift,
     safe_l1_shift,
 )
@@ -126,10 +126,10 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         l1_shift = narrow_l1_shift(w["w1"], l1_shift)
     first, last = LEVELS * 2.0**l1_shift, CENTIPAWNS * 2.0**out_shift
     arrays: dict[str, Any] = {}
-    rows = np.rint(w["w1"] * first)
     if scheme == "int8":
-        rows = np.clip(rows, INT8.min, INT8.max)
-    w1 = _fit("first-layer weights", rows, np.int8 if scheme == "int8" else np.int16)
+        w1 = _fit("first-layer weights", narrow(w["w1"], l1_shift), np.int8)
+    else:
+        w1 = _fit("first-layer weights", np.rint(w["w1"] * first), np.int16)
     b1 = _fit(
         "first-layer biases", np.rint(w["b1"] * first + half(l1_shift, layers.first)), np.int16
     )

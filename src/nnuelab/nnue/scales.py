@@ -121,11 +121,14 @@ def narrow_l1_shift(w1: np.ndarray, safest: int) -> int:
     """
 
     def error(shift: int) -> float:
-        scale = LEVELS * 2.0**shift
-        stored = np.clip(np.rint(w1 * scale), INT8.min, INT8.max)
-        return float(np.square(stored / scale - w1).sum())
+        return float(np.square(narrow(w1, shift) / (LEVELS * 2.0**shift) - w1).sum())
 
     return min((shift for shift in L1_SHIFTS if shift <= safest), key=error)
+
+
+def narrow(w1: np.ndarray, shift: int) -> np.ndarray:
+    """First-layer weights in units of a shift, rounded and clipped to int8."""
+    return np.clip(np.rint(w1 * (LEVELS * 2.0**shift)), INT8.min, INT8.max)
 
 
 def largest(shifts: tuple[int, ...], weights: np.ndarray, scale: float, dtype: type) -> int:

@@ -34,6 +34,7 @@ def _fill(folder: Path) -> None:
 
 
 def _copy(source: Path, target: Path) -> None:
+    # shutil.copytree gathers what goes wrong in an error that doesn't say what it was.
     if source.is_dir():
         target.mkdir()
         for inner in source.iterdir():
