@@ -64,6 +64,14 @@ def test_a_job_that_is_tried_again_has_not_failed(tmp_path):
     assert (run.eta.done, run.jobs[1].seconds) == (1, 8)
 
 
+def test_a_clock_that_is_set_back_takes_no_time_off():
+    run = runs.Run()
+    for entry in (BEGIN, job(1, 1010.0), end(1, at=1000.0)):
+        run.take(entry)
+    assert run.jobs[1].seconds == 0
+    assert run.left() >= 0
+
+
 def test_a_job_ends_by_what_is_known_alone():
     run = runs.Run()
     for entry in (BEGIN, job(5)):

@@ -66,8 +66,8 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """How long it took, or has run."""
-        return (time.time() if self.end is None else self.end) - self.start
+        """How long it took, or has run; never less than 0, though clocks are set back."""
+        return max((time.time() if self.end is None else self.end) - self.start, 0.0)
 
     def tail(self, size: int = TAIL) -> list[str]:
         """The last lines of its log, of this run; at most ``size`` bytes."""

@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
 
 def test_this_engine_as_judge_plays_the_games_of_this_engine(folder):
     told = folder.run("snakemake", "results/judged_table.csv", GAMES["axis"], **OWN)
-    assert {"import_net", "engine_net", "tournament", "table"} <= ran(told)
+    assert {"import_net", "engine_net", "tournament", "table"} <= ran(told), told
     ours, judged = ((folder.path / games).read_text() for games in GAMES.values())
     assert ours == judged
     with open(folder.path / "results/judged_table.csv", newline="") as file:
