@@ -70,12 +70,30 @@ def test_earlier_runs_tell_the_speed_of_this_machine(planner, tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"s\th:m:s\n{seconds}\t0:00:00\n")
     speed = params.measured(plans, tmp_path, 2)
-    assert speed == {"train": pytest.approx(3), "tournament": pytest.approx(2)}
+    assert speed == {
+        **dict.fromkeys(("train", "generation_train"), pytest.approx(3)),
+        **dict.fromkeys(("tournament", "tournament_part", "generation_games"), pytest.approx(2)),
+    }
     slower = dataclasses.replace(planner, speed=speed)
     assert slower.hours(axis) > 1.5 * planner.hours(axis)
     (tmp_path / "train/ALL/1.tsv").write_text("nothing\n")
     with pytest.raises(UserError, match=r"1\.tsv is no benchmark"):
         params.measured(plans, tmp_path, 2)
+
+
+def test_a_default_run_tells_the_speed_where_an_overlay_has_not_run(planner, tmp_path, monkeypatch):
+    for name in ("params.yaml", "resources"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    plans, overlay = params.plans(planner.params), [Path("config/mine.yaml")]
+    job = params.core_seconds(plans["axis"])["train"]
+    assert params.speed_here(plans, overlay, 2) == {}
+    for logs, factor in (("logs", 3), ("logs-mine", 2)):
+        path = tmp_path / logs / "benchmarks" / "train" / "ALL" / "1.tsv"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"s\n{factor * job}\n")
+        speed = params.speed_here(plans, overlay, 2)
+        assert speed["train"] == speed["generation_train"] == pytest.approx(factor)
 
 
 def test_the_command_tells_each_limit_and_what_it_assumes(monkeypatch):

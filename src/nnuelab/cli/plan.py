@@ -61,8 +61,7 @@ def plan(
     from dataclasses import replace
 
     from nnuelab.data.parallel import cores as here
-    from nnuelab.params import default_experiment, plans, read, results_folder
-    from nnuelab.params import measured as speeds
+    from nnuelab.params import default_experiment, plans, read, results_folder, speed_here
     from nnuelab.params.bill import Machines, compared, cores_of_a_job, foretold
     from nnuelab.params.jobs import check_planned, jobs_of, wall_seconds
 
@@ -70,11 +69,11 @@ def plan(
     planned = plans(found)
     check_planned(experiments or [], planned)
     chosen = experiments or [default_experiment(found)]
-    benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
     job_cores = None if profile is None else cores_of_a_job(profile)
     machines = Machines(cores or here(), job_cores, price, gpu_price)
     jobs = {name: jobs_of(name, replace(planned[name], expected=positions)) for name in chosen}
     if measured:
+        benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
         print("experiment,rule,jobs,cpu_hours,measured_cpu_hours,memory_mb,measured_memory_mb")
         for name in chosen:
             rows = compared(jobs[name], benchmarks, machines.most)
@@ -86,7 +85,7 @@ def plan(
             if not rows:
                 print(f"{name}: no job has left a benchmark in {benchmarks}", file=sys.stderr)
         return
-    speed = speeds(planned, benchmarks, job_cores or here())
+    speed = speed_here(planned, overlay, job_cores or here())
     print("experiment,rule,jobs,core_hours,gpu_hours,memory_mb,disk_mb,price,hours")
     for name in chosen:
         lines = foretold(jobs[name], machines, speed)

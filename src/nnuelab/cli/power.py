@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import Overlays
@@ -72,7 +71,7 @@ def power(
     from dataclasses import replace
 
     from nnuelab.data.parallel import cores
-    from nnuelab.params import Plan, measured, plans, read, results_folder
+    from nnuelab.params import Plan, plans, read, speed_here
     from nnuelab.params.jobs import check_planned
     from nnuelab.params.models import GAMES
     from nnuelab.params.planning import Planner, of_sets, with_games
@@ -88,7 +87,6 @@ def power(
     found = read(overlays=overlay)
     planned = plans(found)
     check_planned(experiments or [], planned)
-    benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
     file = spread or (Path(found.spread) if found.spread else None)
     planner = Planner(
         found,
@@ -96,7 +94,7 @@ def power(
         draws,
         training_sd,
         cores(),
-        measured(planned, benchmarks, cores()),
+        speed_here(planned, overlay, cores()),
     )
     chosen: dict[str, Plan] = (
         {"": of_sets(found, sets)}

@@ -9,10 +9,11 @@ it changes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from nnuelab.artifacts import logs_of
 from nnuelab.params.entries import Entry, Plan
 from nnuelab.params.experiments import (
     FINDING_SEED,
@@ -74,6 +75,7 @@ __all__ = [
     "schema",
     "selfplay_minutes",
     "selfplay_seconds",
+    "speed_here",
     "texel_minutes",
     "texel_seconds",
     "validate",
@@ -128,6 +130,21 @@ def results_folder(files: Iterable[Path | str]) -> str:
     """
     overlays = "+".join(Path(file).stem for file in files if Path(file) != FILE)
     return f"results-{overlays}" if overlays else "results"
+
+
+def speed_here(
+    planned: Mapping[str, Plan], overlays: Sequence[Path], cores: int
+) -> dict[str, float]:
+    """How many times as long as estimated jobs take here (`measured`).
+
+    By the benchmarks of runs of these plans, and for rules of which those have left none, of runs
+    without the overlays that make the plans. Raises UserError for a file that is no benchmark.
+    """
+    found = measured(planned, logs_of(results_folder(overlays)) / "benchmarks", cores)
+    if overlays:
+        default = measured(plans(read()), logs_of(results_folder([])) / "benchmarks", cores)
+        found = default | found
+    return found
 
 
 def schema() -> str:

@@ -19,6 +19,11 @@ from nnuelab.params.policies import Policies, PolicySelfplay
 DATA = 120.0  # core-seconds: games to positions, and a table
 BENCHMARKED = ("max_rss", "cpu_time")  # MB and seconds, where the job was long enough
 EMPTY = ("-", "NA")
+# Rules that spend their time as another one does.
+ALIKE = {
+    **{"tournament_part": "tournament", "generation_games": "tournament"},
+    **{f"generation_{rule}": rule for rule in ("sample", "label", "train")},
+}
 RUN = 60.0  # of an optimizer, with traces, plots and residuals
 POSITIONS = 1_187_000  # that policies train on
 A_POSITION = 10e-6  # seconds of a policy for what all have in common, ...
@@ -49,8 +54,9 @@ def minutes(
 def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[str, float]:
     """How many times as long as estimated jobs took in earlier runs of these plans, by rule.
 
-    The median of the benchmark files that Snakemake left; a rule without any is left out. What an
-    interrupted job had done before is missing in its file.
+    The median of the benchmark files that Snakemake left; a rule without any is taken for one that
+    does the same (`ALIKE`), or left out. What an interrupted job had done before is missing in its
+    file.
 
     Parameters
     ----------
@@ -71,7 +77,8 @@ def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[st
             if job.name and path.is_file():
                 expected = job.seconds / min(job.most, cores)
                 ratios.setdefault(job.rule, {})[job.name] = read_benchmark(path)["s"] / expected
-    return {rule: median(found.values()) for rule, found in ratios.items()}
+    found = {rule: median(by_job.values()) for rule, by_job in ratios.items()}
+    return {rule: found[like] for rule, like in ALIKE.items() if like in found} | found
 
 
 def read_benchmark(path: Path) -> dict[str, float]:
