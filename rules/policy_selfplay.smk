@@ -1,8 +1,9 @@
 """From nothing to policies: nets that learn from their own games, and matches that say what they learnt.
 
 `snakemake policy_selfplay` needs a book of openings and the policies of policy.selfplay.policies; makes
-results/policy/selfplay/{run}/{seed}/net.policy with history.csv beside it, the games of all of them against
-each opponent, results/policy/vs_{opponent}.pgn, and their scores, results/policy/vs_random.csv.
+results/policy/selfplay/{run}/{seed}/net.policy with history.csv and history_times.csv beside it, the
+games of all of them against each opponent, results/policy/vs_{opponent}.pgn, and their scores,
+results/policy/vs_random.csv.
 """
 
 LEARNING = settings.policy.selfplay
@@ -29,6 +30,7 @@ rule policy_selfplay_learn:
     output:
         policy="<results>/policy/selfplay/{run}/{seed}/net.policy",
         history="<results>/policy/selfplay/{run}/{seed}/history.csv",
+        times="<results>/policy/selfplay/{run}/{seed}/history_times.csv",
     log:
         "<logs>/policy/selfplay/{run}/{seed}.log",
     benchmark:

@@ -32,7 +32,7 @@ from nnuelab.artifacts import RESOURCES
 from tests.chaos_stages import STAGES
 
 KILLS = 3
-TIMED = {"cost", "stats"}  # they measure times
+TIMED = {"cost", "search", "stats"}  # they measure times
 ONCE = {"block", "export", "new"}  # they refuse to write where they have written
 QUICK = {"datagen", "sample", "label", "label-search", "train", "puzzles", "tune"}
 DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24

@@ -54,7 +54,11 @@ def test_terms_are_measured_once_and_then_read(tmp_path, monkeypatch):
     before = path.read_bytes()
     assert prices.measured(path, ["H"], positions, 32) == {"H": found["H"]}
     assert path.read_bytes() == before
-    monkeypatch.setattr(cost, "measure", lambda nets, *_: [cost.Cost(n, 2, 0, 1, 1) for n in nets])
+
+    def measure(nets, *arguments):
+        cost.write(arguments[-1], [cost.Cost(name, 2, 0, 1, 1) for name in nets])
+
+    monkeypatch.setattr(cost, "measure", measure)
     assert prices.measured(path, ["H+PV"], positions, 32) == {"H": 2, "PV": 2}
     assert prices.measured(path, ["H"], positions, 64) == {"H": 2}
     assert "PV" not in path.read_text()

@@ -50,7 +50,6 @@ def cost(
     artifacts.check_apart([*paths.values(), positions, *(blocks or [])], [output])
     artifacts.check_ending(output, "a table", ".csv")
     found = costs.measure(paths, positions, anchor, settings, output)
-    costs.write(output, found)
     headers = {name: read_net(path) for name, path in paths.items()}
     artifacts.provenance(
         output,

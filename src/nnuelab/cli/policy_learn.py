@@ -103,7 +103,7 @@ def _learn(
     outputs = [output]
     if history is not None:
         artifacts.check_ending(history, "a history", ".csv")
-        outputs.append(history)
+        outputs += [history, artifacts.times_of(history)]
     artifacts.check_apart(blocks or [], outputs)
     rows = learn(output, history, settings, terms, workers)
     games, plies = (sum(row[name] for row in rows) for name in ("games", "plies"))

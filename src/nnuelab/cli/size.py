@@ -56,7 +56,6 @@ def size(
     artifacts.check_ending(output, "a size", ".json")
     artifacts.check_ending(costs, "a table", ".csv")
     found, measured = sizes.measure(anchor, nets, positions, settings, costs)
-    cost.write(costs, measured)
     found_settings.write(output, "l1", found.l1)
     inputs = {"positions": positions, sizes.ANCHOR: anchor}
     inputs |= {each.name: net for each, net in zip(measured[1:], nets, strict=True)}

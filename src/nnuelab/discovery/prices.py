@@ -62,8 +62,7 @@ def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[
             BASE: net,
             **{term: silent(net, features.parse(f"{BASE}+{term}")) for term in wanted},
         }
-        found = costs.measure(nets, positions, BASE, SETTINGS, path)
-        costs.write(path, found)
+        costs.measure(nets, positions, BASE, SETTINGS, path)
         artifacts.provenance(
             path,
             inputs={"positions": positions, "net": DEFAULT_NET},

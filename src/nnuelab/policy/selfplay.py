@@ -70,7 +70,8 @@ def learn(
     Parameters
     ----------
     history : Path, optional
-        A table with a row for each iteration, .csv; written as the run goes on.
+        A table with a row for each iteration, .csv; written as the run goes on. What iterations
+        took is in a file of its own (`artifacts.times_of`), so that equal runs make equal files.
     settings : Episodes, Gradient or Expert
         Also says which method it is.
     terms : Rewards
@@ -213,8 +214,14 @@ def _shown(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _write_history(path: Path, rows: list[dict[str, Any]]) -> None:
     names = [*dict.fromkeys(["iteration", *(name for row in rows for name in row)])]
+    times = [name for name in names if name.endswith("_seconds")]
+    _write(path, rows, [name for name in names if name not in times])
+    _write(artifacts.times_of(path), rows, ["iteration", *times])
+
+
+def _write(path: Path, rows: list[dict[str, Any]], names: list[str]) -> None:
     with artifacts.atomic(path) as temporary, temporary.open("w", newline="") as file:
-        table = csv.DictWriter(file, names, lineterminator="\n")
+        table = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
         table.writeheader()
         for row in rows:
             table.writerow({n: f"{v:.6g}" if isinstance(v, float) else v for n, v in row.items()})

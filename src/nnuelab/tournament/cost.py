@@ -88,7 +88,7 @@ def measure(
         Whose cost is 1.
     settings : Pricing
     output : path
-        What the costs are for; rounds are kept beside it, in ``<output>.partial``, until the end.
+        Written at the end; until then rounds are kept beside it, in ``<output>.partial``.
 
     Raises
     ------
@@ -132,17 +132,19 @@ def measure(
             progress.advance(int(new), error=f"{widest:.2%}")
             if len(logs) >= LEAST and widest <= settings.precision:
                 break
+        costs = [
+            Cost(
+                name,
+                math.exp(np.median(log - logs[:, place])),
+                _error(log - logs[:, place]),
+                math.exp(-np.median(log)),
+                len(logs),
+            )
+            for name, log in zip(names, logs.T, strict=True)
+        ]
+        write(output, costs)
         journal.remove()
-    return [
-        Cost(
-            name,
-            math.exp(np.median(log - logs[:, place])),
-            _error(log - logs[:, place]),
-            math.exp(-np.median(log)),
-            len(logs),
-        )
-        for name, log in zip(names, logs.T, strict=True)
-    ]
+    return costs
 
 
 def _content(net: Net | Path) -> str:
