@@ -138,8 +138,6 @@ def _run(
             row = {"iteration": iteration + 1, **method.step(iteration)}
             row |= _evaluation(network.policy(method.loss, {}), settings, iteration + 1)
             rows.append(row)
-            if history is not None:
-                _write_history(history, rows)
             SelfplayState(
                 feature_set=features.name,
                 settings=identity,
@@ -151,6 +149,8 @@ def _run(
                 blocks=fingerprint.of_blocks(features),
                 extra=method.extra(),
             ).write(partial)
+            if history is not None:
+                _write_history(history, rows)
             progress.advance(1, **_shown(rows))
     return rows, network.policy(method.loss, {"method": type(settings).__name__.lower(), **told})
 
