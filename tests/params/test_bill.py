@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from nnuelab import params
 from nnuelab.cli.__main__ import application
 from nnuelab.errors import UserError
-from nnuelab.params.bill import Comparison, Machines, compared, cores_of_a_job, foretold
+from nnuelab.params.bill import Comparison, Machines, compared, cores_of_a_job, foretold, span
 from nnuelab.params.jobs import Job, jobs_of, wall_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,8 +77,12 @@ def test_foretold_is_compared_with_what_ran(tmp_path):
         path.write_text(f"{head}{wall}\t0\t{rss}\t1\t1\t1\t1\t1\t1\t{cpu}\n")
     train, cost = compared(KNOWN, tmp_path, 8)
     memory = KNOWN[1].memory(8)
-    assert train == Comparison("train", 2, pytest.approx(6), pytest.approx(4), memory, 600.5)
+    took = pytest.approx((4000 + 2 * 9000) / HOUR)  # one core, and two; cpu_time is cut short
+    assert train == Comparison("train", 2, pytest.approx(6), took, memory, 600.5)
     assert (cost.measured, cost.measured_memory) == (pytest.approx(0.5), 0)
+    for name, end in (("train/A/1", 5000), ("train/A/2", 12000), ("cost/axis", 14000)):
+        os.utime(tmp_path / f"{name}.tsv", (end, end))
+    assert span(KNOWN, tmp_path) == pytest.approx((14000 - 1000) / HOUR)
     for text in ("nothing\n", "max_rss\ts\n1\n", "s\n" + "x" * 200_000):
         path.write_text(text)
         with pytest.raises(UserError, match="is no benchmark"):
@@ -136,6 +141,22 @@ def test_the_command_prints_what_its_lines_add_up_to(monkeypatch, tmp_path):
     shown = CliRunner().invoke(application(), ["plan", "mobilty"])
     assert shown.exit_code == 1
     assert "did you mean mobility?" in shown.stderr
+
+
+@pytest.mark.parametrize("wrong", [["--nodes", "4", "--slow-nodes", "1"], ["--nodes", "4"]])
+def test_the_command_draws_what_happens_on_nodes(monkeypatch, wrong):
+    monkeypatch.chdir(ROOT)
+    shown = CliRunner().invoke(application(), ["plan", "mobility", *wrong])
+    assert shown.exit_code == 0, shown.output
+    *stages, total = csv.DictReader(shown.stdout.splitlines())
+    assert [row["stage"] for row in stages] == ["data", "nets", "cost", "games", "tables"]
+    added = sum(float(row["hours"]) for row in stages)
+    assert float(total["hours"]) == pytest.approx(added, abs=0.03)
+    factor = len(wrong) / 2  # two where all are slow
+    assert float(total["median_hours"]) == pytest.approx(factor * float(total["hours"]), rel=0.1)
+    shown = CliRunner().invoke(application(), ["plan", "mobility", "--losses", "1"])
+    assert shown.exit_code == 2
+    assert "--nodes" in shown.stderr
 
 
 @pytest.mark.parametrize(("text", "cores"), [("jobs: 3\n", None), ("max-threads: 16\n", 16)])

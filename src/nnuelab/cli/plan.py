@@ -45,6 +45,24 @@ def plan(
     measured: Annotated[
         bool, typer.Option("--measured", help="Compare with the benchmarks of what has run.")
     ] = False,
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            help="Draw 200 times what happens on so many nodes, with a job's cores each; "
+            "prints hours by stage.",
+            min=1,
+            max=100_000,
+        ),
+    ] = None,
+    slow_nodes: Annotated[
+        float, typer.Option(help="With --nodes: share of them half as fast.", min=0, max=1)
+    ] = 0.0,
+    losses: Annotated[
+        float, typer.Option(help="With --nodes: how often one is lost in a day.", min=0, max=1000)
+    ] = 0.0,
+    store: Annotated[
+        float, typer.Option(help="With --nodes: MB a second that all of them read.", min=1)
+    ] = float("inf"),
     overlay: Overlays = [],  # noqa: B006 (typer's way to say: none)
     blocks: Blocks = None,
 ) -> None:
@@ -53,8 +71,9 @@ def plan(
     Prints CSV: experiment, rule, jobs, core_hours, gpu_hours, memory_mb (of the largest job),
     disk_mb, price, and in the line `total` of each hours, from nothing to the table. Unit costs are
     scaled by benchmarks of earlier runs, here or by that profile, if there are any. With
-    --measured: experiment, rule, jobs that have run, cpu_hours and memory_mb by the unit costs, and
-    measured.
+    --measured: experiment, rule, jobs that have run, core_hours and memory_mb by the unit costs,
+    and measured; in the line `total` hours, from the first job to the last. With --nodes:
+    experiment, stage, hours where nothing goes wrong, and median and 95th percentile of 200 draws.
 
     Example: nnuelab plan axis --cores 64 --profile profiles/slurm --price 0.04
     """
@@ -62,9 +81,13 @@ def plan(
 
     from nnuelab.data.parallel import cores as here
     from nnuelab.params import default_experiment, plans, read, results_folder, speed_here
-    from nnuelab.params.bill import Machines, compared, cores_of_a_job, foretold
+    from nnuelab.params.bill import HOUR, Machines, compared, cores_of_a_job, foretold, span
+    from nnuelab.params.cluster import Cluster
+    from nnuelab.params.cluster import hours as foretold_hours
     from nnuelab.params.jobs import check_planned, jobs_of, wall_seconds
 
+    if nodes is None and (slow_nodes or losses or store < float("inf")):
+        raise typer.BadParameter("--slow-nodes, --losses and --store go with --nodes")
     found = read(overlays=overlay)
     planned = plans(found)
     check_planned(experiments or [], planned)
@@ -74,18 +97,38 @@ def plan(
     jobs = {name: jobs_of(name, replace(planned[name], expected=positions)) for name in chosen}
     if measured:
         benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
-        print("experiment,rule,jobs,cpu_hours,measured_cpu_hours,memory_mb,measured_memory_mb")
+        print(
+            "experiment,rule,jobs,core_hours,measured_core_hours,memory_mb,measured_memory_mb,"
+            "hours,measured_hours"
+        )
         for name in chosen:
             rows = compared(jobs[name], benchmarks, machines.most)
             for row in rows:
                 print(
                     f"{name},{row.rule},{row.jobs},{row.foretold:.4f},{row.measured:.4f},"
-                    f"{row.memory:.0f},{row.measured_memory:.0f}"
+                    f"{row.memory:.0f},{row.measured_memory:.0f},,"
                 )
             if not rows:
                 print(f"{name}: no job has left a benchmark in {benchmarks}", file=sys.stderr)
+                continue
+            hours = wall_seconds(jobs[name], machines.cores, {}, job_cores) / HOUR
+            print(
+                f"{name},total,{sum(row.jobs for row in rows)},"
+                f"{sum(row.foretold for row in rows):.4f},"
+                f"{sum(row.measured for row in rows):.4f},{max(row.memory for row in rows):.0f},"
+                f"{max(row.measured_memory for row in rows):.0f},{hours:.4f},"
+                f"{span(jobs[name], benchmarks):.4f}"
+            )
         return
     speed = speed_here(planned, overlay, job_cores or here())
+    if nodes is not None:
+        print("experiment,stage,hours,median_hours,p95_hours")
+        for name in chosen:
+            scaled = [replace(j, seconds=j.seconds * speed.get(j.rule, 1.0)) for j in jobs[name]]
+            nodes_alike = Cluster(nodes, job_cores or here(), slow_nodes, losses, store)
+            for stage, found_hours in foretold_hours(scaled, nodes_alike).items():
+                print(f"{name},{stage}," + ",".join(f"{each:.2f}" for each in found_hours))
+        return
     print("experiment,rule,jobs,core_hours,gpu_hours,memory_mb,disk_mb,price,hours")
     for name in chosen:
         lines = foretold(jobs[name], machines, speed)
@@ -94,7 +137,7 @@ def plan(
                 f"{name},{line.rule},{line.jobs},{line.core_hours:.4f},{line.gpu_hours:.4f},"
                 f"{line.memory:.0f},{line.disk:.1f},{line.price:.2f},"
             )
-        hours = wall_seconds(jobs[name], machines.cores, speed, job_cores) / 3600
+        hours = wall_seconds(jobs[name], machines.cores, speed, job_cores) / HOUR
         print(
             f"{name},total,{sum(line.jobs for line in lines)},"
             f"{sum(line.core_hours for line in lines):.4f},"

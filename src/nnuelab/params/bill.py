@@ -68,7 +68,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Jobs of one rule that have left a benchmark; CPU hours, and MB of the largest."""
+    """Jobs of one rule that have left a benchmark; core-hours, and MB of the largest."""
 
     rule: str
     jobs: int
@@ -119,7 +119,8 @@ def foretold(jobs: list[Job], machines: Machines, speed: Mapping[str, float]) ->
 def compared(jobs: list[Job], benchmarks: Path, cores: int) -> list[Comparison]:
     """What jobs were foretold to take, and what their benchmarks say; raises UserError.
 
-    In time of processors, or in wall time where a job was too short to measure that.
+    Their wall time on the cores that they had. (What Snakemake calls cpu_time lacks what was spent
+    after its last sample, half a minute of a short job.)
     """
     found = []
     for rule, same in by_rule(jobs):
@@ -131,9 +132,19 @@ def compared(jobs: list[Job], benchmarks: Path, cores: int) -> list[Comparison]:
                     rule,
                     len(rows),
                     sum(job.seconds for job, _ in rows) / HOUR,
-                    sum(row.get("cpu_time", row["s"]) for _, row in rows) / HOUR,
+                    sum(row["s"] * min(job.most, cores) for job, row in rows) / HOUR,
                     max(job.memory(cores) for job, _ in rows),
                     max(row.get("max_rss", 0.0) for _, row in rows),
                 )
             )
     return found
+
+
+def span(jobs: list[Job], benchmarks: Path) -> float:
+    """Hours from the start of the first job to the end of the last, by when benchmarks were left.
+
+    Jobs of several runs are counted with the time between the runs.
+    """
+    paths = [benchmarks / f"{job.name}.tsv" for job in jobs if job.name]
+    ends = [(path.stat().st_mtime, read_benchmark(path)["s"]) for path in paths if path.is_file()]
+    return (max(end for end, _ in ends) - min(end - took for end, took in ends)) / HOUR

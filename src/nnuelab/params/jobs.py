@@ -59,8 +59,8 @@ class Job:
         Others wait while it measures, on one core.
     on_gpu : bool
         Its cores wait for it, and their seconds count.
-    disk : float
-        MB that it leaves.
+    disk, reads : float
+        MB that it leaves, and that it reads of positions and games.
     """
 
     stage: str
@@ -71,6 +71,7 @@ class Job:
     is_alone: bool = False
     on_gpu: bool = False
     disk: float = 0.0
+    reads: float = 0.0
 
     @property
     def most(self) -> float:
@@ -131,9 +132,11 @@ def _data(plan: Plan) -> Iterator[Job]:
         yield Job("data", "download", "", START, disk=games * PACKED_GAME)
     kinds = {entry.train.method == "scores" for entry in plan.entries}
     for folder, suffix in [("", "")] * (True in kinds) + [("moves/", "_moves")] * (False in kinds):
+        disk = positions * RECORD
         for stage, seconds in _sampled(games, positions, _a_label(plan.label)):
-            disk = positions * RECORD
-            yield Job("data", f"{stage}{suffix}", f"{folder}{stage}", seconds, None, disk=disk)
+            reads = games * PACKED_GAME if stage == "sample" else disk
+            name = f"{folder}{stage}"
+            yield Job("data", f"{stage}{suffix}", name, seconds, None, disk=disk, reads=reads)
 
 
 def _sampled(games: float, positions: float, a_label: float) -> Iterator[tuple[str, float]]:
@@ -159,8 +162,9 @@ def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "n
     gpu = chosen.device == "cuda"
     by_gpu = seen / chosen.batch_size * A_GPU_STEP + seen * A_GPU_POSITION
     seconds = START + (by_gpu * max(chosen.threads, 1) if gpu else seen * chosen.l1 * A_STEP)
+    disk = 768 * chosen.l1 * WEIGHT
     return Job(
-        stage, rule, name, seconds, chosen.threads, on_gpu=gpu, disk=768 * chosen.l1 * WEIGHT
+        *(stage, rule, name, seconds, chosen.threads), on_gpu=gpu, disk=disk, reads=seen * RECORD
     )
 
 

@@ -17,8 +17,7 @@ from nnuelab.params.models import Params
 from nnuelab.params.policies import Policies, PolicySelfplay
 
 DATA = 120.0  # core-seconds: games to positions, and a table
-BENCHMARKED = ("max_rss", "cpu_time")  # MB and seconds, where the job was long enough
-EMPTY = ("-", "NA")
+EMPTY = ("-", "NA")  # of what couldn't be measured: the job was too short
 # Rules that spend their time as another one does.
 ALIKE = {
     **{"tournament_part": "tournament", "generation_games": "tournament"},
@@ -82,12 +81,12 @@ def measured(plans: Mapping[str, Plan], benchmarks: Path, cores: int) -> dict[st
 
 
 def read_benchmark(path: Path) -> dict[str, float]:
-    """A benchmark file of Snakemake: wall seconds ``s``, and what else it could measure."""
+    """A benchmark file of Snakemake: wall seconds ``s``, and ``max_rss`` if it is there, MB."""
     try:
         with open(path, newline="") as file:
             row = next(csv.DictReader(file, delimiter="\t"))
-        known = {column: row[column] for column in BENCHMARKED if row.get(column, "-") not in EMPTY}
-        return {"s": float(row["s"]), **{name: float(value) for name, value in known.items()}}
+        most = row.get("max_rss", "-")
+        return {"s": float(row["s"])} | ({} if most in EMPTY else {"max_rss": float(most)})
     except (OSError, StopIteration, KeyError, TypeError, ValueError, csv.Error):
         raise UserError(f"{path} is no benchmark of Snakemake; remove it") from None
 
