@@ -19,6 +19,7 @@ from nnuelab.errors import UserError
 from nnuelab.names import NetName, labels
 from nnuelab.report import (
     advice,
+    answered,
     bars,
     document,
     explorer,
@@ -121,6 +122,7 @@ class _Builder:
             search=search,
             tuning=tuning,
             policies=chosen,
+            answers=answered.answers(),
             positions=positions,
             statistics=statistics,
             nets=nets,

@@ -1,0 +1,24 @@
+"""Answers of the documentation, for the page."""
+
+from __future__ import annotations
+
+from nnuelab.report.answered import answers
+
+
+def test_all_questions_of_the_documentation_are_there_as_plain_text():
+    found = answers()
+    assert found[0].question == "Can lines stand for squares?"
+    assert len(found) > 10
+    for each in found:
+        assert each.answer
+        assert not set("[]`|") & set("".join(each))
+
+
+def test_without_the_documentation_there_are_none(tmp_path):
+    assert answers(tmp_path / "answers.md") == []
+
+
+def test_a_table_ends_where_the_text_goes_on(tmp_path):
+    file = tmp_path / "answers.md"
+    file.write_text("# Title\n\n| a | b | c |\n|---|---|---|\n| q | [x](y) `z` | |\n\n| d |\n")
+    assert answers(file) == [("q", "x z", "")]
