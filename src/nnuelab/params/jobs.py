@@ -18,13 +18,13 @@ from nnuelab.params.models import Label
 from nnuelab.tournament.yardsticks import Yardstick
 
 # Core-seconds on a shared Intel Xeon with AVX-512; what has run on this machine scales them.
-GAMES_TIMES_NODES = 25_000  # per second: 62 games of 400 nodes a move
+GAMES_TIMES_NODES = 17_000  # per second: 43 games of 400 nodes a move
 MOVES = 100  # of a game at fixed time
-COST = 4.0  # of a node, of each set
-START = 3.0  # until a job has loaded what it needs
-A_STEP = 12e-9  # training, of a position and a neuron of the first layer
+COST = 7.0  # of a node, of each set
+START = 4.0  # until a job has loaded what it needs
+A_STEP = 27e-9  # training, of a position and a neuron of the first layer
 A_GPU_STEP, A_GPU_POSITION = 1.7e-4, 15e-9  # seconds of an H200, while the cores of the net wait
-MADE = 2_500_000  # positions of self-play games times the nodes of a move, per second
+MADE = 1_800_000  # positions of self-play games times the nodes of a move, per second
 A_GAME = 20e-6  # read and sampled: 4 KB of text (docs/data.md)
 A_LABEL = 2e-6  # taken from the games
 A_DECODED = 0.3e-6  # read from a .binpack
@@ -34,7 +34,7 @@ PLOTS = 10.0  # of a sample's report
 PUZZLE = 0.4e-6  # for each node of a move
 ALL_PUZZLES = 157  # that come with the project
 # MB: of a job, of each of its workers, and what it leaves.
-MEMORY, WORKER, TRAINING = 400, 250, 800
+MEMORY, WORKER, TRAINING = 500, 310, 800
 RECORD = 40e-6  # of a position
 GAME, PACKED_GAME = 3.2e-3, 0.7e-3  # of a game, as text and compressed
 WEIGHT = 13e-6  # of a weight of the first layer: net, checkpoint with the optimizer's moments

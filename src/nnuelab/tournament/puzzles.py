@@ -14,6 +14,7 @@ import itertools
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -264,11 +265,7 @@ def _ask(
     done = sum(map(len, found.values()))
     solved = sum(each.solved for chunk in found.values() for each in chunk)
     with Progress(sum(map(len, chunks)), "puzzles", "puzzles", done) as progress:
-        prepare = partial(Solver, entrant)
-        running = workers.run(
-            left, prepare, min(processes or cores(), len(left)), pinned=entrant.limit.is_time
-        )
-        for number, chunk in running:
+        for number, chunk in _answered(left, entrant, min(processes or cores(), len(left))):
             if journal is not None:
                 journal.append([number, [asdict(each) for each in chunk]])
             found[number] = chunk
@@ -277,8 +274,19 @@ def _ask(
             progress.advance(len(chunk), solved=f"{solved / done:.1%}")
 
 
+def _answered(
+    chunks: list[tuple[int, list[Puzzle]]], entrant: Entrant, processes: int
+) -> Iterator[tuple[int, list[Answers]]]:
+    pinned = entrant.limit.is_time
+    if processes != 1 or pinned:
+        yield from workers.run(chunks, partial(Solver, entrant), processes, pinned=pinned)
+        return
+    with closing(Solver(entrant)) as solver:
+        yield from map(solver, chunks)
+
+
 class Solver:
-    """In a worker: a player that answers chunks of puzzles when called."""
+    """A player that answers chunks of puzzles when called."""
 
     def __init__(self, entrant: Entrant) -> None:
         self._player, self._limit = entrant.start(), entrant.limit
