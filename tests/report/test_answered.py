@@ -20,5 +20,7 @@ def test_without_the_documentation_there_are_none(tmp_path):
 
 def test_a_table_ends_where_the_text_goes_on(tmp_path):
     file = tmp_path / "answers.md"
-    file.write_text("# Title\n\n| a | b | c |\n|---|---|---|\n| q | [x](y) `z` | |\n\n| d |\n")
-    assert answers(file) == [("q", "x z", "")]
+    file.write_text(
+        "# Title\n\n| a | b | c |\n|---|---|---|\n| q | [x](y) `z` 1 ± 2 ([w](v)) | |\n\n| d |\n"
+    )
+    assert answers(file) == [("q", "x z 1\u00a0±\u00a02", "")]

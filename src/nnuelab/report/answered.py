@@ -9,7 +9,9 @@ from typing import NamedTuple
 from nnuelab.sources import PROJECT
 
 FILE = PROJECT / "docs" / "answers.md"
-MARKS = re.compile(r"\[([^\]]*)\]\([^)]*\)|`")  # links and code, of which the text stays
+LINK = r"\[([^\]]*)\]\([^)]*\)"
+REFERENCE = re.compile(rf" \({LINK}\)")  # to another page, which isn't there
+MARKS = re.compile(rf"{LINK}|`")  # links and code, of which the text stays
 
 
 class Answer(NamedTuple):
@@ -26,6 +28,9 @@ def answers(file: Path = FILE) -> list[Answer]:
         return []
     _, _, rest = file.read_text().partition("\n|--")
     rows = rest.partition("\n\n")[0].splitlines()[1:]
-    return [
-        Answer(*(MARKS.sub(r"\1", cell).strip() for cell in row.split("|")[1:4])) for row in rows
-    ]
+    return [Answer(*map(_plain, row.split("|")[1:4])) for row in rows]
+
+
+def _plain(cell: str) -> str:
+    text = MARKS.sub(r"\1", REFERENCE.sub("", cell)).strip()
+    return text.replace(" \u00b1 ", "\u00a0\u00b1\u00a0")  # a number and its error on one line
