@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 import math
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nnuelab import json_text
 from nnuelab.errors import UserError
 
 Command = Callable[..., None]
@@ -32,8 +32,8 @@ Overlays = Annotated[
 
 def _fixed_of(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = json_text.load(text)
+    except ValueError:
         value = None
     if not isinstance(value, dict) or not isinstance(value.get("sha256"), str):
         raise typer.BadParameter("it must be a JSON object with a hypothesis and a sha256")

@@ -7,7 +7,6 @@ other formats, too, which are decoded as they are read (`encoded`), and how ofte
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nnuelab import artifacts
+from nnuelab import artifacts, json_text
 from nnuelab.data import encoded
 from nnuelab.data.encoded import Encoded
 from nnuelab.data.record_text import texts
@@ -161,7 +160,7 @@ def open(path: Path | str) -> Dataset:
     if path.suffix != INDEX:
         return Dataset(path, (_mapped(path),))
     try:
-        index = json.loads(path.read_bytes())
+        index = json_text.load(path.read_bytes())
         said = index["shards"]
         places = [path.parent / shard["file"] for shard in said]
         counts = [int(shard["positions"]) for shard in said]

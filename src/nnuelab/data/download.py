@@ -5,12 +5,11 @@ Puzzles and opening books come the same way (`fetch`).
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
 
-from nnuelab import artifacts
+from nnuelab import artifacts, json_text
 from nnuelab.data import fetch
 from nnuelab.errors import UserError
 
@@ -23,7 +22,10 @@ def embedded(output: Path, source: Path = EMBEDDED) -> None:
     record = source.with_name(source.name + ".json")
     if not source.is_file() or not record.is_file():
         raise UserError(f"the embedded games are missing: {source} and its .json; use a full clone")
-    expected = json.loads(record.read_text())["sha256"]
+    try:
+        expected = json_text.load(record.read_text())["sha256"]
+    except (ValueError, LookupError, TypeError):
+        expected = None
     with artifacts.atomic(output) as temporary:
         shutil.copyfile(source, temporary)
         if artifacts.sha256(temporary) != expected:

@@ -8,11 +8,10 @@ rows. ALL's own share of a node can't be measured so; the rows of its updates te
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from nnuelab import artifacts, features
+from nnuelab import artifacts, features, json_text
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet, fingerprint
 from nnuelab.nnue.netfile import DEFAULT_NET, read_net
@@ -83,7 +82,7 @@ def _is_of(path: Path, terms: Mapping[str, str], l1: int) -> bool:
     if not path.exists():
         return False
     try:
-        told = json.loads(Path(f"{path}.json").read_text())["parameters"]
+        told = json_text.load(Path(f"{path}.json").read_text())["parameters"]
         return bool(told["l1"] == l1 and terms.items() <= told["terms"].items())
     except FileNotFoundError:
         return True

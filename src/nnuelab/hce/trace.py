@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from nnuelab import __version__, artifacts
+from nnuelab import __version__, artifacts, json_text
 from nnuelab.data import validation
 from nnuelab.data.dataset import Dataset
 from nnuelab.data.records import white_results
@@ -147,7 +147,7 @@ def _header(path: Path) -> dict[str, Any]:
     if not head.startswith(MAGIC):
         raise UserError(f"{path} is no trace; make one with `nnuelab texel trace`")
     try:
-        header = json.loads(head[len(MAGIC) :])
+        header = json_text.load(head[len(MAGIC) :])
         whole = _size(header["positions"], header["entries"])
         fits = 0 < header["n_weights"] <= MOST_WEIGHTS and size == whole
         fits = fits and all(isinstance(header[name], str) for name in ("fingerprint", "evaluation"))

@@ -6,14 +6,13 @@ the profile Process Run Crate 0.5 (https://w3id.org/ro/wfrun/process/0.5).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from nnuelab import artifacts
+from nnuelab import artifacts, json_text
 from nnuelab.errors import UserError
 
 NAME = "ro-crate-metadata.json"
@@ -35,7 +34,7 @@ def recorded(folder: Path) -> Iterator[Artifact]:
     for beside in sorted(folder.rglob("*.json")):
         path = beside.with_suffix("")
         try:
-            record = json.loads(beside.read_bytes())
+            record = json_text.load(beside.read_bytes())
         except (OSError, ValueError):
             continue
         if not isinstance(record, dict) or "sha256" not in record or not path.is_file():

@@ -6,7 +6,6 @@ Nothing is written and no lock kept, so watching can't harm a run.
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -15,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from nnuelab import json_text
 from nnuelab.artifacts import logs_of
 from nnuelab.errors import UserError
 from nnuelab.names import labels
@@ -207,7 +207,7 @@ class _Games:
         self._head, self._end = head, len(head)
         self._summary: Summary | None = None
         with suppress(*UNEXPECTED):
-            self._summary = Summary([str(name) for name, _ in json.loads(head)["players"]])
+            self._summary = Summary([str(name) for name, _ in json_text.load(head)["players"]])
 
     def players(self) -> list[dict[str, Any]]:
         """Players with their scores so far; none before the first pair of games has ended."""
@@ -233,4 +233,4 @@ class _Games:
                     return
                 self._end += len(line)
                 with suppress(*UNEXPECTED):
-                    self._summary.add(json.loads(line)["outcome"])
+                    self._summary.add(json_text.load(line)["outcome"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import pydantic
 
+from nnuelab import json_text
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
@@ -121,12 +122,12 @@ def read_statistics(path: Path) -> list[dict[str, str]]:
 def read_json(path: Path, *keys: str) -> dict[str, Any]:
     """A JSON object that has some keys, with finite numbers; raises UserError otherwise."""
     try:
-        value = json.loads(text_of(path), parse_constant=_no_number)
+        value = json_text.load(text_of(path), _no_number)
         # Escaped, there may be halves of characters, which no file can hold; 1e999 is infinite.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}; make it again") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise UserError(f"{path} is damaged ({error}); make it again") from error
     if not isinstance(value, dict):
         raise UserError(f"{path} is damaged (it is not an object); make it again")

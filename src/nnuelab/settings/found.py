@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 from collections.abc import Iterable
@@ -10,7 +9,7 @@ from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from nnuelab import artifacts
+from nnuelab import artifacts, json_text
 from nnuelab.errors import UserError
 from nnuelab.settings.train import Training
 
@@ -52,12 +51,12 @@ def read(path: Path) -> tuple[str, Any]:
     """
     commands = " or ".join(COMMANDS.values())
     try:
-        found = json.loads(path.read_bytes())
+        found = json_text.load(path.read_bytes())
     except OSError as error:
         raise UserError(
             f"can't read the setting in {path}: {error.strerror}; find it: {commands}"
         ) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         found = None
     if isinstance(found, dict) and len(found) == 1:
         ((name, value),) = found.items()

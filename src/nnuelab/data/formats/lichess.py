@@ -10,13 +10,13 @@ There are no games: each position is one of its own.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nnuelab import json_text
 from nnuelab.data.formats import rows
 from nnuelab.data.formats.rows import BadRow, Row
 from nnuelab.data.records import mate_score
@@ -43,8 +43,8 @@ def _rows(path: Path, unusable: Unusable) -> Iterator[Row]:
 
 def _row(number: int, line: bytes) -> Row:
     try:
-        said = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        said = json_text.load(line)
+    except ValueError as error:
         raise BadRow(f"not JSON ({error})") from None
     try:
         best = max(said["evals"], key=lambda found: (found["depth"], found["knodes"]))["pvs"][0]
