@@ -253,6 +253,28 @@ def test_a_wrong_checksum_leaves_nothing(server, tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        '{"url": URL}',
+        '{"url": URL, "version": 5}',
+        '{"url": URL, "version": "a\\nb"}',
+        '{"url": URL, "version": "\\u2190"}',
+        '["url"]',
+        "[" * 20_000,
+    ],
+)
+def test_what_is_beside_a_part_may_be_damaged(server, tmp_path, said: str) -> None:
+    mirror, kind = server
+    (tmp_path / "games.pgn.zst.part").write_bytes(b"of something else")
+    url = f'"{mirror}/standard/lichess_db_standard_rated_2013-01.pgn.zst"'
+    (tmp_path / "games.pgn.zst.part.json").write_text(said.replace("URL", url))
+    (tmp_path / "games.pgn.zst.json").write_text("[" * 20_000)
+    download.lichess("2013-01", tmp_path / "games.pgn.zst", mirror)
+    assert (tmp_path / "games.pgn.zst").read_bytes() == BODY
+    assert kind.asked == [None]
+
+
 def test_a_connection_that_is_always_cut_is_no_file(server, tmp_path) -> None:
     mirror, kind = server
     kind.cuts[:] = [100, *[0] * fetch.ATTEMPTS]

@@ -7,7 +7,6 @@ confirms (``If-Range``) that its file is still the same.
 from __future__ import annotations
 
 import http.client
-import json
 import random
 import re
 import time
@@ -20,7 +19,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
-from nnuelab import artifacts
+from nnuelab import artifacts, json_text
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 
@@ -95,7 +94,7 @@ def listed_checksum(url: str, name: str) -> str | None:
 def _is_there(url: str, output: Path, expected: str | None) -> bool:
     """Whether an earlier run has fetched the file, and nothing has changed it since."""
     try:
-        record = json.loads(output.with_name(output.name + ".json").read_text())
+        record = json_text.load(output.with_name(output.name + ".json").read_text())
         known = record["parameters"]["url"] == url and expected in (None, record["sha256"])
         return bool(known and artifacts.sha256(output) == record["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -119,6 +118,17 @@ def _validator(part: Path) -> Path:
     return part.with_name(part.name + ".json")
 
 
+def _version(url: str, part: Path) -> str | None:
+    """What the server calls the version of a part, "" for nothing; None: it isn't of this file."""
+    try:
+        said = json_text.load(_validator(part).read_text())
+        version = said["version"] if said["url"] == url else None
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    fits = isinstance(version, str) and version.isascii() and version.isprintable()
+    return version if fits else None  # no line of a header otherwise
+
+
 def _remove(part: Path) -> None:
     part.unlink(missing_ok=True)
     _validator(part).unlink(missing_ok=True)
@@ -126,12 +136,6 @@ def _remove(part: Path) -> None:
 
 def _complete(url: str, part: Path, file: BinaryIO, checked: bool, max_rate: float) -> None:
     """Makes ``part`` whole, in as many attempts as bring something."""
-    try:
-        said = json.loads(_validator(part).read_text())
-    except (OSError, ValueError):
-        said = None
-    if not isinstance(said, dict) or said.get("url") != url:
-        file.truncate(0)  # of another file, or nobody knows of which
     try:
         _retry(
             url,
@@ -184,11 +188,13 @@ def _open(url: str, headers: dict[str, str]) -> Any:
 
 def _fetch_once(url: str, part: Path, file: BinaryIO, checked: bool, max_rate: float) -> bool:
     """Appends the missing bytes; returns whether the file is complete."""
+    version = _version(url, part)
+    if version is None:
+        file.truncate(0)  # of another file, or nobody knows of which
     have = file.seek(0, 2)
     headers = {}
     if have:
         headers["Range"] = f"bytes={have}-"
-        version = json.loads(_validator(part).read_text())["version"]
         if version:
             headers["If-Range"] = version
     try:
