@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -81,6 +82,36 @@ def test_a_full_disk_keeps_what_is_finished(
 def test_a_file_that_can_not_be_opened_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"can't write .*directory"), Journal(tmp_path, {}):
         pass
+
+
+@pytest.mark.parametrize("entries", [[], [1], ["a", {"b": [2]}]])
+def test_a_part_has_a_checksum(tmp_path: Path, entries: list[object]) -> None:
+    path = tmp_path / "part"
+    with Journal(tmp_path / "j", {"id": 1}) as journal:
+        for entry in entries:
+            journal.append(entry)
+        with open(path, "wb") as file:
+            journal.write(file, range(len(entries)))
+        assert list(journal.entries_of(path)) == entries
+        whole = path.read_bytes()
+        lines = whole.splitlines(keepends=True)
+        for place in range(len(lines[0]), len(whole)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            with pytest.raises(UserError, match="damaged, or of an earlier version"):
+                next(journal.entries_of(path))
+        for other in (b"".join(lines[:-1]), whole[:-1], whole + lines[-1], lines[0], whole + DEEP):
+            path.write_bytes(other)
+            with pytest.raises(UserError, match="damaged, or of an earlier version"):
+                next(journal.entries_of(path))
+
+
+def test_a_part_of_brackets_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "part"
+    with Journal(tmp_path / "j", {"id": 1}) as journal:
+        body = b'{"id": 1}\n' + DEEP
+        path.write_bytes(body + f"{hashlib.sha256(body).hexdigest()}\n".encode())
+        with pytest.raises(UserError, match="nested too deeply"):
+            next(journal.entries_of(path))
 
 
 def test_two_runs_do_not_write_one_journal(tmp_path: Path) -> None:

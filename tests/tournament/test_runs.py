@@ -20,11 +20,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nnuelab.data.journal import Journal
 from nnuelab.errors import UserError
 from nnuelab.settings.games import Rules
 from nnuelab.tournament.adjudication import Adjudicator, told
 from nnuelab.tournament.headers import read_results
-from nnuelab.tournament.runner import Table, tournament
+from nnuelab.tournament.runner import Table, join, tournament
 from nnuelab.tournament.schedule import Pair, Part, Settings
 from nnuelab.tournament.words import Format
 from tests.fake_player import RandomEntrant
@@ -326,14 +327,58 @@ def test_what_is_no_part_of_this_tournament_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="it must be I/N"):
             Part.parse(wrong)
     part = play_part(tmp_path, "1/3", [])
-    part.write_bytes(part.read_bytes()[:-9])
-    with pytest.raises(UserError, match="damaged; make it again"):
-        play_part(tmp_path, "", [part])
-    part.write_bytes(part.read_bytes().replace(b'"seed": 3', b'"seed": 4', 1))
+    whole = part.read_bytes()
+    for damaged in (
+        whole[:-9],
+        whole.replace(b'"points": [', b'"points": [2, ', 1),
+        whole.replace(b"1/2-1/2", b"1-0"),
+    ):
+        assert damaged != whole
+        part.write_bytes(damaged)
+        with pytest.raises(UserError, match="is damaged, or of an earlier"):
+            play_part(tmp_path, "", [part])
+    part.write_bytes(whole.replace(b'"seed": 3', b'"seed": 4', 1))
     with pytest.raises(UserError, match="is no part of this run"):
         play_part(tmp_path, "", [part])
     with pytest.raises(UserError, match="can't read"):
         play_part(tmp_path, "", [tmp_path / "missing.part"])
+
+
+OUTCOME = {"first": "a", "second": "b", "points": [0, 2], "troubles": {}}
+ENTRY = {"pair": 0, "games": ["", ""], "outcome": OUTCOME}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *(5, {}, ENTRY | {"pair": 9}, ENTRY | {"pair": []}, ENTRY | {"outcome": 5}),
+        *(ENTRY | {"games": games} for games in (5, "ab", [""], ["", 1], ["", "\ud800"])),
+        *(
+            ENTRY | {"outcome": OUTCOME | lie}
+            for lie in (
+                {"first": "c"},
+                *({"points": points} for points in ([1], [1, 3], [1, -1], [1, True], [1, 1.0])),
+                *({"troubles": {"a": found}} for found in (5, {"x": 1}, {"stall": 0})),
+                *({"troubles": {"a": {"stall": count}}} for count in (0, "1", None)),
+                {"troubles": {"c": {}}},
+            )
+        ),
+    ],
+)
+def test_an_entry_that_is_no_pair_of_games_is_refused(tmp_path: Path, entry: object) -> None:
+    pairs = [replace(PAIR, number=number) for number in range(2)]
+    path = tmp_path / "part"
+    with Journal(tmp_path / "made", {}) as made, path.open("wb") as part:
+        made.append(ENTRY | {"pair": 1})
+        made.append(entry)
+        made.write(part, range(2))
+    with Journal(tmp_path / "joined", {}) as journal:
+        with pytest.raises(UserError, match="part has an entry that is no pair of games"):
+            join(journal, [path], pairs)
+        assert len(journal) == 1
+        journal.append(entry)
+        with pytest.raises(UserError, match="joined has an entry that is no pair of games"):
+            join(journal, [], pairs)
 
 
 # --- what goes wrong

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from nnuelab import artifacts
+from nnuelab import artifacts, json_text
 from nnuelab.errors import UserError, clipped
 
 SYNC_INTERVAL = 1.0  # seconds of work that a power cut may cost; a kill costs none
@@ -68,8 +69,8 @@ class Journal:
             try:
                 if not line.endswith(b"\n"):
                     break
-                json.loads(line)
-            except (ValueError, RecursionError):
+                json_text.load(line)
+            except ValueError:
                 break
             self._places.append(end)
             end += len(line)
@@ -77,8 +78,8 @@ class Journal:
 
     def _tell_difference(self, head: bytes) -> None:
         try:
-            there = dict(json.loads(head))
-        except (ValueError, TypeError, RecursionError):
+            there = dict(json_text.load(head))
+        except (ValueError, TypeError):
             there = {}
         here = json.loads(self._head)
         different = [key for key in here if there.get(key) != here[key]] or list(there)
@@ -116,26 +117,39 @@ class Journal:
         Raises
         ------
         UserError
-            When it can't be read, is of another run, or damaged.
+            When it can't be read, is of another run, or damaged: before the first entry.
         """
         try:
             with open(path, "rb") as file:
-                if file.readline() != self._head:
+                if file.read(len(self._head)) != self._head:
                     raise UserError(
                         f"{path} is no part of this run: its inputs, settings or code are others; "
                         "make it again"
                     )
-                yield from map(json.loads, file)
+                digest, last = hashlib.sha256(), self._head
+                for line in file:
+                    digest.update(last)
+                    last = line
+                if last != _last(digest):
+                    raise ValueError("its last line is no checksum of those before")
+                file.seek(len(self._head))
+                yield from (json_text.load(line) for line in file if line != last)
         except OSError as error:
             raise UserError(f"can't read {path}: {error.strerror}") from error
         except ValueError as error:
-            raise UserError(f"{path} is damaged; make it again") from error
+            raise UserError(
+                f"{path} is damaged, or of an earlier version ({error}); make it again"
+            ) from error
 
     def write(self, file: BinaryIO, indices: Iterable[int]) -> None:
-        """Writes entries as a part of this run, for `entries_of`."""
+        """Writes entries as a part of this run, for `entries_of`, and a SHA-256 of all lines."""
+        digest = hashlib.sha256(self._head)
         file.write(self._head)
         for index in indices:
-            file.write(json.dumps(self[index]).encode() + b"\n")
+            line = json.dumps(self[index]).encode() + b"\n"
+            digest.update(line)
+            file.write(line)
+        file.write(_last(digest))
 
     def __len__(self) -> int:
         return len(self._places)
@@ -154,3 +168,8 @@ class Journal:
     def __exit__(self, *error: object) -> None:
         with suppress(OSError):
             self._file.close()
+
+
+def _last(digest: Any) -> bytes:
+    """The last line of a part: the SHA-256 of those before."""
+    return f"{digest.hexdigest()}\n".encode()

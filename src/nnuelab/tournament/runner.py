@@ -32,7 +32,7 @@ from nnuelab.tournament.play import play
 from nnuelab.tournament.players import Entrant, modules
 from nnuelab.tournament.schedule import Pair, Part, Settings, check, schedule
 from nnuelab.tournament.sprt import LiveTest
-from nnuelab.tournament.summary import Summary, outcome
+from nnuelab.tournament.summary import Summary, is_outcome, outcome
 from nnuelab.tournament.words import Runner
 
 
@@ -89,11 +89,11 @@ def tournament(
     output = Path(output)
     names = list(players)
     check(names, settings)
-    pairs = schedule(names, Book(book), settings)
+    pairs = scheduled = schedule(names, Book(book), settings)
     if part is not None:
         if settings.sprt is not None:
             raise UserError("a sequential test ends where its games say; play it as a whole")
-        pairs = part.of(pairs)
+        pairs = part.of(scheduled)
     processes = processes or cores()
     manager = None if runner is Runner.OWN else Manager(runner, settings.rules, processes)
     for player in players.values():
@@ -127,12 +127,7 @@ def tournament(
         **told_before,
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
-        there = {entry["pair"] for entry in journal}
-        for path in parts:
-            for entry in journal.entries_of(path):
-                if entry["pair"] not in there:
-                    there.add(entry["pair"])
-                    journal.append(entry)
+        join(journal, parts, scheduled)
         test = None if settings.sprt is None else LiveTest(settings.sprt)
         play_them = partial(_own, settings, processes) if manager is None else manager.play
         places = _play(pairs, players, test, journal, play_them)
@@ -158,6 +153,46 @@ def tournament(
         )
         journal.remove()
     return summary
+
+
+def join(journal: Journal, parts: Sequence[Path], scheduled: Sequence[Pair]) -> None:
+    """Adds what parts of a tournament have to its journal, which may have some of it.
+
+    Parameters
+    ----------
+    journal : Journal
+    parts : sequence of Path
+        As `tournament` writes them.
+    scheduled : sequence of Pair
+        All of the tournament.
+
+    Raises
+    ------
+    UserError
+        For a part that can't be read, is of another tournament or damaged, and for entries that
+        are no pair of games between the players that they should be of.
+    """
+    pairs = {pair.number: pair for pair in scheduled}
+    there = {_number(entry, pairs, journal.path) for entry in journal}
+    for path in parts:
+        for entry in journal.entries_of(path):
+            if (number := _number(entry, pairs, path)) not in there:
+                there.add(number)
+                journal.append(entry)
+
+
+def _number(entry: Any, pairs: Mapping[int, Pair], path: Path) -> int:
+    """Of the pair that an entry of a file is of; UserError where it is none."""
+    try:
+        pair = pairs[entry["pair"]]
+        games = entry["games"]
+        are_texts = [type(games), *map(type, games)] == [list, str, str]
+        if are_texts and is_outcome(entry["outcome"], pair.first, pair.second):
+            "".join(games).encode()  # JSON may have halves of characters, which no file can hold
+            return pair.number
+    except (AttributeError, LookupError, TypeError, ValueError):
+        pass
+    raise UserError(f"{path} has an entry that is no pair of games; delete it and play it again")
 
 
 def _play(

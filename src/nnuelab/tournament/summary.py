@@ -39,6 +39,26 @@ def outcome(games: tuple[Game, Game], first: str, second: str) -> dict[str, Any]
     }
 
 
+def is_outcome(value: Any, first: str, second: str) -> bool:
+    """Whether a value of JSON is an `outcome` of two players.
+
+    Raises
+    ------
+    AttributeError, LookupError, TypeError
+        For others, which aren't even alike.
+    """
+    points, troubles = value["points"], value["troubles"]
+    counts = [count for found in troubles.values() for count in found.values()]
+    return (
+        (value["first"], value["second"]) == (first, second)
+        and [*map(type, (*points, *counts))] == [int] * (2 + len(counts))
+        and {*points} <= {0, 1, 2}
+        and troubles.keys() <= {first, second}
+        and all(found.keys() <= {*TROUBLES} for found in troubles.values())
+        and min(counts, default=1) > 0
+    )
+
+
 @dataclass
 class Score:
     """Results from one player's view.
