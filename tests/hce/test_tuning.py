@@ -162,6 +162,19 @@ def test_a_run_of_other_settings_is_not_overwritten(
         tune(tmp_path, Tuning(generations=2))
 
 
+def test_a_packed_checkpoint_does_not_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "tuned.yaml.partial"
+    checkpoint.write(path, {}, {"weights": np.arange(9.0)})
+    assert checkpoint.read(path, {}) is not None
+    with np.load(path) as file:
+        arrays = dict(file)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **{**arrays, "weights": np.zeros(1000)})
+    with pytest.raises(UserError, match="delete it and tune again") as error:
+        checkpoint.read(path, {})
+    assert "packed" in str(error.value.__cause__)
+
+
 def test_pbil_passes_the_reference_and_its_entropy_falls(tmp_path: Path) -> None:
     """The post: less than 100 generations to pass the reference error."""
     tuned = tune(tmp_path, Tuning(generations=100), start=simulated.evaluation(BEST * 9 // 10))

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import artifacts
+from nnuelab import artifacts, json_text
 from nnuelab.errors import UserError
+from nnuelab.learning import container
 
 FORMAT = 1
 
@@ -45,9 +46,10 @@ def read(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
         When the file is damaged, or is of a run with other settings.
     """
     try:
+        container.check_archive(path)
         with np.load(path) as file:
             arrays = {name: file[name] for name in file.files}
-        head = json.loads(arrays.pop("head_json").tobytes())
+        head = json_text.load(arrays.pop("head_json").tobytes())
         before, progress = head["settings"], head["progress"]
         if head["format"] != FORMAT:
             raise ValueError("another version")

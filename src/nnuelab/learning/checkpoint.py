@@ -6,7 +6,10 @@ import errno
 import hashlib
 import json
 import os
+import pickletools
+import re
 import sys
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -18,6 +21,7 @@ import torch
 from nnuelab import artifacts
 from nnuelab.errors import UserError, one_line
 from nnuelab.features import FeatureSet, fingerprint, parse
+from nnuelab.learning import container
 
 
 @dataclass
@@ -145,15 +149,8 @@ class RunState:
         UserError
             When there is none, or the file is damaged or something else.
         """
-        try:
-            content = torch.load(path, weights_only=True)
-        except FileNotFoundError:
-            raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
-        except Exception as error:
-            # Damaged bytes make torch and pickle raise whatever there is, with advice that is none:
-            # to load what a stranger's file would run.
-            raise _damaged(path, "it holds something else, or is damaged") from error
-        if not isinstance(content, dict) or content.pop("format", None) != cls.FORMAT:
+        content = content_of(path)
+        if content.pop("format", None) != cls.FORMAT:
             raise _damaged(path, "it is not a checkpoint of this version")
         checksum = content.pop("checksum", None)
         try:
@@ -167,11 +164,68 @@ class RunState:
         return checkpoint
 
 
+_GLOBALS = re.compile(r"torch \w+Storage|torch\._utils _rebuild_tensor_v2|collections OrderedDict")
 _TYPES: dict[str, type] = {
     **dict.fromkeys(("settings", "model", "optimizer", "files", "blocks"), dict),
     **{"feature_set": str, "epoch": int, "history": list, "generator": torch.Tensor},
 }
 _VALUES: dict[str, type] = {"model": torch.Tensor, "files": str, "blocks": str}
+
+
+def content_of(path: Path | str) -> dict[str, Any]:
+    """What is in a checkpoint, of whatever version or of another program that uses torch.
+
+    It takes no more memory than the file has bytes.
+
+    Raises
+    ------
+    UserError
+        When there is none, or the file is damaged or something else.
+    """
+    try:
+        container.check_archive(path)
+        _check_globals(path)
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        _check_size(content, os.path.getsize(path))
+        if not isinstance(content, dict):
+            raise TypeError(f"it is a {type(content)}")
+    except FileNotFoundError:
+        raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
+    except Exception as error:
+        # Damaged bytes make torch and pickle raise whatever there is, with advice that is none:
+        # to load what a stranger's file would run.
+        raise _damaged(path, "it holds something else, or is damaged") from error
+    return content
+
+
+def _check_globals(path: Path | str) -> None:
+    """Raises ValueError where the file is made of more than numbers, texts and dense tensors.
+
+    What else torch would make of a file (sparse tensors, those without storage, arrays of bytes)
+    takes the memory that the file says.
+    """
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            if name.endswith(".pkl"):
+                for operation, argument, _ in pickletools.genops(archive.read(name)):
+                    if operation.name == "GLOBAL" and not _GLOBALS.fullmatch(str(argument)):
+                        raise ValueError(f"it has a {argument}")
+
+
+def _check_size(content: Any, most: int) -> None:
+    """Raises ValueError where there are more values than bytes, or more in a tensor than stored."""
+    left = [content]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, list | tuple):
+            left += value
+        elif isinstance(value, torch.Tensor) and value.nbytes > value.untyped_storage().nbytes():
+            raise ValueError("it repeats elements")
+        most -= 1
+        if len(left) > most:
+            raise ValueError("it repeats values")
 
 
 @contextmanager

@@ -15,7 +15,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import struct
+import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab import json_text
 from nnuelab.errors import UserError
 
-LIES = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+LIES = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 """What reading a file raises whose header lies, or has other things than it should."""
 PREFIX = 16  # bytes before the header
 CHECKSUM = 32
@@ -79,7 +82,7 @@ def unpacked(
         raise ValueError(f"its format has version {found}, this program reads {version}")
     if hashlib.sha256(content[:-CHECKSUM]).digest() != content[-CHECKSUM:]:
         raise ValueError("its checksum doesn't match (truncated or damaged)")
-    header = json.loads(content[PREFIX : PREFIX + length])
+    header = json_text.load(content[PREFIX : PREFIX + length])
     arrays, offset = {}, PREFIX + length
     for name, dtype, shape in header["arrays"]:
         if dtype not in known.get(name, ()):
@@ -90,6 +93,19 @@ def unpacked(
     if offset != len(content) - CHECKSUM:
         raise ValueError(f"it has {len(content) - CHECKSUM - offset} bytes after its arrays")
     return header, arrays
+
+
+def check_archive(path: Path | str) -> None:
+    """Checks that a zip archive has no more bytes than its file: else a small one fills the memory.
+
+    Raises
+    ------
+    ValueError
+        When it has. A damaged archive raises what `zipfile` does.
+    """
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > os.path.getsize(path):
+            raise ValueError("it is packed")
 
 
 def content_of(path: Path, what: str, endings: str) -> bytes:

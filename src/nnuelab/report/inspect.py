@@ -5,7 +5,6 @@ Each kind of file has one function that gathers facts; `render` shows them, ``--
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab import json_text
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.report import details, reading, table, texel_details
@@ -287,20 +287,13 @@ def _dataset(path: Path) -> Summary:
 
 
 def _checkpoint(path: Path) -> Summary:
-    import pickle
-
     import torch
 
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except (RuntimeError, pickle.UnpicklingError, OSError) as error:
-        reason = str(error).splitlines()[0].split(". ")[0]
-        raise UserError(f"{path} is no checkpoint, or damaged ({reason}); train again") from error
-    if not isinstance(content, dict):
-        raise UserError(f"{path} is a torch file, but not a checkpoint of nnuelab train")
+    from nnuelab.learning.checkpoint import content_of
+
     facts: dict[str, Any] = {}
     tensors: Table = []
-    for name, value in leaves(content):
+    for name, value in leaves(content_of(path)):
         if isinstance(value, torch.Tensor) and value.numel() > 1:
             part = value.detach().double()
             tensors.append(
@@ -430,7 +423,7 @@ def _value(text: str) -> int | float | str | None:
 
 
 def _json(path: Path) -> Summary:
-    content = json.loads(reading.text_of(path))
+    content = json_text.load(reading.text_of(path))
     if isinstance(content, dict) and "rms_cp" in content:
         worst = [dict(row) for row in content.get("worst", [])]
         facts = {key: value for key, value in content.items() if not isinstance(value, list | dict)}
