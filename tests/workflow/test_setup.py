@@ -98,6 +98,7 @@ def test_setup_installs_the_lock_then_torch_then_the_package(clone):
             if word in call
         )
         for call in installs
+        if "--no-index" not in call
     ] == ["installers.txt", "requirements.lock", "torch==", "--editable"]
     assert all("--require-hashes" in call for call in installs[:2])
     lines = (clone / ".venv/installers.txt").read_text().splitlines()
@@ -145,6 +146,13 @@ def test_uv_that_fails_is_replaced_by_pip(clone):
     assert any("-m pip" in call and "requirements.lock" in call for call in calls)
 
 
+def test_what_is_installed_is_compared_with_what_was_asked_for(clone):
+    calls = run(clone, "--setup")[2]
+    checks = [call for call in calls if "--no-index" in call]
+    assert ["requirements.lock" in checks[0], "torch==" in checks[1]] == [True, True]
+    assert calls.index(checks[0]) > next(i for i, c in enumerate(calls) if "torch==" in c)
+
+
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
@@ -152,9 +160,12 @@ def test_uv_that_fails_is_replaced_by_pip(clone):
         ({"PYTHON": "nothing-of-that-name"}, "no Python 3.11 to 3.13 found"),
         ({"FAKE_NO_VENV": "1"}, "apt install python3.12-venv"),
         ({"FAKE_BROKEN": "requirements.lock"}, "connect and run again"),
+        ({"FAKE_BROKEN": "installers.txt"}, "couldn't install the pip and uv"),
         ({"FAKE_BROKEN": "torch=="}, "couldn't install torch=="),
+        ({"FAKE_BROKEN": "--no-index -r"}, "other versions than requirements.lock"),
+        ({"FAKE_BROKEN": "--no-index torch"}, "other versions than torch=="),
     ],
-    ids=["too old", "not there", "no venv", "no network", "no torch"],
+    ids=["too old", "not there", "no venv", "no network", "no pip", "no torch", "other", "torch"],
 )
 def test_what_is_missing_is_said_in_one_line_with_the_remedy(clone, variables, message):
     status, said, _ = run(clone, "--setup", **variables)
