@@ -192,8 +192,10 @@ def _measured(folder: Path) -> None:
     (folder / "b.policies.csv").write_text("epoch,train_loss,validation_loss,seconds\n1,3,2,1.5\n")
     with Journal(folder / "a.journal", PLAYED) as journal:
         outcome = {"first": "a", "second": "b", "points": [1, 2], "troubles": {"b": {"stall": 1}}}
-        journal.append({"pair": 0, "outcome": outcome, "games": ["1-0"]})
-        journal.append({"pair": 1, "outcome": {**outcome, "troubles": {}}, "games": []})
+        journal.append({"pair": 0, "outcome": outcome, "games": ["1-0", "0-1"]})
+        journal.append({"pair": 1, "outcome": {**outcome, "troubles": {}}, "games": ["", ""]})
+        with open(folder / "a.part", "wb") as file:
+            journal.write(file, [0, 1])
     with Cache(folder / "a.labels", LABELLER) as cache:
         cache.put(KEY, (31, 12))
         cache.flush()

@@ -24,8 +24,12 @@ from nnuelab.learning.checkpoint import Running, RunState
 
 Rng = np.random.Generator
 
+DEEP = "deep"  # a value in place of which a text has BRACKETS
+BRACKETS = "[" * 20_000 + "]" * 20_000
+MUCH = 600 << 20  # bytes that a small file asks for
 TOKENS = (
     *(b"\0", b"\xff" * 8, b"\n", b"\r\n", b"\x1b[31m", b'"', b"'", b",", b"[" * 200, b"{" * 200),
+    *(BRACKETS.encode(), b"{" * 20_000),
     *(b"-1", b"0", b"nan", b"inf", b"1e400", b"9" * 40, b"\xef\xbb\xbf", b"&a [*a]", b"x" * 5000),
     *(b"8/8/8/8/8/8/8/8 w - - 0 1", b"[Event", b"1-0", b"0000", b"e7e8q", b"--", b" { ( ", b"\f"),
     *(b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08", b"BZh9", b"PK\x03\x04", b"\x93NUMPY", b"BINP", b"\x80"),
@@ -35,6 +39,7 @@ ODD: tuple[Any, ...] = (
     *(None, True, -1, 0, 1, 7, 65535, 2**31, 2**63, 2**64, 10**30, 0.5, 1e308, 1e-320),
     *(math.inf, math.nan, "", " ", "0", "-1", "x" * 5000, "\0", "\x1b[31m", "é\u2028", "../../x"),
     *("ALL", "H+V", "KING*ALL", "ALL*ALL*ALL", "ALL*", "nowhere.py", [], {}, [[]], {"a": 1}, [0]),
+    DEEP,
 )
 
 
@@ -139,7 +144,8 @@ def _of_tensor(rng: Rng, tensor: torch.Tensor) -> torch.Tensor:
 
 def of_json(rng: Rng, content: bytes) -> bytes:
     """A value of a JSON file."""
-    return _text(json.dumps(altered(rng, json.loads(content))))
+    text = json.dumps(altered(rng, json.loads(content)))
+    return _text(text.replace(f'"{DEEP}"', BRACKETS))
 
 
 def of_json_lines(rng: Rng, content: bytes) -> bytes:
@@ -150,9 +156,17 @@ def of_json_lines(rng: Rng, content: bytes) -> bytes:
     return b"\n".join([*lines, b""])
 
 
+def of_part(rng: Rng, content: bytes) -> bytes:
+    """A line of a part of a tournament; the checksum is right again."""
+    *lines, _ = content.splitlines(keepends=True)
+    body = of_json_lines(rng, b"".join(lines))
+    return body + hashlib.sha256(body).hexdigest().encode() + b"\n"
+
+
 def of_yaml(rng: Rng, content: bytes) -> bytes:
     """A value of a YAML file."""
-    return _text(yaml.safe_dump(altered(rng, yaml.safe_load(content)), allow_unicode=True))
+    text = yaml.safe_dump(altered(rng, yaml.safe_load(content)), allow_unicode=True)
+    return _text(text.replace(DEEP, BRACKETS))
 
 
 def _text(text: str) -> bytes:
@@ -213,6 +227,45 @@ def of_checkpoint(kind: type[RunState]) -> Callable[[Rng, bytes], bytes]:
         return written.getvalue()
 
     return damage
+
+
+def of_tensors(rng: Rng, content: bytes) -> bytes:
+    """Tensors of a checkpoint that are more than what the file has of them."""
+    state = torch.load(io.BytesIO(content), weights_only=True)
+    name = list(state["model"])[rng.integers(len(state["model"]))]
+    match rng.integers(3):
+        case 0:
+            tensor = torch.zeros(1).expand(MUCH // 4)
+        case 1:
+            tensor = torch.sparse_coo_tensor(torch.zeros(1, 1), torch.ones(1), (MUCH // 4,))
+        case _:
+            tensor = torch.zeros(MUCH // 4, device="meta")
+    state["model"][name] = tensor
+    written = io.BytesIO()
+    torch.save(state, written)
+    return written.getvalue()
+
+
+def of_packing(rng: Rng, content: bytes) -> bytes:
+    """A member of an archive has many zeros, packed; an array has as many as it says."""
+    written = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as new,
+    ):
+        names = old.namelist()
+        chosen = names[rng.integers(len(names))]
+        for name in names:
+            with new.open(name, "w") as file:
+                if name != chosen or not name.endswith(".npy"):
+                    file.write(old.read(name))
+                else:
+                    told = {"descr": "|u1", "fortran_order": False, "shape": (MUCH,)}
+                    np.lib.format.write_array_header_1_0(file, told)
+                if name == chosen:
+                    for _ in range(MUCH >> 20):
+                        file.write(bytes(1 << 20))
+    return written.getvalue()
 
 
 def of_zip(rng: Rng, content: bytes) -> bytes:

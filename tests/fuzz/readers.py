@@ -62,12 +62,15 @@ from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import nodes_and_seconds
 from nnuelab.tournament.players import PATIENCE, Defaults, read_players
 from nnuelab.tournament.puzzles import read as read_puzzles
+from nnuelab.tournament.runner import join
+from nnuelab.tournament.schedule import Pair
+from nnuelab.tournament.summary import Summary
 from tests.fuzz import damage
 from tests.fuzz.corpus import KEY, LABELLER, PLAYED
 from tests.fuzz.damage import Damage
 from tests.policy.policies import random_policy
 
-MOST_MB = 1000
+MOST_MB = 500  # that files of less than one take; a reader is refused twice as much
 LONGEST_MESSAGE = 20_000
 ROOT = Path(__file__).parents[2]
 REPLAY = ROOT / "tests/programs/replay_engine.py"
@@ -219,6 +222,19 @@ def _journal(path: Path) -> None:
         list(journal)
 
 
+def _part(path: Path) -> None:
+    with Journal(path.with_name("joined"), PLAYED) as journal:
+        try:
+            join(journal, [path], [Pair(number, "a", "b", "") for number in range(2)])
+            summary = Summary(["a", "b"])
+            for entry in journal:
+                summary.add(entry["outcome"])
+                assert [game.encode() for game in entry["games"]]
+            json.dumps(summary.told(), allow_nan=False)
+        finally:
+            journal.remove()
+
+
 def _labels(path: Path) -> None:
     with Cache(_placed(path, "labels") / "labels", LABELLER) as cache:
         for score, move in cache.get([KEY]).values():
@@ -250,6 +266,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     arrays = Damage((damage.of_container,))
     results: Callable[[Path], object] = lambda path: read_results([path])  # noqa: E731
     points = lambda path: list(texts.read_csv(path, Unusable(path, 10**9), points=True))  # noqa: E731
+    archives = (damage.of_zip, damage.of_packing)
     books = (results, Book, _games)
     yield "npy", Kind((_dataset, _convert), Damage((damage.of_records(40, 128),)))
     yield "shards", Kind((_dataset,), values)
@@ -264,20 +281,20 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "pgn", Kind((*books, nodes_and_seconds), lines)
     for ending in (".zst", ".gz", ".bz2"):
         yield f"pgn{ending}", Kind(books, Damage((damage.within(ending),)))
-    yield "epd.zip", Kind((Book,), Damage((damage.of_zip,)))
+    yield "epd.zip", Kind((Book,), Damage(archives))
     yield "nnue", Kind((_evaluate,), arrays)
     yield "nn", Kind((_evaluate,))
     yield "pytorch", Kind((read_net,))
     yield "bin", Kind((lambda path: bullet.read(path, 8, STUDY_SHIFTS),))
     yield "direct", Kind((lambda path: bullet.read_direct(path, Direct(), "squared"),))
     yield "policy", Kind((_policy,), arrays)
-    joints = (damage.of_checkpoint(Checkpoint), damage.of_zip)
+    joints = (damage.of_checkpoint(Checkpoint), damage.of_tensors, *archives)
     yield "net.pt", Kind((lambda path: quantize(Checkpoint.read(path)),), Damage(joints))
-    joints = (damage.of_checkpoint(PolicyCheckpoint), damage.of_zip)
+    joints = (damage.of_checkpoint(PolicyCheckpoint), damage.of_tensors, *archives)
     yield "policy.pt", Kind((lambda path: PolicyCheckpoint.read(path).policy(),), Damage(joints))
     yield (
         "tuning.partial",
-        Kind((partial(tuning_checkpoint.read, settings={}),), Damage((damage.of_zip,))),
+        Kind((partial(tuning_checkpoint.read, settings={}),), Damage(archives)),
     )
     yield "trace", Kind((trace.open,), Damage((damage.of_records(8, 4096),)))
     yield "settings.yaml", Kind((_settings,), yaml)
@@ -296,6 +313,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "blocks", Kind((_blocks,), lines)
     yield "labels", Kind((_labels,))
     yield "journal", Kind((_journal,), Damage((damage.of_json_lines, damage.of_lines)))
+    yield "part", Kind((_part,), Damage((damage.of_part, damage.of_lines)))
     yield "run", Kind((_run,), Damage((damage.of_json_lines, damage.of_lines)))
     yield "verify.json", Kind((_trained("verify.json"),), values)
     yield "record.json", Kind((reading.read_record, _trained("history.csv.json")), values)
@@ -352,9 +370,10 @@ def main(corpus: Path, scratch: Path, kind: str, seed: int, first: int, last: in
     before = 0
     for number in [*range(sound, 1), *range(first, last)]:
         if number == first:
-            # The sound ones have compiled and loaded what there is.
+            # The sound ones have compiled and loaded what there is: its peak is none of the files'.
+            Path("/proc/self/clear_refs").write_text("5")
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            most = process.memory_info().vms + (MOST_MB << 20)
+            most = process.memory_info().vms + (2 * MOST_MB << 20)
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
         now.write_bytes(damaged(corpus, kind, seed, number))
         os.write(1, f"{number}\n".encode())
