@@ -54,6 +54,7 @@ def test_damaged_files_are_refused_or_read(sound: Path, kind: str) -> None:
         {"shifts": "ALL"},
         {"activations": torch.zeros(0)},
         {"feature_set": True},
+        {"feature_set": "ALL"},
         {"blocks": "x"},
         {"model": {}},
         {"model": {"w1": 1}},

@@ -55,6 +55,8 @@ class Checkpoint(RunState):
             numbers = self.features.shared_rows(factorize)
             network = Network(self.layers, torch.Generator(), numbers=numbers)
             network.load_state_dict(self.model)
+            if self.layers.n_features != self.features.size:
+                raise ValueError(f"{self.layers.n_features} features, not {self.features.size}")
             if self.activations.shape != self.model["w2"].shape[1:]:
                 raise ValueError(f"activations of shape {list(self.activations.shape)}")
             network.shifts = {name: int(shift) for name, shift in self.shifts.items()}
