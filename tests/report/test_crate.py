@@ -64,6 +64,15 @@ def test_a_file_that_was_edited_is_left_out(results: Path) -> None:
     assert "axis_table.csv" not in entities(results)
 
 
+@pytest.mark.parametrize("record", [{}, {"versions": 3}, {"inputs": {"net": {}}}, [], 7])
+def test_records_that_lie_are_no_reason_to_stop(results: Path, record: Any) -> None:
+    path, beside = results / "other.csv", results / "other.csv.json"
+    path.write_text("c\n")
+    told = {"sha256": artifacts.sha256(path), **record} if isinstance(record, dict) else record
+    beside.write_text(json.dumps(told))
+    assert ("other.csv" in entities(results)) == (record == {})
+
+
 def test_a_folder_without_records_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list.json").write_text("[1]")
     done = CliRunner().invoke(app, ["crate", str(tmp_path)])

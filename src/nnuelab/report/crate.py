@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from nnuelab import artifacts, json_text
+from nnuelab import artifacts
 from nnuelab.errors import UserError
+from nnuelab.report import reading
 
 NAME = "ro-crate-metadata.json"
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
@@ -34,12 +35,10 @@ def recorded(folder: Path) -> Iterator[Artifact]:
     for beside in sorted(folder.rglob("*.json")):
         path = beside.with_suffix("")
         try:
-            record = json_text.load(beside.read_bytes())
-        except (OSError, ValueError):
+            record = reading.read_record(beside)
+        except UserError:  # another JSON file
             continue
-        if not isinstance(record, dict) or "sha256" not in record or not path.is_file():
-            continue
-        if artifacts.sha256(path) == record["sha256"]:
+        if path.is_file() and artifacts.sha256(path) == record["sha256"]:
             yield Artifact(path, record)
 
 
