@@ -196,6 +196,11 @@ def centring(quantize, positions):
     return positions if quantize.scheme != "study" and quantize.count else []
 
 
+def on_gpu(train, resource):
+    """A resource of a training on CUDA; on the CPU none: Kubernetes takes 0 for asking for a GPU."""
+    return resource if train.device == "cuda" else None
+
+
 def start_of(entry, seed):
     """The checkpoint that training begins with, nothing where it begins anew."""
     return entry.start.replace("{seed}", seed) if entry.start else []

@@ -80,7 +80,8 @@ rule train:
         "environment.yaml"
     threads: lambda w: NETS[w.name].train.threads
     resources:
-        gpu=lambda w: int(NETS[w.name].train.device == "cuda"),
+        gpu=lambda w: on_gpu(NETS[w.name].train, 1),
+        gpu_manufacturer=lambda w: on_gpu(NETS[w.name].train, "nvidia"),
     params:
         code=lambda w: code("nnue.training", sets=[NETS[w.name].feature_set]),
         features=lambda w: NETS[w.name].feature_set,

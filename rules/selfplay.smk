@@ -97,7 +97,8 @@ use rule train as generation_train with:
         "<benchmarks>/selfplay/{generation}/{seed}/train.tsv"
     threads: settings.train.threads
     resources:
-        gpu=int(settings.train.device == "cuda"),
+        gpu=on_gpu(settings.train, 1),
+        gpu_manufacturer=on_gpu(settings.train, "nvidia"),
     params:
         code=code("nnue.training", sets=[settings.selfplay.feature_set]),
         features=settings.selfplay.feature_set,

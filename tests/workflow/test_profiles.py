@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 
 import pytest
 import yaml
@@ -11,6 +12,21 @@ import yaml
 from tests.workflow.project import ROOT, Folder
 
 CLUSTERS = {"slurm": "executor_plugin_slurm", "kubernetes": "executor_plugin_kubernetes"}
+# The GPUs that jobs ask for, as planned: <rule> <number> <maker>
+PLAN = """
+import sys
+from pathlib import Path
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
+device, *targets = sys.argv[1:]
+config = ConfigSettings({"train": {"device": device}}, [Path("config/tiny.yaml")])
+with SnakemakeApi(OutputSettings()) as api:
+    workflow = api.workflow(ResourceSettings(cores=2), config_settings=config)
+    workflow.dag(DAGSettings(targets=set(targets))).execute_workflow("dryrun")
+    for job in workflow._workflow_store.dag.jobs:
+        asked = dict(job.resources)
+        print("planned", job.rule.name, asked.get("gpu"), asked.get("gpu_manufacturer"))
+"""
 RULES = {
     name
     for path in (ROOT / "rules").glob("*.smk")
@@ -49,3 +65,14 @@ def test_jobs_of_all_cores_get_those_of_a_node(name, tmp_path):
         options += ["--default-storage-prefix", str(tmp_path)]
     told = Folder(ROOT).run("snakemake", "-n", "--cores", "99", "data", *options)
     assert re.search(r"nnuelab sample .* --workers 16 ", told)
+
+
+@pytest.mark.parametrize(("device", "asked"), [("cpu", "None None"), ("cuda", "1 nvidia")])
+def test_training_on_cuda_alone_asks_for_a_gpu(device, asked):
+    """Kubernetes refuses 0 of them, and 1 without its maker."""
+    nets = [f"results-tiny/{net}/1/checkpoint.pt" for net in ("nets/ALL", "selfplay/1")]
+    told = Folder(ROOT).run(sys.executable, "-c", PLAN, device, *nets)
+    planned = dict(re.findall(r"^planned (\w+) (.+)$", told, re.MULTILINE))
+    assert planned.pop("train") == planned.pop("generation_train") == asked
+    assert planned.keys() >= {"sample", "label", "generation_games"}
+    assert set(planned.values()) == {"None None"}
