@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pickle
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -128,14 +130,36 @@ def test_many_processes_may_compile_at_once(tmp_path: Path) -> None:
     again = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
     assert again.split() == [b"1", b"1"]  # from the cache
     for kernels in tmp_path.rglob("*.nb[ci]"):
-        kernels.write_bytes(b"")  # as a power cut does
-        anew = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
-        assert anew.split() == [b"1", b"0"]
-        kept = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
-        assert kept.split() == [b"1", b"1"]
+        whole = kernels.read_bytes()
+        middle = len(whole) // 2
+        turned = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+        for damaged in (b"", whole[:middle], bytes(len(whole)), turned):  # as power cuts, and disks
+            kernels.write_bytes(damaged)
+            anew = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
+            assert anew.split() == [b"1", b"0"]
+            kept = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
+            assert kept.split() == [b"1", b"1"]
     script.write_text(COUNT.replace("NUMBER = 1", "NUMBER = 2"))
     edited = subprocess.run(command, stdout=pipe, env=environment, check=True).stdout
     assert edited.split()[0] == b"2"
+
+
+def without_room() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_a_full_disk_costs_what_would_be_kept_alone(tmp_path: Path) -> None:
+    script, cache = tmp_path / "count.py", tmp_path / "cache"
+    script.write_text(COUNT)
+    done = subprocess.run(
+        [sys.executable, "-B", str(script)],
+        capture_output=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        preexec_fn=without_room,
+    )
+    assert done.stdout.split() == [b"1", b"0"], done.stderr
+    assert not [file for file in cache.rglob("*") if file.is_file()]
 
 
 MOVE = 12 | 28 << 6 | 7 << 12  # a promotion, by its bits

@@ -7,7 +7,9 @@ CPU; numba's own variables (``NUMBA_CACHE_DIR``...) keep their meaning.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
 import shutil
 import time
 from contextlib import suppress
@@ -19,12 +21,14 @@ import llvmlite.binding
 import numba
 import numpy as np
 import platformdirs
+from numba.core import caching
 
 from nnuelab import sources
 from nnuelab.errors import UserError
 
 CHECKED = os.environ.get("NNUELAB_CHECKED", "0") == "1"
 WITHOUT = tuple(filter(None, os.environ.get("NNUELAB_WITHOUT", "").split(",")))
+_CHECKSUM = hashlib.sha256().digest_size
 UNUSED_DAYS = 30  # after which kernels of another state of the sources are removed
 
 
@@ -98,13 +102,43 @@ def _use(folder: Path) -> None:
                 shutil.rmtree(other, ignore_errors=True)
 
 
-@cache
-def _drop_empty(folder: Path) -> None:
-    """Removes what a power cut left empty: it would end every command that reads it."""
-    with suppress(OSError):
-        for kernels in folder.glob("*.nb[ci]"):
-            if not kernels.stat().st_size:
-                kernels.unlink()
+class _Checked(caching.IndexDataCacheFile):
+    """numba's files of a function with checksums: what is damaged is compiled anew.
+
+    A power cut leaves them empty or half, and a bit turned in machine code can do anything.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """What can't be kept, on a full disk or in a folder that is just removed, isn't."""
+        with suppress(OSError):
+            super().save(key, data)
+
+    def _load_index(self) -> dict[Any, str]:
+        with suppress(OSError):
+            made_by, names = self._load_data(self._index_name)
+            if made_by == self._made_by:
+                return names
+        return {}
+
+    def _save_index(self, names: dict[Any, str]) -> None:
+        self._save_data(self._index_name, (self._made_by, names))
+
+    @property
+    def _made_by(self) -> tuple[str, str]:
+        return self._version, self._source_stamp
+
+    def _load_data(self, name: str) -> Any:
+        """Raises OSError, which numba takes for a file that is gone."""
+        content = Path(self._data_path(name)).read_bytes()
+        checksum, data = content[:_CHECKSUM], content[_CHECKSUM:]
+        if hashlib.sha256(data).digest() != checksum:
+            raise OSError(f"{name} is damaged")
+        return pickle.loads(data)
+
+    def _save_data(self, name: str, data: Any) -> None:
+        pickled = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(hashlib.sha256(pickled).digest() + pickled)
 
 
 class Locator:
@@ -121,7 +155,6 @@ class Locator:
             return None
         folder = kernels_of(path)
         _use(folder)
-        _drop_empty(folder)
         return cls(folder, function.__code__.co_firstlineno) if folder.is_dir() else None
 
     def get_cache_path(self) -> str:
@@ -130,7 +163,8 @@ class Locator:
 
     def ensure_cache_path(self) -> None:
         """Makes it once more where another process has removed it."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
 
     def get_source_stamp(self) -> str:
         """Nothing more: a folder is of one state of the sources."""
@@ -141,4 +175,5 @@ class Locator:
         return str(self._line)
 
 
+caching.IndexDataCacheFile = _Checked
 numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.Locator,UserWideCacheLocator,IPythonCacheLocator"
