@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -144,8 +145,13 @@ class Results:
     problems: list[str] = field(default_factory=list)
 
     def label(self, path: Path) -> str:
-        """How the workflow calls a file: ``results/axis_table.csv``."""
-        return (Path(self.folder.name) / path.relative_to(self.folder)).as_posix()
+        """How the workflow calls a file, and records one that lies elsewhere.
+
+        >>> found = Results(Path("here/results"))
+        >>> found.label(Path("here/results/axis_table.csv")), found.label(Path("here/net.nnue"))
+        ('results/axis_table.csv', 'net.nnue')
+        """
+        return os.path.normpath(Path(self.folder.name, os.path.relpath(path, self.folder)))
 
     def games(self, experiment: Experiment, yardstick: Yardstick) -> Path:
         """Its games at a yardstick."""
