@@ -215,3 +215,25 @@ def test_files_of_positions_take_the_place_of_games(folder) -> None:
     )
     settings(folder, "data", positions=["a.binpack=0"])
     assert "has weight 0; leave it out" in folder.run("snakemake", "-n", status=1)
+
+
+def test_what_a_store_has_lost_is_named_and_made_again(games, folder, tmp_path) -> None:
+    """DVC then pulls nothing of its folder."""
+    (folder.path / "games.pgn").write_text("\n".join(games))
+    settings(folder, "data", source="files", files=["games.pgn"])
+    folder.git("add", "--all")
+    folder.run("dvc", "repro", "data")
+    store, train = tmp_path / "store", "results/data/train.npy"
+    folder.run("dvc", "remote", "add", "--default", "store", str(store))
+    folder.commit()
+    folder.run("dvc", "push")
+    whole = (folder.path / train).read_bytes()
+    (lost,) = (path for path in store.rglob("*") if path.is_file() and path.read_bytes() == whole)
+    lost.unlink()
+    folder.git("clone", "--quiet", ".", str(tmp_path / "clone"))
+    clone = Folder(tmp_path / "clone")
+    told = clone.run("dvc", "pull", status=1)
+    assert f"{lost.parent.name}{lost.name}" in told
+    assert "Traceback" not in told
+    assert ran(clone.run("snakemake", "data")) == {"sample", "label"}
+    assert (clone.path / train).read_bytes() == whole
