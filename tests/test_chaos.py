@@ -25,14 +25,25 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
+import torch
 
+from nnuelab import build
 from nnuelab.artifacts import RESOURCES
-from tests.chaos_stages import STAGES
+from tests.chaos_stages import FILLED, GATHERED, STAGES
+from tests.export.test_openbench import folder as write_engine
 
 KILLS = 3
-TIMED = {"cost", "search", "stats"}  # they measure times
+TIMED = {"cost", "search", "size", "stats"}  # they measure times
+READ = {  # by which stage
+    "train/out/checkpoint.pt": "quantize",
+    "quantize/out/net.nnue": "net",
+    "label/out/train.npy": "train",
+    "policy/out/net.policy": "evaluate",
+    "trace/out/train.trace": "residuals",
+}
 ONCE = {"block", "export", "new"}  # they refuse to write where they have written
 QUICK = {"datagen", "sample", "label", "label-search", "train", "puzzles", "tune"}
 DAC_OVERRIDE, PR_CAPBSET_DROP = 1, 24
@@ -109,14 +120,33 @@ class Stages:
     def whole(self, name: str) -> dict[str, str]:
         if name not in self._made:
             for source in re.findall(r"\.\./([\w-]+)/", STAGES[name]):
-                self.whole(source)
-            began, folder = time.monotonic(), self.base / name
-            folder.mkdir()
+                self._gather(source) if source in GATHERED else self.whole(source)
+            folder = self._new(name, name)
+            began = time.monotonic()
             status, said = ended(start(name, folder))
             assert status == 0, said[-3000:]
             self.seconds[name] = time.monotonic() - began
             self._made[name] = contents(name, folder)
         return self._made[name]
+
+    def _new(self, name: str, place: str) -> Path:
+        """A new folder for a stage, with what lies there before."""
+        folder = self.base / place
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        if name in FILLED:
+            self.whole(FILLED[name])
+            shutil.copytree(self.base / FILLED[name] / "out", folder / "out")
+        return folder
+
+    def _gather(self, name: str) -> None:
+        for place, source in GATHERED[name].items():
+            self.whole(source.split("/")[0])
+            target = self.base / name / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for ending in ("", ".json"):
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(f"{self.base / source}{ending}", f"{target}{ending}")
 
     def largest(self, name: str) -> int:
         """Bytes of its largest file."""
@@ -124,10 +154,7 @@ class Stages:
 
     def folder(self, name: str, storm: str) -> Path:
         self.whole(name)
-        folder = self.base / f"{name}@{storm}"
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        return folder
+        return self._new(name, f"{name}@{storm}")
 
     def check_whole(self, name: str, folder: Path, run: bool = True) -> None:
         """The command ends well, with the bytes of an undisturbed run and nothing beside them."""
@@ -145,6 +172,7 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> Stages:
     base = tmp_path_factory.mktemp("chaos")
     lines = gzip.decompress((RESOURCES / "embedded" / "openings.epd.gz").read_bytes()).splitlines()
     (base / "book.epd").write_bytes(b"\n".join(lines[:60]))
+    write_engine(base)
     return Stages(base)
 
 
@@ -262,7 +290,7 @@ def without_rights() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", [n for n in STAGES if n not in FILLED])
 @pytest.mark.parametrize("place", ["read-only", "file"])
 def test_a_place_that_can_not_be_written(stages: Stages, name: str, place: str) -> None:
     folder = stages.folder(name, place)
@@ -286,3 +314,49 @@ def test_a_clock_that_jumps(stages: Stages, name: str) -> None:
     status, said = ended(start(name, folder, "clock", stages.seconds[name]))
     assert status == 0, said
     stages.check_whole(name, folder, run=False)
+
+
+@pytest.mark.slow
+def test_compiled_kernels_that_vanish(stages: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a command runs: those that it hasn't loaded yet are compiled anew."""
+    folder, cache = stages.folder("datagen", "kernels"), stages.base / "kernels"
+    shutil.copytree(build._cache(), cache / "nnuelab")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache))
+    process = start("datagen", folder)
+    while process.poll() is None:
+        shutil.rmtree(cache, ignore_errors=True)
+        time.sleep(0.2)
+    status, said = ended(process)
+    assert status == 0, said[-3000:]
+    stages.check_whole("datagen", folder, run=False)
+
+
+def change_version(file: Path) -> None:
+    """Makes it what another version of this program would write."""
+    if file.suffix == ".pt":
+        content = torch.load(file, weights_only=True)
+        torch.save({**content, "format": content["format"] + 1}, file)
+    elif file.suffix == ".npy":
+        record = [*np.load(file, mmap_mode="r").dtype.descr, ("more", "u1")]
+        np.save(file, np.zeros(9, record))
+    elif file.suffix == ".trace":
+        file.write_bytes(file.read_bytes().replace(b"trace 1", b"trace 2", 1))
+    else:
+        content = bytearray(file.read_bytes())
+        content[8] += 1  # behind eight bytes that tell the kind of file
+        file.write_bytes(content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", READ)
+def test_a_file_of_another_version(stages: Stages, source: str) -> None:
+    name, file = READ[source], stages.base / source
+    folder = stages.folder(name, "version")
+    content = file.read_bytes()
+    change_version(file)
+    status, said = ended(start(name, folder))
+    file.write_bytes(content)
+    assert status == 1, said
+    check_told(said)
+    assert file.name in said
+    assert list(folder.rglob("*.*")) == []
