@@ -11,13 +11,14 @@ import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+NODES = "node1", "node2"
 CONFIG = Path("/etc/slurm/slurm.conf")  # the only place that jobs look for it
 PROGRAMS = ["munged", "slurmctld", "slurmd", "sbatch"]
 SETTINGS = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge/socket
+AuthInfo=socket={folder}/munge/socket,cred_expire=5
 SlurmUser=root
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -71,8 +72,8 @@ def cluster(folder):
         stack.callback(CONFIG.unlink)
         start(stack, "munged", "--foreground", "--force", *options)
         start(stack, "slurmctld", "-D")
-        for node in ("node1", "node2"):
-            start(stack, "nice", "-n", "10", "slurmd", "-D", "-N", node)
+        for node in NODES:
+            start(stack, "slurmd", "-D", "-N", node)
         for _ in range(60):
             if said("sinfo", "-h", "-o", "%t %D") == "idle 2":
                 break
@@ -101,12 +102,12 @@ def said(*command):
     return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
-def running(rule):
-    """The number of a job of a rule that runs, once there is one."""
+def running(rule, *nodes):
+    """The number and node of a job of a rule that runs, on one of some nodes, once there is one."""
     for _ in range(7200):
-        for line in said("squeue", "-h", "-t", "R", "-o", "%i %k").splitlines():
-            number, _, comment = line.partition(" ")
-            if rule in comment:
-                return number
+        for line in said("squeue", "-h", "-t", "R", "-o", "%i %N %k").splitlines():
+            number, node, comment = line.split(" ", 2)
+            if rule in comment and node in (nodes or NODES):
+                return number, node
         time.sleep(0.5)
     raise AssertionError(f"no job of {rule} ran")
