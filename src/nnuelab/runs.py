@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from nnuelab import json_text
 from nnuelab.artifacts import logs_of
 from nnuelab.eta import Eta
 
@@ -226,8 +225,8 @@ def replay(path: Path, run: Run) -> bool:
         # First: what is told after this belongs to a run that lives.
         alive = _is_locked(file)
         for line in file:
-            with suppress(ValueError, TypeError, LookupError, OverflowError):
-                run.take(json_text.load(line))
+            with suppress(ValueError, TypeError, LookupError, OverflowError, RecursionError):
+                run.take(json.loads(line))
     return alive
 
 

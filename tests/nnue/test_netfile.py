@@ -106,9 +106,7 @@ def test_a_header_with_other_things_than_it_should_have_is_refused(
     header = header.replace(old, new)
     body = content[:12] + struct.pack("<I", len(header)) + header + content[16 + length : -32]
     path.write_bytes(body + hashlib.sha256(body).digest())
-    with pytest.raises(
-        UserError, match=r"net\.nnue is not a usable net: (bad header|brackets are nested)"
-    ):
+    with pytest.raises(UserError, match=r"net\.nnue is not a usable net: bad header"):
         read_net(path)
 
 

@@ -81,7 +81,9 @@ class Folder:
 
 def ran(output):
     """Rules whose jobs ran, by the lines of a run without a terminal."""
-    return set(re.findall(r"^\[[\d:]+\] \d+/\d+ jobs.*: (\w+), .*, done$", output, re.MULTILINE))
+    return set(
+        re.findall(r"^\[[\d:]+\] \d+/\d+ jobs.*: (\w+), [\d:]+, done$", output, re.MULTILINE)
+    )
 
 
 def project(path):

@@ -122,11 +122,11 @@ def plan(
         return
     speed = speed_here(planned, overlay, job_cores or here())
     if nodes is not None:
+        cluster = Cluster(nodes, job_cores or here(), slow_nodes, losses, store)
         print("experiment,stage,hours,median_hours,p95_hours")
         for name in chosen:
             scaled = [replace(j, seconds=j.seconds * speed.get(j.rule, 1.0)) for j in jobs[name]]
-            nodes_alike = Cluster(nodes, job_cores or here(), slow_nodes, losses, store)
-            for stage, found_hours in foretold_hours(scaled, nodes_alike).items():
+            for stage, found_hours in foretold_hours(scaled, cluster).items():
                 print(f"{name},{stage}," + ",".join(f"{each:.2f}" for each in found_hours))
         return
     print("experiment,rule,jobs,core_hours,gpu_hours,memory_mb,disk_mb,price,hours")

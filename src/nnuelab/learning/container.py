@@ -25,10 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import json_text
 from nnuelab.errors import UserError
 
-LIES = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+LIES = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
 """What reading a file raises whose header lies, or has other things than it should."""
 PREFIX = 16  # bytes before the header
 CHECKSUM = 32
@@ -82,7 +81,7 @@ def unpacked(
         raise ValueError(f"its format has version {found}, this program reads {version}")
     if hashlib.sha256(content[:-CHECKSUM]).digest() != content[-CHECKSUM:]:
         raise ValueError("its checksum doesn't match (truncated or damaged)")
-    header = json_text.load(content[PREFIX : PREFIX + length])
+    header = json.loads(content[PREFIX : PREFIX + length])
     arrays, offset = {}, PREFIX + length
     for name, dtype, shape in header["arrays"]:
         if dtype not in known.get(name, ()):

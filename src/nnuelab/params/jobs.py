@@ -131,8 +131,8 @@ def _data(plan: Plan) -> Iterator[Job]:
     else:
         yield Job("data", "download", "", START, disk=games * PACKED_GAME)
     kinds = {entry.train.method == "scores" for entry in plan.entries}
+    disk = positions * RECORD
     for folder, suffix in [("", "")] * (True in kinds) + [("moves/", "_moves")] * (False in kinds):
-        disk = positions * RECORD
         for stage, seconds in _sampled(games, positions, _a_label(plan.label)):
             reads = games * PACKED_GAME if stage == "sample" else disk
             name = f"{folder}{stage}"
