@@ -1,13 +1,16 @@
-"""Optimizers of rows against torch's AdamW, and against slow twins."""
+"""Optimizers against torch's AdamW, and against slow twins."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 import torch
 
 from nnuelab.learning.first_layer import FirstLayers
-from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
+from nnuelab.learning.optimizers import BETAS, EPS, DenseAdam, RowAdam
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.simd import COLUMNS
 
@@ -54,6 +57,44 @@ def test_adam_is_adamw_of_torch(decay: float) -> None:
     state = oracle.state[theirs]
     torch.testing.assert_close(torch.from_numpy(ours.m), state["exp_avg"], rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(torch.from_numpy(ours.v), state["exp_avg_sq"], rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("decay", [0.0, 3.0])
+def test_dense_adam_has_the_bits_of_torch(decay: float) -> None:
+    """Also where a parameter has no gradient for some steps, and after its state was kept."""
+    generator = torch.Generator().manual_seed(2)
+    ours = [torch.randn(shape, generator=generator) for shape in ((40, 7), (7,), (3,))]
+    theirs = [each.clone().requires_grad_() for each in ours]
+    for each in ours:
+        each.requires_grad_()
+    options = {"betas": BETAS, "eps": EPS, "weight_decay": decay, "fused": True}
+    oracle, optimizer = torch.optim.AdamW(theirs, **options), DenseAdam(ours, 1e-3, decay)
+    for step in range(30):
+        optimizer.zero_grad()
+        oracle.zero_grad()
+        oracle.param_groups[0]["lr"] = optimizer.rate = 1e-2 * 0.9**step
+        for i, (own, other) in enumerate(zip(ours, theirs, strict=True)):
+            if i < 2 or step % 3:
+                own.grad = torch.randn(own.shape, generator=generator)
+                other.grad = own.grad.clone()
+        optimizer.step()
+        oracle.step()
+        assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=True))
+        if step == 10:
+            optimizer = DenseAdam(ours, 1e-3, decay)
+            optimizer.load_state_dict(oracle.state_dict())  # of a checkpoint from before
+        if step == 20:
+            kept, optimizer = optimizer.state_dict(), DenseAdam(ours, 1e-3, decay)
+            optimizer.load_state_dict(kept)
+
+
+def test_dense_adam_leaves_the_compiler_of_torch_alone() -> None:
+    code = (
+        "import sys, torch; from nnuelab.learning.optimizers import DenseAdam\n"
+        "weight = torch.ones(3, requires_grad=True); weight.sum().backward()\n"
+        "DenseAdam([weight], 1e-3).step(); sys.exit('torch._dynamo' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_rowwise_adam_is_its_formula() -> None:

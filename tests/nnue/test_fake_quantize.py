@@ -15,6 +15,7 @@ from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError
 from nnuelab.learning.checkpoint import Running
 from nnuelab.learning.loader import Labelled, Loader
+from nnuelab.learning.optimizers import DenseAdam
 from nnuelab.learning.parallel import Threads
 from nnuelab.nnue import verify
 from nnuelab.nnue.checkpoint import Checkpoint
@@ -109,7 +110,7 @@ def test_torch_operators_round_as_the_kernels_do(kind: dict[str, Any]) -> None:
         Trainer(replace(SETTINGS, **kind), features.parse("H+V"), Threads(1)) for _ in range(2)
     )
     theirs._layers = None  # as on another device
-    theirs.optimizer = torch.optim.Adam(theirs.network.parameters())
+    theirs.optimizer = DenseAdam(theirs.network.parameters(), 1e-3)
     for trainer in (ours, theirs):
         trainer.network.b1.data += 0.1
         trainer.fake_quantize()

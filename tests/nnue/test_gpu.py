@@ -13,6 +13,7 @@ import torch
 
 from nnuelab import features
 from nnuelab.learning.loader import Loader
+from nnuelab.learning.optimizers import DenseAdam
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import pad
 from nnuelab.nnue import network
@@ -39,7 +40,7 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(
     feature_set = features.parse(name)
     ours, theirs = (Trainer(settings, feature_set, Threads(1)) for _ in range(2))
     theirs._layers = None  # as on another device
-    theirs.optimizer = torch.optim.Adam(theirs.network.parameters())
+    theirs.optimizer = DenseAdam(theirs.network.parameters(), 1e-3)
     for seed in range(2):
         batch = random_batch(feature_set.size, 300, seed=seed)
         target = torch.rand(300, generator=torch.Generator().manual_seed(seed))

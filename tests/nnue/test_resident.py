@@ -15,6 +15,7 @@ from nnuelab import features
 from nnuelab.features.tables import compiled
 from nnuelab.learning.filters import Filters
 from nnuelab.learning.loader import Loader, Objective, extract
+from nnuelab.learning.optimizers import DenseAdam
 from nnuelab.learning.parallel import Group, Threads
 from nnuelab.learning.resident import Resident, hold
 from nnuelab.learning.run import Run
@@ -89,7 +90,7 @@ def test_a_run_on_a_device_holds_its_samples(
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: held.append(room) or (room, ROOM))
         trainer = Trainer(SETTINGS, FEATURES, Threads(1))
         trainer._layers = None  # as on another device
-        trainer.optimizer = torch.optim.Adam(trainer.network.parameters())
+        trainer.optimizer = DenseAdam(trainer.network.parameters(), 1e-3)
         data, history = (path, path.with_name("validation.npy")), tmp_path / f"{room}.csv"
         run = Run(
             Checkpoint,

@@ -16,6 +16,7 @@ from nnuelab.data.records import RECORD
 from nnuelab.errors import UserError
 from nnuelab.learning.first_layer import FirstLayers, sums
 from nnuelab.learning.loader import Labelled
+from nnuelab.learning.optimizers import DenseAdam
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch
 from nnuelab.nnue import verify
@@ -168,7 +169,7 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(kind: dict[str, Any])
     """What a GPU does, here on the CPU."""
     ours, theirs = trainer_of(kind), trainer_of(kind)
     theirs._layers = None  # as on another device
-    theirs.optimizer = torch.optim.Adam(theirs.network.parameters())
+    theirs.optimizer = DenseAdam(theirs.network.parameters(), 1e-3)
     for seed in range(3):
         batch = random_batch(192, 300, seed)
         target = torch.rand(300, generator=torch.Generator().manual_seed(seed))

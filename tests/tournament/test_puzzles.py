@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import math
 import re
 import subprocess
 import sys
@@ -20,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
 from typer.testing import CliRunner
 
 from nnuelab.chess import notation
@@ -235,11 +235,9 @@ RIGHT = st.lists(st.tuples(st.integers(1, 5), st.floats(0, 1)), min_size=1, max_
 def test_intervals_hold_the_shares_and_are_those_of_wilson(drawn: list[tuple[int, float]]) -> None:
     found = [Answers(n, round(n * share), []) for n, share in drawn]
     group = scores.group_of("all", "", found)
-    n, x, z = group.puzzles, group.solved, 1.959963984540054
-    centre = (x + z * z / 2) / (n + z * z)
-    half = z / (n + z * z) * math.sqrt(x * (n - x) / n + z * z / 4)
-    assert group.solved_low == pytest.approx(max(centre - half, 0), abs=1e-9)
-    assert group.solved_high == pytest.approx(min(centre + half, 1), abs=1e-9)
+    low, high = proportion_confint(group.solved, group.puzzles, method="wilson")
+    assert group.solved_low == pytest.approx(low, abs=1e-12)
+    assert group.solved_high == pytest.approx(high, abs=1e-12)
     assert group.accuracy == sum(a.right for a in found) / sum(a.asked for a in found)
     assert group.accuracy_low <= group.accuracy + 1e-12
     assert group.accuracy <= group.accuracy_high + 1e-12

@@ -1,9 +1,13 @@
-"""AdamW for the table of the first layer, where a batch has a gradient for some rows only."""
+"""AdamW: for dense parameters, and for the first layer, where a batch has few rows' gradients."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 import torch
+from torch.optim.adamw import adamw
 
 from nnuelab.jit import at, jit
 from nnuelab.learning.first_layer import FirstLayers
@@ -149,3 +153,77 @@ class RowAdam:
             tensor = state[name]
             assert isinstance(tensor, torch.Tensor)
             array[:] = tensor.numpy()
+
+
+class DenseAdam:
+    """`torch.optim.AdamW` by its own fused kernel, bit for bit, with the same state in checkpoints.
+
+    To make one of torch's takes two seconds, in which torch imports its compiler.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensor
+        Those that are moved; one without a gradient stays as it is.
+    rate : float or Tensor
+        Learning rate, which may be set anew before each step; on a GPU a tensor there.
+    decay : float
+        Of weights.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[torch.Tensor],
+        rate: float | torch.Tensor,
+        decay: float = 0.0,
+    ) -> None:
+        self.parameters, self.rate, self.decay = list(parameters), rate, decay
+        self._state = [
+            {
+                "step": torch.zeros((), device=each.device),
+                "exp_avg": torch.zeros_like(each, requires_grad=False),
+                "exp_avg_sq": torch.zeros_like(each, requires_grad=False),
+            }
+            for each in self.parameters
+        ]
+
+    def zero_grad(self) -> None:
+        """Forgets the gradients."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Moves each parameter against its gradient."""
+        moved = [
+            (parameter, parameter.grad, *state.values())
+            for parameter, state in zip(self.parameters, self._state, strict=True)
+            if parameter.grad is not None
+        ]
+        parameters, gradients, steps, m, v = map(list, zip(*moved, strict=True))
+        adamw(
+            parameters,
+            gradients,
+            m,
+            v,
+            [],
+            steps,
+            fused=True,
+            capturable=isinstance(self.rate, torch.Tensor),
+            amsgrad=False,
+            beta1=BETAS[0],
+            beta2=BETAS[1],
+            lr=self.rate,
+            weight_decay=self.decay,
+            eps=EPS,
+            maximize=False,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that the next step depends on, under torch's names."""
+        return {"state": {i: dict(state) for i, state in enumerate(self._state)}}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Goes on from there."""
+        for i, state in saved["state"].items():
+            for name, tensor in self._state[i].items():
+                tensor.copy_(state[name])

@@ -9,6 +9,7 @@ in a file of its own (`artifacts.times_of` the history), so that equal runs make
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -18,7 +19,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Generic, Protocol, SupportsFloat, TypeVar
 
-import pandas as pd
 import torch
 
 from nnuelab import artifacts, features
@@ -272,11 +272,7 @@ class Run(Generic[State]):
     def _time(self, seconds: float) -> None:
         """Says how long the epoch has taken, without validation so far."""
         positions = self.running.samples * self.settings.objective.positions
-        self._times[self.epoch + 1] = {
-            "epoch": self.epoch + 1,
-            "positions_per_second": positions / seconds,
-            "seconds": seconds,
-        }
+        self._times[self.epoch + 1] = _timed(self.epoch + 1, positions / seconds, seconds)
 
     def _check(self, loss: float, saving: bool = False) -> None:
         """Ends a run that can't go on; keeps the batch."""
@@ -416,14 +412,25 @@ def _differences(found: RunState, described: dict[str, Any], extendable: bool) -
 
 
 def _write_rows(path: Path, rows: Iterable[dict[str, float]]) -> None:
-    with artifacts.atomic(path) as temporary:
-        pd.DataFrame(list(rows)).to_csv(temporary, index=False)
+    rows = list(rows)
+    with artifacts.atomic(path) as temporary, temporary.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0] if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _timed(epoch: int, speed: float, seconds: float) -> dict[str, float]:
+    return {"epoch": epoch, "positions_per_second": speed, "seconds": seconds}
 
 
 def _read_times(path: Path, epochs: int) -> dict[int, dict[str, float]]:
     """The times of the first epochs, by their number; none where they can't be read."""
     try:
-        rows = pd.read_csv(path).to_dict("records")
+        with path.open(newline="") as file:
+            rows = [
+                _timed(int(row["epoch"]), float(row["positions_per_second"]), float(row["seconds"]))
+                for row in csv.DictReader(file)
+            ]
         return {int(row["epoch"]): row for row in rows if row["epoch"] <= epochs}
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, csv.Error):
         return {}

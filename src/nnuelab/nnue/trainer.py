@@ -18,7 +18,7 @@ from nnuelab.learning.filters import Filters
 from nnuelab.learning.first_layer import FirstLayers
 from nnuelab.learning.graphs import Later, Replayed
 from nnuelab.learning.loader import Labelled, Loader, Ready
-from nnuelab.learning.optimizers import BETAS, EPS, RowAdam
+from nnuelab.learning.optimizers import DenseAdam, RowAdam
 from nnuelab.learning.parallel import Group, Threads
 from nnuelab.learning.resident import WIDTH, Held, Resident
 from nnuelab.learning.sparse import Batch, pad
@@ -233,15 +233,8 @@ class Trainer:
             torch.set_float32_matmul_precision(precision)
         # A graph has no numbers but those on the device.
         self._rate = torch.tensor(settings.learning_rate, device=self.device) if on_gpu else None
-        self.optimizer = torch.optim.AdamW(
-            parameters,
-            lr=settings.learning_rate if self._rate is None else self._rate,
-            betas=BETAS,
-            eps=EPS,
-            weight_decay=settings.weight_decay,
-            fused=True,
-            capturable=on_gpu,
-        )
+        rate = settings.learning_rate if self._rate is None else self._rate
+        self.optimizer = DenseAdam(parameters, rate, settings.weight_decay)
         plain = not settings.clip_norm and self.group.size == 1
         self._graphed = on_gpu and plain and feature_set.size <= DENSE["cuda"]
         self._replayed: Replayed | None = None
@@ -269,10 +262,10 @@ class Trainer:
 
     def step(self, samples: Labelled | Held, rate: float) -> SupportsFloat:
         """One step of the optimizer; returns the sum of the losses before it."""
-        if self._rate is not None:
+        if self._rate is None:
+            self.optimizer.rate = rate
+        else:
             self._rate.fill_(rate)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate if self._rate is None else self._rate
         if self._graphed and samples.total == self.settings.batch_size:
             if self._replayed is None:
                 whole = partial(self._by_torch, samples.total)
@@ -398,8 +391,6 @@ class Trainer:
         if self._layers is not None:
             self.rows_optimizer.load_state_dict(checkpoint.optimizer["rows"])
         self.optimizer.load_state_dict(checkpoint.optimizer["dense"])
-        for group in self.optimizer.param_groups:  # it brings its own
-            group["capturable"] = self.device.type == "cuda"
         self.generator.set_state(checkpoint.generator)
 
     def start_from(self, checkpoint: Checkpoint, path: Path) -> None:

@@ -16,6 +16,7 @@ from nnuelab.features.tables import compiled
 from nnuelab.learning import schedules
 from nnuelab.learning.checkpoint import RunState, consistent
 from nnuelab.learning.loader import Labelled, Loader, extract
+from nnuelab.learning.optimizers import DenseAdam
 from nnuelab.learning.parallel import Group
 from nnuelab.policy import losses
 from nnuelab.policy.labels import Played, legal_pairs, mirrored, played
@@ -106,11 +107,8 @@ class Trainer:
         self._tables, self._mirroring = compiled(self.feature_set), False
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.network = made(self.feature_set, settings, self.generator)
-        self.optimizer = torch.optim.AdamW(
-            self.network.parameters(),
-            lr=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            fused=True,
+        self.optimizer = DenseAdam(
+            self.network.parameters(), settings.learning_rate, settings.weight_decay
         )
 
     def learning_rate(self, done: int, per_epoch: int) -> float:
@@ -126,8 +124,7 @@ class Trainer:
 
     def step(self, labelled: Labelled, rate: float) -> float:
         """One step of the optimizer; returns the sum of the losses before it."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        self.optimizer.rate = rate
         self.optimizer.zero_grad()
         records, batch = labelled.records, labelled.batch
         if self._mirroring:
