@@ -104,7 +104,7 @@ def test_the_command_tells_each_limit_and_what_it_assumes(monkeypatch):
     head, nodes, cost = shown.stdout.splitlines()
     row = dict(zip(head.split(","), nodes.split(","), strict=True))
     assert row["games_at"] == "fixed nodes"
-    assert (row["sets"], row["seeds"], row["games"]) == ("3", "4", str(66 * 24))
+    assert (row["sets"], row["seeds"], row["games"]) == ("3", "4", str(66 * 48))
     assert 0 < float(row["error"]) < float(row["detects_primary"]) < float(row["detects"])
     assert cost.startswith(",equal cost,3,4,")
     shown = runner.invoke(application(), ["power", "axs"])

@@ -18,11 +18,11 @@ from nnuelab.params.models import Label
 from nnuelab.tournament.yardsticks import Yardstick
 
 # Core-seconds on a shared Intel Xeon with AVX-512; what has run on this machine scales them.
-GAMES_TIMES_NODES = 17_000  # per second: 43 games of 400 nodes a move
+GAMES_TIMES_NODES = 19_000  # per second: 48 games of 400 nodes a move
 MOVES = 100  # of a game at fixed time
 COST = 7.0  # of a node, of each set
-START = 4.0  # until a job has loaded what it needs
-A_STEP = 27e-9  # training, of a position and a neuron of the first layer
+START = 3.0  # until a job has loaded what it needs
+A_STEP = 24e-9  # training, of a position and a neuron of the first layer
 A_GPU_STEP, A_GPU_POSITION = 1.7e-4, 15e-9  # seconds of an H200, while the cores of the net wait
 MADE = 1_800_000  # positions of self-play games times the nodes of a move, per second
 A_GAME = 20e-6  # read and sampled: 4 KB of text (docs/data.md)

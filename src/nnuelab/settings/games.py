@@ -27,7 +27,7 @@ class Games:
     """Settings of a tournament."""
 
     games_per_pairing: int = setting(
-        24,
+        48,
         "Even: each opening is played twice, with colours swapped.",
         ge=2,
         multiple_of=2,
