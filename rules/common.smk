@@ -31,6 +31,7 @@ from nnuelab.params import (
 from nnuelab.params import FINDING_SEED, default_experiment, duels, fixed, kind_at, made
 from nnuelab.params import options, plans
 from nnuelab.params import results_folder, validate
+from nnuelab.report.answered import answers
 from nnuelab.runs import journal_of
 from nnuelab.settings.texel import Positions
 from nnuelab.settings.weighted import weighted

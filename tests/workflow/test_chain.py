@@ -142,6 +142,17 @@ def test_the_report_is_out_of_date_when_an_input_changes(folder, changed, jobs):
         path.write_bytes(before)
 
 
+def test_the_report_is_out_of_date_when_an_answer_changes(folder):
+    path, source = folder.path / "docs/answers.md", {"PYTHONPATH": "src"}
+    before = path.read_text()
+    assert folder.would_run("report", **source) == {}
+    path.write_text(before.replace("Can lines stand for squares?", "Can they?"))
+    try:
+        assert folder.would_run("report", **source) == {"report": 1}
+    finally:
+        path.write_text(before)
+
+
 def test_snakemakes_own_report_has_tables_and_figures(folder):
     folder.run("snakemake", "report", "--report", "results/snakemake.html")
     made = (folder.path / "results/snakemake.html").read_text()
