@@ -72,7 +72,8 @@ def test_dense_adam_has_the_bits_of_torch(decay: float) -> None:
     for step in range(30):
         optimizer.zero_grad()
         oracle.zero_grad()
-        oracle.param_groups[0]["lr"] = optimizer.rate = 1e-2 * 0.9**step
+        oracle.param_groups[0]["lr"] = rate = 1e-2 * 0.9**step
+        optimizer.set_rate(rate)
         for i, (own, other) in enumerate(zip(ours, theirs, strict=True)):
             if i < 2 or step % 3:
                 own.grad = torch.randn(own.shape, generator=generator)

@@ -164,8 +164,8 @@ class DenseAdam:
     ----------
     parameters : iterable of Tensor
         Those that are moved; one without a gradient stays as it is.
-    rate : float or Tensor
-        Learning rate, which may be set anew before each step; on a GPU a tensor there.
+    rate : float
+        Learning rate; on a GPU it is kept there, where a graph of steps reads it.
     decay : float
         Of weights.
     """
@@ -173,10 +173,12 @@ class DenseAdam:
     def __init__(
         self,
         parameters: Iterable[torch.Tensor],
-        rate: float | torch.Tensor,
+        rate: float,
         decay: float = 0.0,
     ) -> None:
-        self.parameters, self.rate, self.decay = list(parameters), rate, decay
+        self.parameters, self.decay = list(parameters), decay
+        device = self.parameters[0].device
+        self._rate = torch.tensor(rate, device=device) if device.type == "cuda" else rate
         self._state = [
             {
                 "step": torch.zeros((), device=each.device),
@@ -185,6 +187,13 @@ class DenseAdam:
             }
             for each in self.parameters
         ]
+
+    def set_rate(self, rate: float) -> None:
+        """Sets the learning rate of the steps from now on."""
+        if isinstance(self._rate, torch.Tensor):
+            self._rate.fill_(rate)
+        else:
+            self._rate = rate
 
     def zero_grad(self) -> None:
         """Forgets the gradients."""
@@ -208,11 +217,11 @@ class DenseAdam:
             [],
             steps,
             fused=True,
-            capturable=isinstance(self.rate, torch.Tensor),
+            capturable=isinstance(self._rate, torch.Tensor),
             amsgrad=False,
             beta1=BETAS[0],
             beta2=BETAS[1],
-            lr=self.rate,
+            lr=self._rate,
             weight_decay=self.decay,
             eps=EPS,
             maximize=False,

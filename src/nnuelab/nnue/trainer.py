@@ -231,10 +231,7 @@ class Trainer:
             # What isn't in bfloat16 is in TF32, whose steps are those that a net is rounded to.
             precision = "highest" if settings.fake_quantize_epochs else "high"
             torch.set_float32_matmul_precision(precision)
-        # A graph has no numbers but those on the device.
-        self._rate = torch.tensor(settings.learning_rate, device=self.device) if on_gpu else None
-        rate = settings.learning_rate if self._rate is None else self._rate
-        self.optimizer = DenseAdam(parameters, rate, settings.weight_decay)
+        self.optimizer = DenseAdam(parameters, settings.learning_rate, settings.weight_decay)
         plain = not settings.clip_norm and self.group.size == 1
         self._graphed = on_gpu and plain and feature_set.size <= DENSE["cuda"]
         self._replayed: Replayed | None = None
@@ -262,10 +259,7 @@ class Trainer:
 
     def step(self, samples: Labelled | Held, rate: float) -> SupportsFloat:
         """One step of the optimizer; returns the sum of the losses before it."""
-        if self._rate is None:
-            self.optimizer.rate = rate
-        else:
-            self._rate.fill_(rate)
+        self.optimizer.set_rate(rate)
         if self._graphed and samples.total == self.settings.batch_size:
             if self._replayed is None:
                 whole = partial(self._by_torch, samples.total)
@@ -286,7 +280,8 @@ class Trainer:
         self, samples: int, active: torch.Tensor, target: torch.Tensor, pieces: torch.Tensor
     ) -> torch.Tensor:
         """A step by torch's own operators, which a graph can hold."""
-        dtype = torch.float32 if self._rate is None or self.network.shifts else torch.bfloat16
+        half = self.device.type == "cuda" and not self.network.shifts
+        dtype = torch.bfloat16 if half else torch.float32
         output = self.network.by_torch(active, pieces, dtype)
         return self._update(output, target, samples)
 

@@ -124,7 +124,7 @@ class Trainer:
 
     def step(self, labelled: Labelled, rate: float) -> float:
         """One step of the optimizer; returns the sum of the losses before it."""
-        self.optimizer.rate = rate
+        self.optimizer.set_rate(rate)
         self.optimizer.zero_grad()
         records, batch = labelled.records, labelled.batch
         if self._mirroring:
