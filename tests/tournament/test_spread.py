@@ -44,10 +44,12 @@ def simulated(rng, sets, seeds, spreads, games, known=None, groups=None, design=
 
 
 def by_two_matches(rng, sets, seeds, training, games, known):
-    """As `simulated`, of nets that play twice and tell their spread by both matches."""
+    """As `simulated`, of nets that play twice and tell their spread by both matches.
+
+    ``games``: a net's variance by those of each match, of the first of which are the ratings.
+    """
     n = sets * seeds
     players = [f"S{i}#{seed}" for i in range(sets) for seed in range(seeds)]
-    covariance = games * (np.eye(n) - 1 / n)
     scatter = rng.normal(size=n) * training
     fits = [
         model.Fit(
@@ -57,7 +59,7 @@ def by_two_matches(rng, sets, seeds, training, games, known):
             0.0,
             0.0,
         )
-        for _ in range(2)
+        for covariance in (variance * (np.eye(n) - 1 / n) for variance in games)
     ]
     again = ratings.spreads(fits[1], Pooling("new", "k"))
     rows = [
@@ -97,12 +99,13 @@ def test_the_error_to_quote_covers_where_most_games_are_the_anchors(monkeypatch,
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [KNOWN, {}], ids=["pooled", "alone"])
 @pytest.mark.parametrize("training", [0.0, 6.0, 14.0])
-def test_the_error_to_quote_covers_where_nets_play_twice(monkeypatch, training, known):
+@pytest.mark.parametrize("games", [(51, 51), (51, 1500)])
+def test_the_error_to_quote_covers_where_nets_play_twice(monkeypatch, games, training, known):
     monkeypatch.setattr(ratings, "_adjusted", lambda rows, *_: rows)
     rng = np.random.default_rng(6)
     hits = []
     for _ in range(1500):
-        found = by_two_matches(rng, 7, 2, training, 51, known)
+        found = by_two_matches(rng, 7, 2, training, games, known)
         hits += [abs(found[f"S{i}"].elo) < found[f"S{i}"].elo_error for i in range(1, 7)]
     assert 0.93 < np.mean(hits) < (0.975 if training else 0.995)
 
@@ -129,12 +132,21 @@ def test_one_row_gives_its_variance_less_that_of_the_games():
 
 def test_rows_of_the_same_nets_count_once():
     twice = [Spread("a", "k", "", 90.0, 40.0, 8), Spread("a", "k", "", 50.0, 60.0, 8)]
-    assert spread.together(twice) == Spread("a", "k", "", 70.0, 50.0, 8)
+    variance, games = (np.average(of, weights=[60**2, 40**2]) for of in ([90, 50], [40, 60]))
+    found = spread.together(twice)
+    assert (found.variance, found.games) == pytest.approx((variance, games))
+    assert found == replace(twice[0], variance=found.variance, games=found.games)
     assert Pooling("new", "k", {}, twice).others() == [spread.together(twice)]
     own = Spread("new", "k", "", 10.0, 20.0, 3)
     elsewhere = Spread("new", "k", "few", 1e6, 20.0, 3)
     pooling = Pooling("new", "k", {}, (), [replace(own, variance=30.0), elsewhere])
     assert pooling.with_again(own) == replace(own, variance=20.0)
+
+
+def test_a_few_games_do_not_blur_what_many_say():
+    many, few = Spread("a", "k", "", 290.0, 160.0, 9), Spread("a", "k", "", 5600.0, 4200.0, 9)
+    alone, both = (spread.estimate([row]) for row in (many, spread.together([many, few])))
+    assert both.information > 0.9 * alone.information
 
 
 def test_the_estimate_is_the_likeliest():

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -91,13 +90,20 @@ class Pooling:
 
 
 def together(rows: Sequence[Spread]) -> Spread:
-    """Rows of the same nets in different games as one: means.
+    """Rows of the same nets in different games as one: means, weighted by how well the games tell.
 
     The nets are the same ones, so there are no more degrees of freedom than in one row. The games
-    differ, so the mean is known a little better than that.
+    differ, so the mean is known a little better than that. A row's variance has a standard error in
+    proportion to itself, the games' part of it at least: the weights are the reciprocals of its
+    square, and a few games at one limit don't blur what many at another say.
     """
-    variance, games = (fmean(getattr(row, name) for row in rows) for name in ("variance", "games"))
-    return replace(rows[0], variance=variance, games=games)
+    variance, games = np.array([(row.variance, row.games) for row in rows]).T
+    weights = 1 / np.maximum(games, 1.0) ** 2  # 0 where no set has a second net
+    return replace(
+        rows[0],
+        variance=float(np.average(variance, weights=weights)),
+        games=float(np.average(games, weights=weights)),
+    )
 
 
 @dataclass(frozen=True)
