@@ -21,6 +21,8 @@ DATA = {
     **dict.fromkeys(
         ("teacher", "mirrored", "replication", "together", "layers"), ("770,000", "of Stockfish")
     ),
+    "few": ("940,000", "of a net"),
+    "many": ("870,000", "of a net"),
     "mirroring": ("1.4 million", "of Stockfish"),
     **dict.fromkeys(("scored", "sized"), ("3.5 million", "of Stockfish")),
     "quarter": ("3.75 million", "of a net"),
