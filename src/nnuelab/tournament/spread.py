@@ -93,9 +93,9 @@ def together(rows: Sequence[Spread]) -> Spread:
     """Rows of the same nets in different games as one: means, weighted by how well the games tell.
 
     The nets are the same ones, so there are no more degrees of freedom than in one row. The games
-    differ, so the mean is known a little better than that. A row's variance has a standard error in
-    proportion to itself, the games' part of it at least: the weights are the reciprocals of its
-    square, and a few games at one limit don't blur what many at another say.
+    differ, so the mean is known a little better than that. The weights, 1 / games^2, are the best
+    where trainings scatter little beside the games, and lose little where they don't: a few games
+    at one limit don't blur what many at another say.
     """
     variance, games = np.array([(row.variance, row.games) for row in rows]).T
     weights = 1 / np.maximum(games, 1.0) ** 2  # 0 where no set has a second net
