@@ -21,13 +21,14 @@ DATA = {
     **dict.fromkeys(
         ("teacher", "mirrored", "replication", "together", "layers"), ("770,000", "of Stockfish")
     ),
-    "few": ("940,000", "of a net"),
+    **dict.fromkeys(("few", "thinned"), ("940,000", "of a net")),
     "many": ("870,000", "of a net"),
-    "thinned": ("940,000", "of a net"),
     "mirroring": ("1.4 million", "of Stockfish"),
     **dict.fromkeys(("scored", "sized"), ("3.5 million", "of Stockfish")),
     "quarter": ("3.75 million", "of a net"),
-    **dict.fromkeys(("answers", "mobility16", "found", "widths", "large"), ("15 million", "of a net")),
+    **dict.fromkeys(
+        ("answers", "mobility16", "found", "widths", "large"), ("15 million", "of a net")
+    ),
 }
 """Positions to learn from, and whose scores they have, in experiments that compare sets."""
 MEASURES = ("elo", "elo_deep", "elo_cost", "elo_deep_cost")

@@ -97,13 +97,10 @@ def together(rows: Sequence[Spread]) -> Spread:
     where trainings scatter little beside the games, and lose little where they don't: a few games
     at one limit don't blur what many at another say.
     """
-    variance, games = np.array([(row.variance, row.games) for row in rows]).T
-    weights = 1 / np.maximum(games, 1.0) ** 2  # 0 where no set has a second net
-    return replace(
-        rows[0],
-        variance=float(np.average(variance, weights=weights)),
-        games=float(np.average(games, weights=weights)),
-    )
+    told = np.array([(row.variance, row.games) for row in rows])
+    weights = 1 / np.maximum(told[:, 1], 1.0) ** 2  # 0 where no set has a second net
+    variance, games = np.average(told, axis=0, weights=weights).tolist()
+    return replace(rows[0], variance=variance, games=games)
 
 
 @dataclass(frozen=True)
