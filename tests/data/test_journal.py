@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 import json
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nnuelab.data import journal as journals
 from nnuelab.data.journal import Journal
 from nnuelab.errors import UserError
 
 DEEP = b"[" * 100_000 + b"\n"
+
+
+def line_of(entry: object, before: bytes) -> bytes:
+    """The twin: the entry with a CRC-32 of the first line and all entries up to it."""
+    head, *lines = before.splitlines(keepends=True)
+    entries = [json.dumps(json.loads(line)[1]).encode() for line in lines]
+    text = json.dumps(entry)
+    check = binascii.crc32(head + b"".join(entries) + text.encode())
+    return f'["{check:08x}", {text}]\n'.encode()
 
 
 def test_a_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
@@ -29,7 +41,41 @@ def test_a_line_that_a_kill_cut_off_is_dropped(tmp_path: Path) -> None:
             journal.append("more")
             assert journal[0] == {"pair": 3}
             assert journal[2] == "more"
-        assert path.read_bytes() == whole + b'"more"\n'
+        assert path.read_bytes() == whole + line_of("more", whole)
+
+
+@given(entries=st.lists(st.text(max_size=5) | st.integers(), max_size=6), data=st.data())
+def test_of_a_damaged_one_the_entries_before_the_damage_are_kept(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[object], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "j"
+    with Journal(path, {"id": 1}) as journal:
+        for entry in entries:
+            journal.append(entry)
+    head, *lines = path.read_bytes().splitlines(keepends=True)
+    moved = data.draw(st.permutations(lines))[: data.draw(st.integers(0, len(lines)))]
+    body = bytearray(b"".join(moved))
+    for place in data.draw(st.lists(st.integers(0, max(len(body) - 1, 0)), max_size=2)):
+        body[place:place] = data.draw(st.binary(max_size=3))
+    path.write_bytes(head + body)
+    with Journal(path, {"id": 1}) as journal:
+        kept = list(journal)
+    assert kept == entries[: len(kept)]
+    whole = head + b"".join(lines[: len(kept)])
+    assert path.read_bytes() == whole
+    # No more was dropped than had to be.
+    assert not len(kept) < len(lines) or not (head + body).startswith(whole + lines[len(kept)])
+
+
+def test_damage_is_told(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "j"
+    with Journal(path, {}) as journal:
+        journal.append(17)
+        journal.append(18)
+    path.write_bytes(path.read_bytes().replace(b"18", b"19"))
+    with Journal(path, {}) as journal:
+        assert list(journal) == [17]
+    assert "is damaged, or of an earlier version, after 1 entries" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("there", [b'{"id": 1, "code": "b"}\n[1]\n', b"nonsense\n", b"[1]\n", DEEP])

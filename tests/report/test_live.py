@@ -157,7 +157,7 @@ def test_the_table_of_a_tournament_fills(folder, tell):
                 name: expected.scores[name].told() for name in NAMES
             }
         with partial.open("ab") as file:
-            line = json.dumps(pair(9, [0, 0])).encode() + b"\n"
+            line = json.dumps(["checksum", pair(9, [0, 0])]).encode() + b"\n"
             file.write(line[:20])  # being written
             file.flush()
             assert live.state()["games"][0]["players"][0]["games"] == 8

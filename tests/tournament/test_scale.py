@@ -10,6 +10,7 @@ from pathlib import Path
 import chess
 import pytest
 
+from nnuelab.data.journal import Journal
 from nnuelab.tournament import runner
 from nnuelab.tournament.openings import Book
 from nnuelab.tournament.schedule import Settings, schedule
@@ -41,7 +42,7 @@ def test_fifty_thousand_games_are_continued_in_seconds(tmp_path: Path, monkeypat
     settings = Settings(GAMES // 6, seed=1, rules=RULES)
     book, output = write_book(tmp_path / "book.epd", GAMES // 12), tmp_path / "g.pgn"
 
-    def killed(*_: object) -> None:
+    def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -54,11 +55,11 @@ def test_fifty_thousand_games_are_continued_in_seconds(tmp_path: Path, monkeypat
     played = table(pairs[0])
     comments = "\n\n" + 20 * "{as long as a real game is} "
     long = [game.replace("\n\n", comments, 1) for game in played["games"]]
-    with (tmp_path / "g.pgn.partial").open("a") as journal:
+    partial = tmp_path / "g.pgn.partial"
+    with Journal(partial, json.loads(partial.read_text())) as journal:
         for pair in pairs[:-8]:
             outcome = {**played["outcome"], "first": pair.first, "second": pair.second}
-            entry = {"pair": pair.number, "games": long, "outcome": outcome}
-            journal.write(json.dumps(entry) + "\n")
+            journal.append({"pair": pair.number, "games": long, "outcome": outcome})
     began = time.process_time()
     summary = runner.tournament(entrants(nets), book, output, settings, processes=1)
     assert time.process_time() - began < 20  # 4 s on one core of a server of 2024

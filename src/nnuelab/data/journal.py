@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,9 +22,10 @@ SYNC_INTERVAL = 1.0  # seconds of work that a power cut may cost; a kill costs n
 class Journal:
     """An append-only file whose first line identifies its run; a context manager.
 
-    Entries of the same run are kept, but for a last line that is cut off. The journal of another
-    run is replaced, with a message. Memory holds the places of lines, not the entries. One process
-    at a time has the journal, until the block ends: `remove` it within.
+    Each entry has a CRC-32 of itself and all before it. Entries of the same run are kept, up to the
+    first that is cut off or damaged. The journal of another run is replaced, with a message. Memory
+    holds the places of lines, not the entries. One process at a time has the journal, until the
+    block ends: `remove` it within.
 
     Parameters
     ----------
@@ -41,6 +43,7 @@ class Journal:
         self.path = path
         self._head = (json.dumps(identity, sort_keys=True) + "\n").encode()
         self._places: list[int] = []
+        self._check = zlib.crc32(self._head)
         self._synced = 0.0
 
     def __enter__(self) -> Self:
@@ -66,13 +69,17 @@ class Journal:
             return 0
         end = len(head)
         for line in self._file:
-            try:
-                if not line.endswith(b"\n"):
-                    break
-                json_text.load(line)
-            except ValueError:
+            found, check = _checked(line.partition(b" ")[2][:-2], self._check)
+            if line != found:
+                if line.endswith(b"\n"):
+                    print(
+                        f"{self.path} is damaged, or of an earlier version, after "
+                        f"{len(self._places):,} entries; going on from there",
+                        file=sys.stderr,
+                    )
                 break
             self._places.append(end)
+            self._check = check
             end += len(line)
         return end
 
@@ -108,8 +115,10 @@ class Journal:
     def append(self, entry: Any) -> None:
         """Keeps an entry (JSON): when this returns, a kill doesn't undo it."""
         place = self._end
-        self._append((json.dumps(entry) + "\n").encode())
+        line, check = _checked(json.dumps(entry).encode(), self._check)
+        self._append(line)
         self._places.append(place)
+        self._check = check
 
     def entries_of(self, path: Path) -> Iterator[Any]:
         """Entries of a finished part of this run, as `write` wrote them.
@@ -156,7 +165,7 @@ class Journal:
 
     def __getitem__(self, index: int) -> Any:
         self._file.seek(self._places[index])
-        return json.loads(self._file.readline())
+        return entry_of(self._file.readline())
 
     def __iter__(self) -> Iterator[Any]:
         return (self[index] for index in range(len(self)))
@@ -168,6 +177,22 @@ class Journal:
     def __exit__(self, *error: object) -> None:
         with suppress(OSError):
             self._file.close()
+
+
+def entry_of(line: bytes) -> Any:
+    """The entry of a whole line, taken for right; ValueError and the like where it is no entry."""
+    _, entry = json_text.load(line)
+    return entry
+
+
+def _checked(entry: bytes, before: int) -> tuple[bytes, int]:
+    """The line of an entry, and the checksum that it begins with; ``before``: that of the last.
+
+    >>> _checked(b'{"pair": 3}', 0)
+    (b'["8f0f3b4a", {"pair": 3}]\\n', 2400140106)
+    """
+    check = zlib.crc32(entry, before)
+    return b'["%08x", %b]\n' % (check, entry), check
 
 
 def _last(digest: Any) -> bytes:

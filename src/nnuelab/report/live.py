@@ -16,6 +16,7 @@ from typing import Any
 
 from nnuelab import json_text
 from nnuelab.artifacts import logs_of
+from nnuelab.data.journal import entry_of
 from nnuelab.errors import UserError
 from nnuelab.names import labels
 from nnuelab.report import reading, searched
@@ -233,4 +234,4 @@ class _Games:
                     return
                 self._end += len(line)
                 with suppress(*UNEXPECTED):
-                    self._summary.add(json_text.load(line)["outcome"])
+                    self._summary.add(entry_of(line)["outcome"])
