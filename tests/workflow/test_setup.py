@@ -34,6 +34,7 @@ case "$*" in
 *"$FAKE_KILL"*) kill -9 $PPID ;;
 esac
 """
+CHECK = "nnuelab params check"
 
 
 @pytest.fixture
@@ -177,13 +178,13 @@ def test_what_is_missing_is_said_in_one_line_with_the_remedy(clone, variables, m
 
 def test_arguments_go_to_snakemake(clone):
     run(clone, "--setup")
-    assert run(clone, "-n", "results/x y")[2] == ["snakemake -n results/x y"]
+    assert run(clone, "-n", "results/x y")[2] == [CHECK, "snakemake -n results/x y"]
 
 
 def test_alone_it_makes_the_table_of_the_default_experiment_and_prints_it(clone):
     run(clone, "--setup")
     checked, made, asked, shown = run(clone)[2]
-    assert (checked, made) == ("nnuelab params check", "snakemake all")
+    assert (checked, made) == (CHECK, "snakemake all")
     assert asked.startswith("python -c")
     assert shown == "nnuelab inspect results/pairwise_table.csv"
     assert run(clone, FAKE_BROKEN="all")[2] == [checked, made]
@@ -197,20 +198,27 @@ def test_alone_it_makes_the_table_of_the_default_experiment_and_prints_it(clone)
 
 def test_settings_that_cannot_be_are_told_without_a_frame(clone):
     run(clone, "--setup")
-    done = run(clone, FAKE_BROKEN="params check")
-    assert done == (1, ["no network"], ["nnuelab params check"])
+    for overlay in ("my.yaml", "other.yaml"):
+        (clone / overlay).touch()
+    given = ["--configfile", "my.yaml", "other.yaml", "--cores", "2"]
+    for words, checked in (
+        ([], ""),
+        (["a_table.csv", *given], " --overlay my.yaml --overlay other.yaml"),
+    ):
+        done = run(clone, *words, FAKE_BROKEN="params check")
+        assert done == (1, ["no network"], [CHECK + checked])
 
 
 def test_overlays_alone_make_the_table_too(clone):
     run(clone, "--setup")
     (clone / "my.yaml").touch()
     checked, made, asked, shown = run(clone, "--configfile", "my.yaml")[2]
-    assert checked == "nnuelab params check --overlay my.yaml"
+    assert checked == f"{CHECK} --overlay my.yaml"
     assert made == "snakemake all --configfile my.yaml"
     assert asked.endswith("my.yaml")
     assert shown.startswith("nnuelab inspect")
     words = ["--configfile", "my.yaml", "-n"]
-    assert run(clone, *words)[2] == ["snakemake " + " ".join(words)]
+    assert run(clone, *words)[2] == [checked, "snakemake " + " ".join(words)]
 
 
 def test_a_lock_is_looked_at_before_a_run(clone):
@@ -218,10 +226,10 @@ def test_a_lock_is_looked_at_before_a_run(clone):
     locks = clone / ".snakemake/locks"
     locks.mkdir(parents=True)
     (locks / "0.input.lock").touch()
-    assert run(clone, "report")[2] == ["nnuelab unlock", "snakemake report"]
+    assert run(clone, "report")[2] == ["nnuelab unlock", CHECK, "snakemake report"]
     status, _, calls = run(clone, "report", FAKE_BROKEN="unlock")
     assert (status, calls) == (1, ["nnuelab unlock"])
-    assert run(clone, "-n")[2] == ["snakemake -n"]
+    assert run(clone, "-n")[2] == [CHECK, "snakemake -n"]
 
 
 def test_list_is_the_packages(clone):
