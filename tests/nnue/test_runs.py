@@ -437,9 +437,10 @@ def test_two_processes_have_the_loss_curve_of_one(
 
 DYING = """
 import os, signal, sys, threading, time
+from dataclasses import replace
 from pathlib import Path
 from tests.nnue.test_runs import SETTINGS, run
-train, validation, folder, mark = map(Path, sys.argv[1:])
+train, validation, folder, mark = map(Path, sys.argv[1:5])
 
 def die():
     while not (folder / "checkpoint.pt.partial").exists():
@@ -449,12 +450,16 @@ def die():
 
 if os.environ["RANK"] == "1" and not mark.exists():
     threading.Thread(target=die, daemon=True).start()
-run(SETTINGS, (train, validation), folder, save_seconds=0.0)
+settings = replace(SETTINGS, epoch_positions=int(sys.argv[5]))
+run(settings, (train, validation), folder, save_seconds=0.0)
 """
 
 
 @pytest.mark.slow
-def test_a_rank_that_dies_changes_nothing(datasets: Data, tmp_path: Path) -> None:
+@pytest.mark.parametrize("epoch_positions", [0, 2000])
+def test_a_rank_that_dies_changes_nothing(
+    datasets: Data, tmp_path: Path, epoch_positions: int
+) -> None:
     """torchrun starts all processes again, and they resume from the last checkpoint."""
     script, mark = tmp_path / "dying.py", tmp_path / "mark"
     script.write_text(DYING)
@@ -466,7 +471,7 @@ def test_a_rank_that_dies_changes_nothing(datasets: Data, tmp_path: Path) -> Non
         subprocess.run(
             [
                 *(sys.executable, *command, "--max-restarts", str(restarts), str(script)),
-                *(*map(str, datasets), str(folder), str(mark)),
+                *map(str, (*datasets, folder, mark, epoch_positions)),
             ],
             check=True,
             env={

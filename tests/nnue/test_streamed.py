@@ -85,13 +85,42 @@ def test_a_dataset_may_have_epochs_of_a_stated_number(tmp_path: Path) -> None:
         assert bag(found) == bag(scored)
 
 
-def test_processes_share_a_batch(streamed: Data) -> None:
-    whole, *parts = (
-        loaded(streamed[0], 1, part=part, parts=parts) for part, parts in ((0, 1), (0, 2), (1, 2))
-    )
-    for batch, first, second in zip(whole, *parts, strict=True):
-        assert np.array_equal(batch[::2], first)
-        assert np.array_equal(batch[1::2], second)
+@pytest.mark.parametrize(
+    "filters", [Filters(), Filters(epoch_positions=1050)], ids=["pass", "stated"]
+)
+@pytest.mark.parametrize("parts", [2, 3])
+def test_each_process_reads_blocks_of_its_own(
+    streamed: Data, parts: int, filters: Filters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = loaded(streamed[0], 1, filters=filters)
+    one_pass = np.concatenate(loaded(streamed[0], 0))
+    read, shares = dataset.Dataset.parts, []
+    for part in range(parts):
+        options: dict[str, Any] = {"part": part, "parts": parts, "filters": filters}
+        loader = Loader(streamed[0], FEATURES, Scores(), 100, **options)
+        seen: list[int] = []
+
+        def watched(self: dataset.Dataset, start: int, stop: int, seen: list[int] = seen) -> Any:
+            seen.append(stop - start)
+            return read(self, start, stop)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(dataset.Dataset, "parts", watched)
+            shares.append(list(loader.shuffled(3, 1)))
+        assert sum(seen) < 1.5 * len(one_pass) / parts
+    # Batches are as large as those of one process, ...
+    totals = [len(records) for records in alone]
+    assert [sum(len(own.records) for own in batch) for batch in zip(*shares, strict=True)] == totals
+    assert all([own.total for own in share] == totals for share in shares)
+    # ... and of the positions of a pass few are left out, or come twice.
+    together = bag(np.concatenate([own.records for share in shares for own in share]))
+    assert (together - bag(one_pass)).total() < 0.1 * len(one_pass)
+
+
+def test_there_may_be_more_processes_than_blocks(streamed: Data) -> None:
+    filters = Filters(epoch_positions=3000)
+    shares = [loaded(streamed[1], 1, part=n, parts=5, filters=filters) for n in range(5)]
+    assert [[len(batch) for batch in share] for share in shares] == [[20] * 30] * 5
 
 
 def test_batches_are_the_same_from_any_number_of_workers(streamed: Data) -> None:

@@ -8,13 +8,15 @@ positions alone.
 
 What is decoded as it is read, has weights, or has epochs of a stated length is one endless row of
 passes (`Walk`): in each the blocks come in another order, as often as their weight says, and an
-epoch begins where the one before it ends. This order depends on the sizes of the blocks, too.
+epoch begins where the one before it ends. This order depends on the sizes of the blocks, too. Of
+several processes each reads its own blocks of a pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from itertools import count as numbers
 from itertools import pairwise
 
@@ -168,6 +170,9 @@ class Walk:
         the first pass.
     samples : int
         Positions of an epoch, of those that are kept; at first the same.
+    part, parts : int
+        Every ``parts``-th block of each pass is in the row: at first all are. (Which one is the
+        first turns from pass to pass: there may be fewer blocks than parts.)
     """
 
     def __init__(self, dataset: Dataset, block: int = BLOCK) -> None:
@@ -193,7 +198,15 @@ class Walk:
         self._phase = (mixed >> np.uint64(11)) * 2.0**-53
         self._sizes, self._largest = sizes, int(sizes.max(initial=0))
         self._longest = int((np.ceil(self._weights) * sizes).sum())
-        self.samples = self.stride = self._length(0)
+        self.part, self.parts = 0, 1
+        self.samples = self.stride = int((self._times(0) * sizes).sum())
+
+    def of_process(self, part: int, parts: int, samples: int) -> Walk:
+        """The row of one of several processes, of every ``parts``-th block; its samples."""
+        own = copy(self)
+        own.part, own.parts = part, parts
+        own.stride, own.samples = -(-self.stride // parts), samples
+        return own
 
     def _times(self, number: int) -> np.ndarray:
         """How often each block comes in a pass, int64 [n]."""
@@ -206,9 +219,6 @@ class Walk:
         """Memory for a window, RECORD [n]."""
         return np.empty(max(min(window, self._longest), self._largest), RECORD)
 
-    def _length(self, number: int) -> int:
-        return int((self._times(number) * self._sizes).sum())
-
     def windows(self, seed: int, epoch: int, window: int) -> Iterator[list[tuple[int, int]]]:
         """Ranges of the positions of each window, from the beginning of an epoch on, endlessly.
 
@@ -216,12 +226,13 @@ class Walk:
         """
         skipped, left = epoch * self.stride, self.stride
         for number in numbers():
-            if skipped >= (length := self._length(number)):
-                skipped -= length
-                continue
             blocks = np.repeat(np.arange(len(self._sizes)), self._times(number))
             order = np.random.default_rng([seed, number, 1]).permutation(blocks)
+            order = order[(self.part + number) % self.parts :: self.parts]
             ends = np.cumsum(self._sizes[order])
+            if skipped >= (length := int(ends[-1]) if len(ends) else 0):
+                skipped -= length
+                continue
             first = int(np.searchsorted(ends, skipped, "right"))
             done = int(ends[first] - self._sizes[order[first]])  # positions before that block
             inside, skipped = skipped - done, 0

@@ -141,7 +141,8 @@ class Loader:
     games_share : float
         Of the games, so many: see ``sampler.of_games``.
     part, parts : int
-        Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on.
+        Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on; where
+        there is a `sampler.Walk`, as many, of blocks of its own.
     filters : Filters
         Which positions are samples, of those; and how many an epoch has.
     workers : int
@@ -206,6 +207,9 @@ class Loader:
         self._samples = self._counted(filters)
         if not self._samples:
             raise UserError(f"{path} has {missing}")
+        if self._walk is not None and parts > 1:
+            own = sum(map(self._of_batch, self._totals()))
+            self._walk = self._walk.of_process(part, parts, own)
 
     def _counted(self, filters: Filters) -> int:
         """Samples of an epoch; sets how much of the walk they take."""
@@ -232,6 +236,15 @@ class Loader:
         whole, rest = divmod(self._samples, self.batch_size)
         return whole + (rest >= self._parts)
 
+    def _totals(self) -> Iterator[int]:
+        """Samples of each batch of an epoch, of all processes."""
+        for batch in range(self.batches):
+            yield min(self.batch_size, self._samples - batch * self.batch_size)
+
+    def _of_batch(self, total: int) -> int:
+        """Samples of a batch that are this process's."""
+        return len(range(total)[self._share])
+
     @property
     def is_fixed(self) -> bool:
         """Whether all epochs have the same samples, and this process all of them."""
@@ -255,46 +268,46 @@ class Loader:
 
     def shuffled(self, seed: int, epoch: int, start: int = 0) -> Iterator[Labelled]:
         """All samples in random order, from batch ``start`` on; the last batch may be smaller."""
+        walk = self._walk
+        size = self.batch_size if walk is None else self._of_batch(self.batch_size)
         found = sampler.shuffled(
-            self._dataset,
-            self.batch_size,
-            seed,
-            epoch,
-            keep=self._keep,
-            walk=self._walk,
-            workers=self._workers,
+            self._dataset, size, seed, epoch, keep=self._keep, walk=walk, workers=self._workers
         )
+        if walk is None:
+            found = (records[self._share] for records in found)
         done = epoch / (self.epochs - 1) if self.epochs > 1 else 1.0
-        return self._ahead(islice(found, start, self.batches), (seed, epoch), done)
+        batches = islice(zip(self._totals(), found, strict=False), start, None)
+        return self._ahead(batches, (seed, epoch), done)
 
     def in_order(self) -> Iterator[Labelled]:
         """All samples as they lie in the file; of triplets always the same."""
         found = sampler.in_order(self._dataset, self.batch_size, self._keep)
-        return self._ahead(found, (HELD_OUT, 0), 1.0)
+        batches = ((len(records), records[self._share]) for records in found)
+        return self._ahead(batches, (HELD_OUT, 0), 1.0)
 
     def _ahead(
-        self, batches: Iterator[np.ndarray], draw: tuple[int, int], done: float
+        self, batches: Iterator[tuple[int, np.ndarray]], draw: tuple[int, int], done: float
     ) -> Iterator[Labelled]:
+        """What is made of batches: samples of all processes, and records of this one's."""
         objective = self._objective.at(done)
 
         # Threads are enough: extraction releases the GIL. One of them reads, so in order.
         with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(self._workers) as pool:
 
             def load() -> Future[Labelled] | None:
-                records = next(batches, None)
-                return (
-                    None if records is None else pool.submit(self._load, records, draw, objective)
-                )
+                batch = next(batches, None)
+                return None if batch is None else pool.submit(self._load, *batch, draw, objective)
 
             ahead = deque(reader.submit(load) for _ in range(self._workers))
             while (loading := ahead.popleft().result()) is not None:
                 ahead.append(reader.submit(load))
                 yield loading.result()
 
-    def _load(self, records: np.ndarray, draw: tuple[int, int], objective: Objective) -> Labelled:
+    def _load(
+        self, total: int, records: np.ndarray, draw: tuple[int, int], objective: Objective
+    ) -> Labelled:
         """A batch; ``draw`` is the seed and the epoch of its triplets."""
-        total = len(records)
-        records = np.ascontiguousarray(records[self._share])
+        records = np.ascontiguousarray(records)
         target = objective.target(
             torch.from_numpy(records["score"].astype(np.float32)),
             torch.from_numpy(records["result"].astype(np.float32)),
