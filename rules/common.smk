@@ -126,6 +126,17 @@ def of_other_labellers(labeller):
     return set().union(*ENGINE_OPTIONS.values()) - own
 
 
+def label_options(chosen):
+    """Options of `nnuelab label` by the section label."""
+    return options(chosen, without=[*of_other_labellers(chosen.labeller), "parts"])
+
+
+def label_parts(folder):
+    """The parts that labels are joined from, in a folder of data."""
+    count = settings.label.parts if settings.label.searches else 1
+    return kept_parts(f"{folder}/train.npy", f"{folder}/parts", count, ".labels")
+
+
 def option_files():
     """Nets and tables that the options of a labelling engine name."""
     chosen = settings.label
@@ -369,25 +380,29 @@ def at_cost(played):
 
 
 def parts_of(wildcards):
-    """The parts that games are joined from; none for games played as a whole, nor for a part.
-
-    Games that are there keep their parts, which Snakemake has recorded: it takes another set of inputs
-    for a reason to play again. So does the job that joins them on another machine, where the games are
-    already removed.
-    """
+    """The parts that games are joined from; none for a part."""
     if hasattr(wildcards, "part"):
         return []
-    played = wildcards.played
-    games, folder = (
-        f"{RESULTS}/tournament/{name}" for name in (f"{played}.pgn", "parts")
-    )
-    if os.path.exists(games):
-        recorded = workflow.persistence.input(IOFile(games)) or []
-        return [file for file in recorded if file.endswith(".part")]
+    played, folder = wildcards.played, f"{RESULTS}/tournament"
     count = plan_of[PLAYED[played][0]].tournament.parts
-    asked = [f"{folder}/{played}/{i}-of-{count}.part" for i in range(1, count + 1)]
+    return kept_parts(
+        f"{folder}/{played}.pgn", f"{folder}/parts/{played}", count, ".part"
+    )
+
+
+def kept_parts(whole, folder, count, ending):
+    """The parts that a file is joined from; none for one that is made as a whole.
+
+    A file that is there keeps its parts, which Snakemake has recorded: it takes another set of inputs
+    for a reason to make it again. So does the job that joins them on another machine, where the file is
+    already removed.
+    """
+    if os.path.exists(whole):
+        recorded = workflow.persistence.input(IOFile(whole)) or []
+        return [file for file in recorded if file.endswith(ending)]
+    asked = [f"{folder}/{i}-of-{count}{ending}" for i in range(1, count + 1)]
     if not workflow.is_main_process and not all(map(os.path.exists, asked)):
-        asked = sorted(map(str, Path(folder, played).glob("*.part"))) or asked
+        asked = sorted(map(str, Path(folder).glob(f"*{ending}"))) or asked
     return asked if len(asked) > 1 else []
 
 

@@ -130,6 +130,7 @@ rule label:
             then=settings.label.net,
         ),
         files=option_files(),
+        parts=lambda w: label_parts(f"{RESULTS}/data"),
     output:
         train="<results>/data/train.npy",
         validation="<results>/data/validation.npy",
@@ -140,18 +141,52 @@ rule label:
         "<benchmarks>/label.tsv"
     conda:
         "environment.yaml"
-    threads: ALL_CORES
+    threads: lambda w, input: 1 if input.parts else ALL_CORES
     params:
         code=code(**LABELS_OF.get(settings.label.labeller, {"module": "data.labels"})),
-        options=options(
-            settings.label, without=of_other_labellers(settings.label.labeller)
-        ),
+        options=label_options(settings.label),
+        # A function of the input, which Snakemake doesn't compare.
+        parts=lambda w, input: [f"--parts={part}" for part in input.parts],
         test=lambda w, output: ["--test", output.test],
     message:
         "Scores for positions; progress in {log}"
     shell:
         "nnuelab label {input.sampled:q} --train {output.train:q}"
-        " --validation {output.validation:q} {params.test:q} {params.options:q} --workers {threads} 2> {log:q}"
+        " --validation {output.validation:q} {params.test:q} {params.options:q} {params.parts:q}"
+        " --workers {threads} 2> {log:q}"
+
+
+# The inputs are those of the whole, which has no parts of its own then.
+rule label_part:
+    input:
+        sampled="<results>/data/{folder}sampled.npy",
+        net=branch(
+            settings.label.labeller == "engine" and settings.label.net is not None,
+            then=settings.label.net,
+        ),
+        files=option_files(),
+    output:
+        labels=temp("<results>/data/{folder}parts/{part}-of-{parts}.labels"),
+        record=temp("<results>/data/{folder}parts/{part}-of-{parts}.labels.json"),
+    log:
+        "<logs>/{folder}label/{part}-of-{parts}.log",
+    benchmark:
+        "<benchmarks>/{folder}label/{part}-of-{parts}.tsv"
+    wildcard_constraints:
+        folder="(moves/)?",
+        part=r"\d+",
+        parts=r"\d+",
+    conda:
+        "environment.yaml"
+    threads: ALL_CORES
+    params:
+        code=code(**LABELS_OF.get(settings.label.labeller, {"module": "data.labels"})),
+        options=label_options(settings.label),
+    message:
+        "Scores for positions, part {wildcards.part} of {wildcards.parts}; progress in {log}"
+    shell:
+        "nnuelab label-part {input.sampled:q} --output {output.labels:q} --part {wildcards.part}/{wildcards.parts}"
+        " {params.options:q} --workers {threads} 2> {log:q}"
 
 
 use rule sample as sample_moves with:
@@ -178,6 +213,7 @@ use rule label as label_moves with:
             then=settings.label.net,
         ),
         files=option_files(),
+        parts=lambda w: label_parts(f"{RESULTS}/data/moves"),
     output:
         train="<results>/data/moves/train.npy",
         validation="<results>/data/moves/validation.npy",
@@ -187,9 +223,8 @@ use rule label as label_moves with:
     benchmark:
         "<benchmarks>/moves/label.tsv"
     params:
-        options=options(
-            settings.label.model_copy(update={"skip_captures": False}),
-            without=of_other_labellers(settings.label.labeller),
+        options=label_options(
+            settings.label.model_copy(update={"skip_captures": False})
         ),
     message:
         "Scores for positions before any move; progress in {log}"

@@ -22,6 +22,11 @@ STAGES = {
     " --test-share 0.2 --train out/train.npy --validation out/validation.npy --test out/test.npy",
     "label-search": "label ../sample/out/sampled.npy --labeller engine --nodes 20 --workers 2"
     " --validation-share 0.3 --train out/train.npy --validation out/validation.npy",
+    "label-part": "label-part ../sample/out/sampled.npy --labeller engine --nodes 20 --workers 2"
+    " --part 1/2 --output out/1of2.labels",
+    "label-parts": "label ../sample/out/sampled.npy --labeller engine --nodes 20 --workers 2"
+    " --validation-share 0.3 --train out/train.npy --validation out/validation.npy"
+    " --parts ../label-part/out/1of2.labels",
     "convert": "data convert ../label/out/train.npy out/train.plain.zst",
     "binpack": "data convert ../label/out/train.npy out/train.binpack",
     "bulletformat": "data convert ../label/out/train.npy out/train.bf",

@@ -27,6 +27,7 @@ from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, to_
 from nnuelab.data.searching import Searching
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
+from nnuelab.parts import Part
 from tests.nnue_data import pack_move
 
 FENS = [
@@ -255,6 +256,73 @@ def test_a_run_that_stops_loses_nothing_that_was_found(tmp_path: Path) -> None:
     assert len(seen) == len(set(seen)) == 100
 
 
+@pytest.mark.parametrize("n", [1, 3, 7])
+def test_parts_make_the_files_of_the_whole(tmp_path: Path, n: int) -> None:
+    distinct(tmp_path / "sampled.npy", 40)
+    seen: list[bytes] = []
+    expected = run(tmp_path, counting(seen))
+    searched = len(seen)
+    whole = {path.name: path.read_bytes() for path in tmp_path.glob("*.npy")}
+    parts = [tmp_path / f"{i}.labels" for i in range(1, n + 1)]
+    for i, path in enumerate(parts, 1):
+        labels.label_part(
+            tmp_path / "sampled.npy", Part(i, n), path, counting(seen), name="counting"
+        )
+    assert set(seen[:searched]) == set(seen[searched:])
+    made = len(seen)
+    found = run(tmp_path, counting(seen), name="counting", parts=parts)
+    assert len(seen) == made
+    assert all(map(np.array_equal, expected, found))
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.npy")} == whole
+    # What no part has is searched.
+    run(tmp_path, counting(seen), name="counting", parts=parts[:1])
+    assert len(seen) - made == 20 - min(20, 40 // n)
+
+
+def test_a_part_is_made_of_what_an_earlier_run_has_found(tmp_path: Path) -> None:
+    distinct(tmp_path / "sampled.npy", 40)
+    seen: list[bytes] = []
+    output = tmp_path / "1.labels"
+
+    def part(searching: Searching) -> None:
+        labels.label_part(tmp_path / "sampled.npy", Part(1, 2), output, searching, name="fake")
+
+    class Stops:
+        def __call__(self, record: np.void) -> tuple[int, int]:
+            if len(seen) >= 5:
+                raise UserError("it is over")
+            return counting(seen).make()(record)
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(UserError, match="it is over"):
+        part(Searching(Stops, {"score": 7}, 2))
+    assert not output.exists()
+    part(counting(seen))
+    assert len(seen) == len(set(seen)) == 20
+    once = output.read_bytes()
+    part(counting([]))
+    assert output.read_bytes() == once
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+def test_parts_that_do_not_belong_are_one_line(tmp_path: Path) -> None:
+    distinct(tmp_path / "sampled.npy", 20)
+    part, damaged = tmp_path / "1.labels", tmp_path / "2.labels"
+    labels.label_part(tmp_path / "sampled.npy", Part(1, 1), part, counting([]), name="counting")
+    damaged.write_bytes(b"no database" * 1000)
+    for labeller, path, message in (
+        (counting([], 9), part, "1.labels is of another labeller"),
+        (counting([]), damaged, "2.labels .*; make it again"),
+        (counting([]), tmp_path / "3.labels", "3.labels isn't there"),
+        (labels.result, part, "searches for nothing"),
+    ):
+        with pytest.raises(UserError, match=message):
+            run(tmp_path, labeller, name="counting", parts=[path])
+        assert not (tmp_path / "train.npy").exists()
+
+
 def test_two_runs_do_not_share_what_is_not_finished(tmp_path: Path) -> None:
     distinct(tmp_path / "sampled.npy", 20)
     with (
@@ -329,7 +397,7 @@ def found_by(
     """Scores and moves of a labeller."""
     with Cache(folder / "found", {}, exclusive=True) as cache:
         samples, failed = Dataset(folder, (records,)), Unusable(folder, unusable)
-        found = [*labeller.labels(samples, cache, failed)]
+        found = [*labeller.labels(samples, range(len(records)), cache, failed)]
         cache.remove()
     assert np.array_equal(np.concatenate([batch for batch, _, _ in found]), records)
     scores, moves = ([part[i] for part in found] for i in (1, 2))

@@ -92,6 +92,7 @@ def test_foretold_is_compared_with_what_ran(tmp_path):
 def test_every_job_is_told_once_and_by_the_name_of_a_rule(settings):
     settings["data"]["source"] = "selfplay"
     settings["experiments"]["axis"]["tournament"] = {"parts": 3}
+    settings["label"] |= {"labeller": "stockfish", "parts": 4}
     found = params.validate(settings)
     rules = {
         re.search(r"^rule (\w+)|^use rule \w+ as (\w+)", line).expand(r"\1\2")
@@ -105,19 +106,21 @@ def test_every_job_is_told_once_and_by_the_name_of_a_rule(settings):
         names = [job.name for job in jobs if job.name]
         assert len(names) == len(set(names))
     parts = [job for job in jobs_of("axis", params.plans(found)["axis"]) if "part" in job.rule]
-    assert len(parts) == 2 * 3
+    assert len(parts) == 4 + 2 * 3
 
 
 def test_scores_take_the_time_of_their_labeller_and_those_of_generations_none(settings):
     settings["data"]["source"] = "selfplay"
 
     def seconds(rule, **label):
-        settings["label"] |= {"labeller": "stockfish", "depth": None, **label}
+        settings["label"] |= {"labeller": "stockfish", "depth": None, "parts": 1, **label}
         plan = params.plans(params.validate(settings))["axis"]
         return sum(job.seconds for job in jobs_of("axis", plan) if job.rule == rule)
 
     few, many = seconds("label", nodes=500), seconds("label", nodes=1000)
     assert many == pytest.approx(2 * few, rel=0.05)
+    assert seconds("label_part", nodes=500, parts=4) == pytest.approx(few, rel=0.05)
+    assert seconds("label", nodes=500, parts=4) < few / 100
     assert seconds("label", nodes=None, depth=10) > many
     taken = seconds("label", labeller="pgn")
     assert taken < few / 100

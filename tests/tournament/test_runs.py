@@ -22,11 +22,12 @@ from hypothesis import strategies as st
 
 from nnuelab.data.journal import Journal
 from nnuelab.errors import UserError
+from nnuelab.parts import Part
 from nnuelab.settings.games import Rules
 from nnuelab.tournament.adjudication import Adjudicator, told
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.runner import Table, join, tournament
-from nnuelab.tournament.schedule import Pair, Part, Settings
+from nnuelab.tournament.schedule import Pair, Settings
 from nnuelab.tournament.words import Format
 from tests.fake_player import RandomEntrant
 from tests.naive import tournament as naive

@@ -1,4 +1,4 @@
-"""Tournaments in parts through the workflow: their number is nothing that games depend on."""
+"""Work in parts through the workflow: their number is nothing that games and labels depend on."""
 
 from __future__ import annotations
 
@@ -52,3 +52,24 @@ def test_an_edit_plays_them_again_in_the_same_parts(folder):
     assert folder.would_run(GAMES) == {"tournament_part": 2, "tournament": 1}
     (folder.path / GAMES).unlink()
     assert folder.would_run(GAMES) == {"tournament": 1}
+
+
+@pytest.mark.parametrize("folder_of", ["results/data", "results/data/moves"])
+def test_parts_make_the_same_labels(folder, folder_of):
+    def searched(parts):
+        return "--config", f"label={{'labeller': 'engine', 'depth': 1, 'parts': {parts}}}"
+
+    names = [f"{folder_of}/{part}.npy" for part in ("train", "validation", "test")]
+    files = [folder.path / name for name in names]
+    folder.run("snakemake", *names, *searched(1))
+    whole = [file.read_bytes() for file in files]
+    for number in (1, 3):
+        assert NOTHING in folder.run("snakemake", *names, *searched(number))
+    for file in files:
+        file.unlink()
+    told = folder.run("snakemake", *names, *searched(3))
+    assert "label_part" in ran(told)
+    assert [file.read_bytes() for file in files] == whole
+    assert not list((folder.path / folder_of / "parts").glob("*.labels*"))
+    for number in (1, 3):
+        assert NOTHING in folder.run("snakemake", *names, *searched(number))

@@ -106,10 +106,11 @@ def tournament(
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
     """
+    from nnuelab.parts import Part
     from nnuelab.tournament.cost import read as read_costs
     from nnuelab.tournament.players import Defaults, read_players
     from nnuelab.tournament.runner import tournament as play
-    from nnuelab.tournament.schedule import Part, Settings
+    from nnuelab.tournament.schedule import Settings
     from nnuelab.tournament.sprt import read_test
 
     limit = limit_of(Games, nodes=games.nodes, depth=depth, movetime=movetime, clock=clock)

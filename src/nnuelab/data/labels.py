@@ -31,6 +31,7 @@ from nnuelab.data.records import MATE, NO_SCORE, RECORD, UNKNOWN_RESULT, capture
 from nnuelab.data.searching import Searching, Unlabelled
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
+from nnuelab.parts import Part
 from nnuelab.progress import Progress
 from nnuelab.settings.label import Labelling
 
@@ -177,6 +178,7 @@ def label(
     seed: int = Labelling.seed,
     cache: Path | None = None,
     max_unusable: int = 0,
+    parts: Iterable[Path] = (),
 ) -> Counter[str]:
     """Writes the labelled samples to two or three datasets, split by game.
 
@@ -202,6 +204,8 @@ def label(
         beside ``train`` until the end, so that an interrupted run resumes.
     max_unusable : int
         Positions that a labeller may fail on.
+    parts : paths
+        By `label_part`; what is in none of them is searched.
 
     Returns
     -------
@@ -221,7 +225,7 @@ def label(
         )
     if test is not None:
         outputs["test"] = test
-    artifacts.check_apart([sampled], outputs.values())
+    artifacts.check_apart([sampled, *parts], outputs.values())
     samples = dataset.open(sampled)
     identity = {"labeller": name}
     kept: Cache | None = None
@@ -232,6 +236,10 @@ def label(
     unusable = Unusable(sampled, max_unusable)
     counts: Counter[str] = Counter(sampled=len(samples))
     with nullcontext() if kept is None else kept:
+        for path in parts:
+            if kept is None:
+                raise UserError(f"{name} searches for nothing, so its labels have no parts: {path}")
+            kept.take(path)
         with ExitStack() as stack:
             progress = stack.enter_context(Progress(len(samples), "positions", f"label ({name})"))
             writers = [stack.enter_context(dataset.writing(path)) for path in outputs.values()]
@@ -268,6 +276,57 @@ def label(
         if kept is not None and cache is None:
             kept.remove()
     return counts
+
+
+def label_part(
+    sampled: Path,
+    part: Part,
+    output: Path,
+    searching: Searching,
+    *,
+    name: str,
+    max_unusable: int = 0,
+) -> None:
+    """Searches a part of the samples, for `label` to put together.
+
+    Parameters
+    ----------
+    sampled : Path
+        Dataset.
+    part : Part
+        Of its positions.
+    output : Path
+        A `Cache` with their labels, .labels; until the end ``.partial``, from which the same call
+        resumes.
+    max_unusable : int
+        Positions that the labeller may fail on. They are tried again when the parts are put
+        together.
+
+    Raises
+    ------
+    UserError
+        When the labeller fails too often, or a file can't be read or written.
+    """
+    artifacts.check_apart([sampled], [output])
+    artifacts.check_ending(output, "a part of the labels", ".labels")
+    samples = dataset.open(sampled)
+    places, partial_file = part.of(range(len(samples))), output.with_name(f"{output.name}.partial")
+    identity, unusable = {"labeller": name, **searching.identity}, Unusable(sampled, max_unusable)
+    with (
+        Cache(partial_file, identity, exclusive=True) as kept,
+        Progress(len(places), "positions", f"label ({name})") as progress,
+    ):
+        for _ in _searched(samples, places, searching, kept, unusable, progress):
+            pass
+        with artifacts.atomic(output) as temporary:
+            kept.write(temporary)
+        artifacts.provenance(
+            output,
+            inputs={"sampled": sampled},
+            parameters={**identity, "part": f"{part.i}/{part.n}"},
+            module="data.labels",
+        )
+        kept.remove()
 
 
 def _fit(
@@ -316,12 +375,8 @@ def _labelled(
     """Batches of records with scores and best moves."""
     if isinstance(labeller, Searching):
         assert kept is not None
-        found = 0
-        for records, scores, moves in labeller.labels(samples, kept, unusable):
-            progress.found(kept.hits - found)
-            found = kept.hits
-            progress.advance(len(records))
-            yield records, scores, moves
+        places = range(len(samples))
+        yield from _searched(samples, places, labeller, kept, unusable, progress)
         return
     batches = [
         part
@@ -331,3 +386,20 @@ def _labelled(
     for batch, (scores, moves) in zip(batches, labeller(batches), strict=True):
         progress.advance(len(batch))
         yield batch, scores, moves
+
+
+def _searched(
+    samples: dataset.Dataset,
+    places: range,
+    searching: Searching,
+    kept: Cache,
+    unusable: Unusable,
+    progress: Progress,
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The same, by a search, of some of the samples."""
+    found = 0
+    for records, scores, moves in searching.labels(samples, places, kept, unusable):
+        progress.found(kept.hits - found)
+        found = kept.hits
+        progress.advance(len(records))
+        yield records, scores, moves

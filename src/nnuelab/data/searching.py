@@ -60,13 +60,15 @@ class Searching:
     workers: int = 0
 
     def labels(
-        self, samples: Dataset, cache: Cache, unusable: Unusable
+        self, samples: Dataset, places: range, cache: Cache, unusable: Unusable
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Batches of records with scores and moves, in order.
 
         Parameters
         ----------
         samples : Dataset
+        places : range
+            Of those records.
         cache : Cache
             Known labels aren't searched again; new ones are stored at once.
         unusable : Unusable
@@ -88,8 +90,9 @@ class Searching:
         flying: dict[bytes, Future[Found]] = {}
         executor = ThreadPoolExecutor(workers)
         try:
-            for start in range(0, len(samples), BATCH):
-                batch = np.concatenate([*samples.parts(start, start + BATCH)])
+            for start in places[::BATCH]:
+                stop = min(start + BATCH, places.stop)
+                batch = np.concatenate([*samples.parts(start, stop)])
                 check(batch, samples.path)
                 keys = Cache.keys(batch)
                 there = cache.get(keys)

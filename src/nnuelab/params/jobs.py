@@ -133,10 +133,16 @@ def _data(plan: Plan) -> Iterator[Job]:
     kinds = {entry.train.method == "scores" for entry in plan.entries}
     disk = positions * RECORD
     for folder, suffix in [("", "")] * (True in kinds) + [("moves/", "_moves")] * (False in kinds):
-        for stage, seconds in _sampled(games, positions, _a_label(plan.label)):
+        parts = plan.label.parts if plan.label.searches else 1
+        a_label = _a_label(plan.label) if parts == 1 else A_LABEL
+        for stage, seconds in _sampled(games, positions, a_label):
             reads = games * PACKED_GAME if stage == "sample" else disk
             name = f"{folder}{stage}"
             yield Job("data", f"{stage}{suffix}", name, seconds, None, disk=disk, reads=reads)
+        for part in range(1, parts + 1) if parts > 1 else ():
+            seconds = START + positions * _a_label(plan.label) / parts
+            name = f"{folder}label/{part}-of-{parts}"
+            yield Job("data", "label_part", name, seconds, None, reads=disk / parts)
 
 
 def _sampled(games: float, positions: float, a_label: float) -> Iterator[tuple[str, float]]:
@@ -146,7 +152,7 @@ def _sampled(games: float, positions: float, a_label: float) -> Iterator[tuple[s
 
 def _a_label(label: Label) -> float:
     """Core-seconds for the score of a position."""
-    if label.labeller not in ("engine", "stockfish"):
+    if not label.searches:
         return A_LABEL
     if label.movetime:
         return label.movetime / 1000

@@ -164,6 +164,14 @@ class Sample(section(Sampling, terminations=Terminations)):  # type: ignore[misc
 class Label(section(Labelling, options=dict[OptionName, OptionValue])):  # type: ignore[misc]
     __doc__ = Labelling.__doc__
 
+    parts: Count
+    """Jobs that stockfish and engine share the positions out among, on as many machines."""
+
+    @property
+    def searches(self) -> bool:
+        """Whether its labeller does: others take no time."""
+        return self.labeller in ("stockfish", "engine")
+
 
 class Train(section(Training)):  # type: ignore[misc]
     __doc__ = Training.__doc__

@@ -21,6 +21,7 @@ from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores
 from nnuelab.errors import UserError
 from nnuelab.features import registry
+from nnuelab.parts import Part
 from nnuelab.progress import Progress
 from nnuelab.sources import PACKAGE
 from nnuelab.tournament import workers
@@ -30,7 +31,7 @@ from nnuelab.tournament.openings import Book
 from nnuelab.tournament.pgn import to_pgn
 from nnuelab.tournament.play import play
 from nnuelab.tournament.players import Entrant, modules
-from nnuelab.tournament.schedule import Pair, Part, Settings, check, schedule
+from nnuelab.tournament.schedule import Pair, Settings, check, schedule
 from nnuelab.tournament.sprt import LiveTest
 from nnuelab.tournament.summary import Summary, is_outcome, outcome
 from nnuelab.tournament.words import Runner

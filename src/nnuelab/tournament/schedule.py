@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -50,27 +49,6 @@ class Pair:
     first: str
     second: str
     fen: str
-
-
-@dataclass(frozen=True)
-class Part:
-    """Of all openings those from ``count * (i - 1) / n`` up to ``count * i / n``, 1 <= i <= n."""
-
-    i: int
-    n: int
-
-    def of(self, pairs: list[Pair]) -> list[Pair]:
-        """Those of all, in their order."""
-        return pairs[len(pairs) * (self.i - 1) // self.n : len(pairs) * self.i // self.n]
-
-    @classmethod
-    def parse(cls, text: str) -> Part:
-        """``I/N``, 1 <= I <= N; UserError for anything else."""
-        numbers = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text, re.ASCII)
-        i, n = map(int, numbers.groups()) if numbers else (0, 0)
-        if not 1 <= i <= n:
-            raise UserError(f"part {text!r}: it must be I/N with I from 1 to N, such as 2/7")
-        return cls(i, n)
 
 
 def check(names: list[str], settings: Settings) -> None:
