@@ -21,6 +21,7 @@ DATA = {
     **dict.fromkeys(
         ("teacher", "mirrored", "replication", "together", "layers"), ("770,000", "of Stockfish")
     ),
+    "people": ("780,000", "of Stockfish"),
     **dict.fromkeys(("few", "thinned"), ("940,000", "of a net")),
     "many": ("870,000", "of a net"),
     "mirroring": ("1.4 million", "of Stockfish"),
