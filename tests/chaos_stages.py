@@ -23,10 +23,10 @@ STAGES = {
     "label-search": "label ../sample/out/sampled.npy --labeller engine --nodes 20 --workers 2"
     " --validation-share 0.3 --train out/train.npy --validation out/validation.npy",
     "label-part": "label-part ../sample/out/sampled.npy --labeller engine --nodes 20 --workers 2"
-    " --part 1/2 --output out/1of2.labels",
+    " --part 1/1 --output out/all.labels",
     "label-parts": "label ../sample/out/sampled.npy --labeller engine --nodes 20 --workers 2"
     " --validation-share 0.3 --train out/train.npy --validation out/validation.npy"
-    " --parts ../label-part/out/1of2.labels",
+    " --parts ../label-part/out/all.labels",
     "convert": "data convert ../label/out/train.npy out/train.plain.zst",
     "binpack": "data convert ../label/out/train.npy out/train.binpack",
     "bulletformat": "data convert ../label/out/train.npy out/train.bf",

@@ -72,10 +72,12 @@ def test_damage_is_told(tmp_path: Path, capsys) -> None:
     with Journal(path, {}) as journal:
         journal.append(17)
         journal.append(18)
-    path.write_bytes(path.read_bytes().replace(b"18", b"19"))
+    damaged = path.read_bytes().replace(b"18", b"19")
+    path.write_bytes(damaged)
     with Journal(path, {}) as journal:
         assert list(journal) == [17]
-    assert "is damaged, or of an earlier version, after 1 entries" in capsys.readouterr().err
+    assert "is damaged, or of an earlier version, behind entry 1; it" in capsys.readouterr().err
+    assert path.with_name("j.old").read_bytes() == damaged
 
 
 @pytest.mark.parametrize("there", [b'{"id": 1, "code": "b"}\n[1]\n', b"nonsense\n", b"[1]\n", DEEP])

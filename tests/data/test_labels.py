@@ -24,7 +24,7 @@ from nnuelab.data import labels, uci
 from nnuelab.data.cache import Cache
 from nnuelab.data.dataset import Dataset, writing
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, to_fen
-from nnuelab.data.searching import Searching
+from nnuelab.data.searching import Searching, Unlabelled
 from nnuelab.data.unusable import Unusable
 from nnuelab.errors import UserError
 from nnuelab.parts import Part
@@ -256,71 +256,106 @@ def test_a_run_that_stops_loses_nothing_that_was_found(tmp_path: Path) -> None:
     assert len(seen) == len(set(seen)) == 100
 
 
-@pytest.mark.parametrize("n", [1, 3, 7])
+def part_of(folder: Path, i: int, n: int, labeller: Searching, **more) -> Path:
+    path = folder / f"{i}-of-{n}.labels"
+    labels.label_part(folder / "sampled.npy", Part(i, n), path, labeller, name="test", **more)
+    return path
+
+
+@pytest.mark.parametrize("n", [1, 3, 50])
 def test_parts_make_the_files_of_the_whole(tmp_path: Path, n: int) -> None:
     distinct(tmp_path / "sampled.npy", 40)
     seen: list[bytes] = []
-    expected = run(tmp_path, counting(seen))
-    searched = len(seen)
-    whole = {path.name: path.read_bytes() for path in tmp_path.glob("*.npy")}
-    parts = [tmp_path / f"{i}.labels" for i in range(1, n + 1)]
-    for i, path in enumerate(parts, 1):
-        labels.label_part(
-            tmp_path / "sampled.npy", Part(i, n), path, counting(seen), name="counting"
-        )
-    assert set(seen[:searched]) == set(seen[searched:])
-    made = len(seen)
-    found = run(tmp_path, counting(seen), name="counting", parts=parts)
-    assert len(seen) == made
-    assert all(map(np.array_equal, expected, found))
-    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.npy")} == whole
-    # What no part has is searched.
-    run(tmp_path, counting(seen), name="counting", parts=parts[:1])
-    assert len(seen) - made == 20 - min(20, 40 // n)
+    run(tmp_path, counting(seen))
+    files = {path: path.read_bytes() for path in tmp_path.glob("*.npy*")}
+    parts = [part_of(tmp_path, i, n, counting(seen)) for i in range(1, n + 1)]
+    found = len(seen)
+    run(tmp_path, counting(seen), parts=parts[::-1])
+    assert len(seen) == found
+    assert {path: path.read_bytes() for path in tmp_path.glob("*.npy*")} == files
 
 
-def test_a_part_is_made_of_what_an_earlier_run_has_found(tmp_path: Path) -> None:
+def test_a_part_goes_on_where_it_was_to_the_same_bytes(tmp_path: Path) -> None:
     distinct(tmp_path / "sampled.npy", 40)
+    whole = part_of(tmp_path, 1, 2, counting([])).read_bytes()
     seen: list[bytes] = []
-    output = tmp_path / "1.labels"
-
-    def part(searching: Searching) -> None:
-        labels.label_part(tmp_path / "sampled.npy", Part(1, 2), output, searching, name="fake")
 
     class Stops:
+        def __init__(self, score: int) -> None:
+            self.score = score
+
         def __call__(self, record: np.void) -> tuple[int, int]:
             if len(seen) >= 5:
                 raise UserError("it is over")
-            return counting(seen).make()(record)
+            return counting(seen, self.score).make()(record)
 
         def close(self) -> None:
             pass
 
-    with pytest.raises(UserError, match="it is over"):
-        part(Searching(Stops, {"score": 7}, 2))
-    assert not output.exists()
-    part(counting(seen))
+    for score in (8, 7):  # the first is another labeller's
+        seen.clear()
+        with pytest.raises(UserError, match="it is over"):
+            part_of(tmp_path, 1, 2, Searching(lambda s=score: Stops(s), {"score": score}, 2))
+    path = part_of(tmp_path, 1, 2, counting(seen))
     assert len(seen) == len(set(seen)) == 20
-    once = output.read_bytes()
-    part(counting([]))
-    assert output.read_bytes() == once
+    assert path.read_bytes() == whole
     assert not list(tmp_path.glob("*.partial*"))
 
 
+def test_what_failed_in_parts_counts(tmp_path: Path, capsys) -> None:
+    distinct(tmp_path / "sampled.npy", 40)
+
+    class Fails:
+        def __call__(self, record: np.void) -> tuple[int, int]:
+            if record["game"] in (3, 30):
+                raise Unlabelled("it crashed")
+            return 7, 0
+
+        def close(self) -> None:
+            pass
+
+    fails = Searching(Fails, {}, 1)
+    with pytest.raises(UserError, match="unusable"):
+        part_of(tmp_path, 1, 2, fails)
+    parts = [part_of(tmp_path, i, 2, fails, max_unusable=1) for i in (1, 2)]
+    with pytest.raises(UserError, match="2 unusable"):
+        run(tmp_path, fails, parts=parts, max_unusable=1)
+    train, validation = run(tmp_path, fails, parts=parts, max_unusable=2)
+    assert len(train) + len(validation) == 38
+    assert "2 unusable" in capsys.readouterr().err
+
+
 def test_parts_that_do_not_belong_are_one_line(tmp_path: Path) -> None:
-    distinct(tmp_path / "sampled.npy", 20)
-    part, damaged = tmp_path / "1.labels", tmp_path / "2.labels"
-    labels.label_part(tmp_path / "sampled.npy", Part(1, 1), part, counting([]), name="counting")
-    damaged.write_bytes(b"no database" * 1000)
-    for labeller, path, message in (
-        (counting([], 9), part, "1.labels is of another labeller"),
-        (counting([]), damaged, "2.labels .*; make it again"),
-        (counting([]), tmp_path / "3.labels", "3.labels isn't there"),
-        (labels.result, part, "searches for nothing"),
-    ):
+    distinct(tmp_path / "sampled.npy", 40)
+    one, two = (part_of(tmp_path, i, 2, counting([])) for i in (1, 2))
+    third = part_of(tmp_path, 3, 3, counting([]))
+    other = tmp_path / "other.labels"
+    wrong: list[tuple[list[Path], labels.Labeller | Searching, str]] = [
+        ([one], counting([]), "part 2/2 of the labels is missing"),
+        ([one, two, one], counting([]), "is part 1/2, beside .*1-of-2.labels, one of 2; give each"),
+        ([one, third], counting([]), "is part 3/3, beside"),
+        ([one, two], counting([], 9), "is of other samples or another labeller"),
+        ([one, other], counting([]), "can't read .*other.labels: No such file"),
+        ([one, two], labels.result, "searches for nothing"),
+    ]
+    for parts, labeller, message in wrong:
         with pytest.raises(UserError, match=message):
-            run(tmp_path, labeller, name="counting", parts=[path])
-        assert not (tmp_path / "train.npy").exists()
+            run(tmp_path, labeller, parts=parts)
+    content = one.read_bytes()
+    for damaged in (
+        b"",
+        content[:100],
+        content.replace(b"\x07\x00\x07\x00", b"\x07\x00\x09\x00", 1),
+    ):
+        other.write_bytes(damaged)
+        with pytest.raises(
+            UserError, match=r"other\.labels is damaged, or no part of labels; make"
+        ):
+            run(tmp_path, counting([]), parts=[other, two])
+    distinct(tmp_path / "sampled.npy", 42)
+    with pytest.raises(UserError, match="is of other samples"):
+        run(tmp_path, counting([]), parts=[one, two])
+    assert not (tmp_path / "train.npy").exists()
 
 
 def test_two_runs_do_not_share_what_is_not_finished(tmp_path: Path) -> None:

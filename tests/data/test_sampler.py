@@ -170,3 +170,28 @@ def test_an_index_that_does_not_fit_its_shards_is_refused(tmp_path: Path) -> Non
     index.write_text('{"shards": [3]}')
     with pytest.raises(UserError, match="is not an index of shards"):
         data.open(index)
+
+
+@given(
+    st.lists(st.integers(1, 300), min_size=1, max_size=3),
+    st.integers(1, 40),
+    st.integers(1, 200),
+    st.integers(1, 9),
+)
+def test_processes_share_a_pass(shards: list[int], block: int, window: int, processes: int) -> None:
+    """Each position is read once, whatever the number of blocks."""
+    count = sum(shards)
+    walk = sampler.Walk(cut(numbered(count), np.cumsum(shards)[:-1].tolist()), block)
+    read = np.zeros(count, int)
+    for process in range(processes):
+        left = count * (process + 1) // processes - count * process // processes
+        if not left:
+            continue
+        for ranges in walk.of_process(process, processes, left).windows(1, 0, window):
+            left -= sum(stop - start for start, stop in ranges)
+            for start, stop in ranges:
+                read[start:stop] += 1
+            if left <= 0:
+                break
+        assert left == 0
+    assert (read == 1).all()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from nnuelab.data import conversion, joining
+from nnuelab.data import conversion, joining, label_parts
 from nnuelab.data.cache import POSITION_BYTES, Cache
 from nnuelab.data.journal import Journal
 from nnuelab.hce import checkpoint, evaluation, trace
@@ -23,6 +23,7 @@ from nnuelab.nnue.layers import Direct
 from nnuelab.nnue.netfile import Net, no_second_layer, read_net, write_net, write_nn
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
+from nnuelab.parts import Part
 from nnuelab.policy import table as policy_table
 from nnuelab.policy import training as policy_training
 from nnuelab.policy.policyfile import write_policy
@@ -196,6 +197,8 @@ def _measured(folder: Path) -> None:
         journal.append({"pair": 1, "outcome": {**outcome, "troubles": {}}, "games": ["", ""]})
         with open(folder / "a.part", "wb") as file:
             journal.write(file, [0, 1])
+    labels = label_parts.Labelled(np.zeros(3, np.int16), np.zeros(3, np.uint16), 0)
+    label_parts.write(folder / "a.labelled", LABELLER, Part(1, 1), labels)
     with Cache(folder / "a.labels", LABELLER) as cache:
         cache.put(KEY, (31, 12))
         cache.flush()

@@ -26,7 +26,7 @@ import psutil
 from nnuelab import evaluator, features, params, runs
 from nnuelab.chess import notation
 from nnuelab.cli.tournament import spread as gather
-from nnuelab.data import conversion, dataset, sampling, uci, validation
+from nnuelab.data import conversion, dataset, label_parts, sampling, uci, validation
 from nnuelab.data.cache import Cache
 from nnuelab.data.formats import texts
 from nnuelab.data.journal import Journal
@@ -243,6 +243,11 @@ def _labels(path: Path) -> None:
         cache.flush()
 
 
+def _labelled(path: Path) -> None:
+    labels = label_parts.join([path], LABELLER, 3)
+    assert all(len(array) == 3 for array in labels[:2])
+
+
 def _blocks(path: Path) -> None:
     fingerprint.tree.cache_clear()
     assert registry._blocks_of(_placed(path, "blocks.py") / "blocks.py")
@@ -312,6 +317,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "profile", Kind((_profile,), yaml)
     yield "blocks", Kind((_blocks,), lines)
     yield "labels", Kind((_labels,))
+    yield "labelled", Kind((_labelled,), Damage(archives))
     yield "journal", Kind((_journal,), Damage((damage.of_json_lines, damage.of_lines)))
     yield "part", Kind((_part,), Damage((damage.of_part, damage.of_lines)))
     yield "run", Kind((_run,), Damage((damage.of_json_lines, damage.of_lines)))

@@ -89,7 +89,7 @@ def test_a_dataset_may_have_epochs_of_a_stated_number(tmp_path: Path) -> None:
     "filters", [Filters(), Filters(epoch_positions=1050)], ids=["pass", "stated"]
 )
 @pytest.mark.parametrize("parts", [2, 3])
-def test_each_process_reads_blocks_of_its_own(
+def test_each_process_reads_its_own_share(
     streamed: Data, parts: int, filters: Filters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = loaded(streamed[0], 1, filters=filters)
@@ -107,7 +107,8 @@ def test_each_process_reads_blocks_of_its_own(
         with monkeypatch.context() as patch:
             patch.setattr(dataset.Dataset, "parts", watched)
             shares.append(list(loader.shuffled(3, 1)))
-        assert sum(seen) < 1.5 * len(one_pass) / parts
+        # What follows where fewer than expected have a score is read by its share, too.
+        assert sum(seen) < 2.1 * len(one_pass) / parts
     # Batches are as large as those of one process, ...
     totals = [len(records) for records in alone]
     assert [sum(len(own.records) for own in batch) for batch in zip(*shares, strict=True)] == totals

@@ -34,7 +34,7 @@ def label(
     ] = None,
     parts: Annotated[
         list[Path] | None,
-        typer.Option(help="By label-part; what is in none of them is searched."),
+        typer.Option(help="Files of label-part, all of them; then nothing is searched."),
     ] = None,
     settings: Labelling,
     workers: Annotated[int, typer.Option(min=0, help="Engines; 0: one per core.")] = 0,
@@ -81,8 +81,7 @@ def label_part(
 ) -> None:
     """Search a part of the samples for scores, on one of several machines.
 
-    What says which positions are kept is left to `nnuelab label --parts`, which makes the same
-    files from them as without.
+    `nnuelab label --parts` filters positions, and writes the same files as one job.
 
     Example: nnuelab label-part sampled.npy --labeller engine --nodes 500 --part 2/7
     --output 2of7.labels
@@ -92,9 +91,14 @@ def label_part(
 
     searching = _searching(settings, workers, [output], blocks)
     if searching is None:
-        raise UserError(f"{settings.labeller} searches for nothing; leave label-part out")
+        raise UserError(
+            "label-part is for scores that are searched: --labeller stockfish or engine"
+        )
     limit, name = settings.max_unusable, settings.labeller
-    labels.label_part(sampled, Part.parse(part), output, searching, name=name, max_unusable=limit)
+    cache = None if settings.cache is None else Path(settings.cache)
+    labels.label_part(
+        sampled, Part.parse(part), output, searching, name=name, cache=cache, max_unusable=limit
+    )
 
 
 def _searching(

@@ -71,7 +71,7 @@ class Cache:
             artifacts.lock(self._handle, self.path)
         try:
             self._database = sqlite3.connect(
-                self.path, PATIENCE, isolation_level=None, check_same_thread=False
+                self.path.absolute(), PATIENCE, isolation_level=None, check_same_thread=False
             )
             # A kill loses nothing that was written; a power cut at most the last of it.
             self._database.execute("pragma journal_mode = wal")
@@ -118,30 +118,6 @@ class Cache:
         if due:
             self.flush()
 
-    def take(self, path: Path) -> None:
-        """Copies the labels that another cache has of the same identity; UserError without any."""
-        if not path.is_file():
-            raise UserError(f"{path} isn't there; make that part, or leave it out")
-        with self._lock, _one_line(path, "make it again"):
-            self._database.execute("attach ? as other", [str(path)])
-            there = self._database.execute(
-                "select id from other.labellers where identity = ?", [self._identity]
-            ).fetchone()
-            if there is None:
-                raise UserError(f"{path} is of another labeller, or of other limits; make it again")
-            self._database.execute(
-                "insert or ignore into labels select ?, position, score, move from other.labels "
-                "where labeller = ?",
-                [self._labeller, *there],
-            )
-            self._database.execute("detach other")
-
-    def write(self, path: Path) -> None:
-        """Writes all labels to another file: equal ones to equal bytes."""
-        self.flush()
-        with self._lock, _one_line(path):
-            self._database.execute("vacuum into ?", [str(path)])
-
     def flush(self) -> None:
         """Writes the stored labels to disk."""
         with self._lock, _one_line(self.path):
@@ -167,7 +143,7 @@ class Cache:
 
 
 @contextmanager
-def _one_line(path: Path, remedy: str = "delete it, it is only a cache") -> Iterator[None]:
+def _one_line(path: Path) -> Iterator[None]:
     """Errors of sqlite as a UserError."""
     try:
         yield
@@ -176,4 +152,4 @@ def _one_line(path: Path, remedy: str = "delete it, it is only a cache") -> Iter
             f"can't write {path} ({error}); make room and run the same command again to resume"
         ) from error
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise UserError(f"can't use {path} ({error}); {remedy}") from error
+        raise UserError(f"can't use {path} ({error}); delete it, it is only a cache") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 import time
 import zlib
@@ -23,9 +24,9 @@ class Journal:
     """An append-only file whose first line identifies its run; a context manager.
 
     Each entry has a CRC-32 of itself and all before it. Entries of the same run are kept, up to the
-    first that is cut off or damaged. The journal of another run is replaced, with a message. Memory
-    holds the places of lines, not the entries. One process at a time has the journal, until the
-    block ends: `remove` it within.
+    first that is cut off or damaged; of a damaged one the whole is kept, too, as ``.old``. The
+    journal of another run is replaced, with a message. Memory holds the places of lines, not the
+    entries. One process at a time has the journal, until the block ends: `remove` it within.
 
     Parameters
     ----------
@@ -72,16 +73,24 @@ class Journal:
             found, check = _checked(line.partition(b" ")[2][:-2], self._check)
             if line != found:
                 if line.endswith(b"\n"):
-                    print(
-                        f"{self.path} is damaged, or of an earlier version, after "
-                        f"{len(self._places):,} entries; going on from there",
-                        file=sys.stderr,
-                    )
+                    self._set_aside()
                 break
             self._places.append(end)
             self._check = check
             end += len(line)
         return end
+
+    def _set_aside(self) -> None:
+        old = self.path.with_name(f"{self.path.name}.old")
+        try:
+            shutil.copyfile(self.path, old)
+        except OSError as error:
+            raise UserError(f"can't write {old}: {error.strerror}") from error
+        print(
+            f"{self.path} is damaged, or of an earlier version, behind entry {len(self):,}; "
+            f"it is kept as {old.name}, and the run goes on from there",
+            file=sys.stderr,
+        )
 
     def _tell_difference(self, head: bytes) -> None:
         try:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
@@ -23,9 +23,10 @@ import numpy as np
 
 from nnuelab import artifacts
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE
-from nnuelab.data import dataset, uci
+from nnuelab.data import dataset, label_parts, uci
 from nnuelab.data.cache import Cache
 from nnuelab.data.draws import STEP, splitmix64
+from nnuelab.data.label_parts import Labelled
 from nnuelab.data.record_text import read_move, texts
 from nnuelab.data.records import MATE, NO_SCORE, RECORD, UNKNOWN_RESULT, captures, mate_score
 from nnuelab.data.searching import Searching, Unlabelled
@@ -178,7 +179,7 @@ def label(
     seed: int = Labelling.seed,
     cache: Path | None = None,
     max_unusable: int = 0,
-    parts: Iterable[Path] = (),
+    parts: Sequence[Path] = (),
 ) -> Counter[str]:
     """Writes the labelled samples to two or three datasets, split by game.
 
@@ -204,8 +205,8 @@ def label(
         beside ``train`` until the end, so that an interrupted run resumes.
     max_unusable : int
         Positions that a labeller may fail on.
-    parts : paths
-        By `label_part`; what is in none of them is searched.
+    parts : sequence of Path
+        What `label_part` has found, which is all then: nothing is searched.
 
     Returns
     -------
@@ -229,21 +230,29 @@ def label(
     samples = dataset.open(sampled)
     identity = {"labeller": name}
     kept: Cache | None = None
+    given: Labelled | None = None
     if isinstance(labeller, Searching):
         identity |= labeller.identity
+    if parts:
+        if not isinstance(labeller, Searching):
+            raise UserError(f"{name} searches for nothing, so its labels have no parts: {parts[0]}")
+        of_all = {**identity, "sampled": artifacts.sha256(sampled)}
+        given = label_parts.join(parts, of_all, len(samples))
+    elif isinstance(labeller, Searching):
         place = cache / CACHE if cache else train.with_name(train.name + ".partial")
         kept = Cache(place, identity, exclusive=cache is None)
     unusable = Unusable(sampled, max_unusable)
     counts: Counter[str] = Counter(sampled=len(samples))
     with nullcontext() if kept is None else kept:
-        for path in parts:
-            if kept is None:
-                raise UserError(f"{name} searches for nothing, so its labels have no parts: {path}")
-            kept.take(path)
         with ExitStack() as stack:
             progress = stack.enter_context(Progress(len(samples), "positions", f"label ({name})"))
             writers = [stack.enter_context(dataset.writing(path)) for path in outputs.values()]
-            for records, scores, moves in _labelled(samples, labeller, kept, unusable, progress):
+            found = (
+                _labelled(samples, labeller, kept, unusable, progress)
+                if given is None
+                else _given(samples, given, unusable, progress)
+            )
+            for records, scores, moves in found:
                 fit = _fit(records, scores, moves, skip_captures, max_score, counts)
                 chosen = np.array(records[fit], RECORD)
                 chosen["score"] = scores[fit]
@@ -285,9 +294,10 @@ def label_part(
     searching: Searching,
     *,
     name: str,
+    cache: Path | None = None,
     max_unusable: int = 0,
 ) -> None:
-    """Searches a part of the samples, for `label` to put together.
+    """Searches a part of the samples, for `label` to put together; an interrupted call resumes.
 
     Parameters
     ----------
@@ -296,11 +306,9 @@ def label_part(
     part : Part
         Of its positions.
     output : Path
-        A `Cache` with their labels, .labels; until the end ``.partial``, from which the same call
-        resumes.
-    max_unusable : int
-        Positions that the labeller may fail on. They are tried again when the parts are put
-        together.
+        Their labels, .labels.
+    cache, max_unusable
+        As of `label`.
 
     Raises
     ------
@@ -310,23 +318,28 @@ def label_part(
     artifacts.check_apart([sampled], [output])
     artifacts.check_ending(output, "a part of the labels", ".labels")
     samples = dataset.open(sampled)
-    places, partial_file = part.of(range(len(samples))), output.with_name(f"{output.name}.partial")
-    identity, unusable = {"labeller": name, **searching.identity}, Unusable(sampled, max_unusable)
+    places, unusable = part.of(range(len(samples))), Unusable(sampled, max_unusable)
+    identity = {"labeller": name, **searching.identity}
+    place = cache / CACHE if cache else output.with_name(f"{output.name}.partial")
     with (
-        Cache(partial_file, identity, exclusive=True) as kept,
+        Cache(place, identity, exclusive=cache is None) as kept,
         Progress(len(places), "positions", f"label ({name})") as progress,
     ):
-        for _ in _searched(samples, places, searching, kept, unusable, progress):
-            pass
-        with artifacts.atomic(output) as temporary:
-            kept.write(temporary)
+        found = [*_searched(samples, places, searching, kept, unusable, progress)]
+        scores, moves = (
+            np.concatenate([np.zeros(0, kind), *(batch[i] for batch in found)])
+            for i, kind in ((1, np.int16), (2, np.uint16))
+        )
+        of_all = {**identity, "sampled": artifacts.sha256(sampled)}
+        label_parts.write(output, of_all, part, Labelled(scores, moves, unusable.count))
         artifacts.provenance(
             output,
             inputs={"sampled": sampled},
             parameters={**identity, "part": f"{part.i}/{part.n}"},
             module="data.labels",
         )
-        kept.remove()
+        if cache is None:
+            kept.remove()
 
 
 def _fit(
@@ -403,3 +416,19 @@ def _searched(
         found = kept.hits
         progress.advance(len(records))
         yield records, scores, moves
+
+
+def _given(
+    samples: dataset.Dataset, labels: Labelled, unusable: Unusable, progress: Progress
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The same, from what parts have."""
+    for _ in range(labels.failed):
+        unusable.add("position", "the labeller failed in its part")
+    start = 0
+    for records in samples.parts(0, len(samples)):
+        for first in range(0, len(records), BATCH):
+            batch = records[first : first + BATCH]
+            stop = start + len(batch)
+            yield batch, labels.scores[start:stop], labels.moves[start:stop]
+            progress.advance(len(batch))
+            start = stop

@@ -9,7 +9,7 @@ positions alone.
 What is decoded as it is read, has weights, or has epochs of a stated length is one endless row of
 passes (`Walk`): in each the blocks come in another order, as often as their weight says, and an
 epoch begins where the one before it ends. This order depends on the sizes of the blocks, too. Of
-several processes each reads its own blocks of a pass.
+several processes each reads its own share of every pass.
 """
 
 from __future__ import annotations
@@ -171,8 +171,7 @@ class Walk:
     samples : int
         Positions of an epoch, of those that are kept; at first the same.
     part, parts : int
-        Every ``parts``-th block of each pass is in the row: at first all are. (Which one is the
-        first turns from pass to pass: there may be fewer blocks than parts.)
+        The row has this of so many shares of each pass; at first all of it.
     """
 
     def __init__(self, dataset: Dataset, block: int = BLOCK) -> None:
@@ -199,13 +198,13 @@ class Walk:
         self._sizes, self._largest = sizes, int(sizes.max(initial=0))
         self._longest = int((np.ceil(self._weights) * sizes).sum())
         self.part, self.parts = 0, 1
-        self.samples = self.stride = int((self._times(0) * sizes).sum())
+        self.samples = self.stride = self._length(0)
 
     def of_process(self, part: int, parts: int, samples: int) -> Walk:
-        """The row of one of several processes, of every ``parts``-th block; its samples."""
+        """The row of one of several processes, which has so many of the samples of an epoch."""
         own = copy(self)
         own.part, own.parts = part, parts
-        own.stride, own.samples = -(-self.stride // parts), samples
+        own.stride, own.samples = -(-self.stride * samples // self.samples), samples
         return own
 
     def _times(self, number: int) -> np.ndarray:
@@ -219,6 +218,9 @@ class Walk:
         """Memory for a window, RECORD [n]."""
         return np.empty(max(min(window, self._longest), self._largest), RECORD)
 
+    def _length(self, number: int) -> int:
+        return int((self._times(number) * self._sizes).sum())
+
     def windows(self, seed: int, epoch: int, window: int) -> Iterator[list[tuple[int, int]]]:
         """Ranges of the positions of each window, from the beginning of an epoch on, endlessly.
 
@@ -226,37 +228,31 @@ class Walk:
         """
         skipped, left = epoch * self.stride, self.stride
         for number in numbers():
+            length = self._length(number)
+            place, end = (length * share // self.parts for share in (self.part, self.part + 1))
+            if skipped >= end - place:
+                skipped -= end - place
+                continue
+            place, skipped = place + skipped, 0
             blocks = np.repeat(np.arange(len(self._sizes)), self._times(number))
             order = np.random.default_rng([seed, number, 1]).permutation(blocks)
-            order = order[(self.part + number) % self.parts :: self.parts]
             ends = np.cumsum(self._sizes[order])
-            if skipped >= (length := int(ends[-1]) if len(ends) else 0):
-                skipped -= length
-                continue
-            first = int(np.searchsorted(ends, skipped, "right"))
-            done = int(ends[first] - self._sizes[order[first]])  # positions before that block
-            inside, skipped = skipped - done, 0
-            while first < len(order):
-                begin = done + inside
+            while place < end:
                 room = min(window, left) if left > 0 else window
-                last = int(np.searchsorted(ends, begin + room, "right"))
-                cut = 0  # positions of the last block that are the next epoch's
-                if (
-                    room == left
-                    and last < len(order)
-                    and (last == first or ends[last - 1] < begin + room)
-                ):
-                    cut, last = int(ends[last]) - begin - room, last + 1
-                last = max(last, first + 1)  # at least one block, however large
+                first = int(np.searchsorted(ends, place, "right"))
+                # Whole blocks, at least one, however large; what an end cuts is read on both sides.
+                last = max(int(np.searchsorted(ends, place + room, "right")), first + 1)
+                until = min(int(ends[last - 1]), end)
+                if room == left or place + room >= end:
+                    until = min(place + room, end)
+                    last = int(np.searchsorted(ends, until)) + 1
                 starts, stops = self._starts[order[first:last]], self._stops[order[first:last]]
-                starts[0] += inside
-                stops[-1] -= cut
+                starts[0] += place - int(ends[first] - self._sizes[order[first]])
+                stops[-1] -= int(ends[last - 1]) - until
                 by_place = np.argsort(starts, kind="stable")  # ascending reads follow the disk
                 yield [*zip(starts[by_place].tolist(), stops[by_place].tolist(), strict=True)]
-                left -= int(ends[last - 1]) - cut - begin
-                first = last - bool(cut)
-                inside = int(self._sizes[order[last - 1]]) - cut if cut else 0
-                done = int(ends[first - 1]) if first else 0
+                left -= until - place
+                place = until
 
 
 def of_walk(

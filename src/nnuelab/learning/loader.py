@@ -125,7 +125,7 @@ class Loader:
 
     A sample is a position with a score, or a triplet of which the file holds the first position
     with its move; others are left out. Which samples make a batch is a function of the seed and the
-    epoch alone; `sampler` says how.
+    epoch alone, with a `sampler.Walk` of the number of processes, too; `sampler` says how.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ class Loader:
     games_share : float
         Of the games, so many: see ``sampler.of_games``.
     part, parts : int
-        Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on; where
-        there is a `sampler.Walk`, as many, of blocks of its own.
+        Of each batch, this process gets every ``parts``-th sample, from the ``part``-th on; with a
+        `sampler.Walk`, as many of its own share of a pass.
     filters : Filters
         Which positions are samples, of those; and how many an epoch has.
     workers : int
@@ -180,6 +180,10 @@ class Loader:
         self._objective = objective
         self._share, self._parts = slice(part, None, parts), parts
         self.batch_size, self._workers, self.epochs = batch_size, workers, epochs
+        if batch_size < parts:
+            raise UserError(
+                f"{parts} processes can't share a batch of {batch_size}; give a larger --batch-size"
+            )
         self._walk: sampler.Walk | None = None
         if filters.epoch_positions or self._dataset.weights or not self._dataset.is_mapped:
             self._walk = sampler.Walk(self._dataset)

@@ -165,11 +165,11 @@ class Label(section(Labelling, options=dict[OptionName, OptionValue])):  # type:
     __doc__ = Labelling.__doc__
 
     parts: Count
-    """Jobs that stockfish and engine share the positions out among, on as many machines."""
+    """Jobs among which positions are shared out (stockfish, engine), on as many machines."""
 
     @property
     def searches(self) -> bool:
-        """Whether its labeller does: others take no time."""
+        """Whether the labeller does; others take no time."""
         return self.labeller in ("stockfish", "engine")
 
 
