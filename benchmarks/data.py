@@ -249,7 +249,7 @@ def _labels(folder: Path) -> Iterator[Row]:
 
     def ours() -> float:
         with Cache(folder / "cache", {}) as cache:
-            found = labeller.labels(samples, cache, Unusable(folder, 0))
+            found = labeller.labels(samples, range(len(chosen)), cache, Unusable(folder, 0))
             begun = len(next(found)[0])
             started = time.perf_counter()
             done = sum(len(batch) for batch, _, _ in found)
