@@ -120,15 +120,11 @@ LABELS_OF = {  # what labels, where that isn't data.labels
 }
 
 
-def of_other_labellers(labeller):
-    """Options of `nnuelab label` that have no meaning for a labeller."""
-    own = ENGINE_OPTIONS.get(labeller, set())
-    return set().union(*ENGINE_OPTIONS.values()) - own
-
-
 def label_options(chosen):
-    """Options of `nnuelab label` by the section label."""
-    return options(chosen, without=[*of_other_labellers(chosen.labeller), "parts"])
+    """Options of `nnuelab label` that have a meaning for the labeller of a section label."""
+    own = ENGINE_OPTIONS.get(chosen.labeller, set())
+    others = set().union(*ENGINE_OPTIONS.values()) - own
+    return options(chosen, without=[*others, "parts"])
 
 
 def label_parts(folder):

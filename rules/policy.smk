@@ -42,6 +42,7 @@ use rule sample as policy_sample with:
 use rule label as policy_label with:
     input:
         sampled="<results>/policy/positions/sampled.npy",
+        parts=[],
     output:
         train="<results>/policy/positions/train.npy",
         validation="<results>/policy/positions/validation.npy",
@@ -52,7 +53,7 @@ use rule label as policy_label with:
         "<benchmarks>/policy/label.tsv"
     params:
         code=code("data.labels"),
-        options=options(POLICY_LABEL, without=of_other_labellers("result")),
+        options=label_options(POLICY_LABEL),
     message:
         "Positions for policies, split by game; progress in {log}"
 

@@ -61,6 +61,7 @@ use rule sample as generation_sample with:
 use rule label as generation_label with:
     input:
         sampled="<results>/selfplay/{generation}/sampled.npy",
+        parts=[],
     output:
         train="<results>/selfplay/{generation}/train.npy",
         validation="<results>/selfplay/{generation}/validation.npy",
@@ -71,9 +72,8 @@ use rule label as generation_label with:
     params:
         # The scores of the games themselves, whatever labels the others.
         code=code("data.labels"),
-        options=options(
-            settings.label.model_copy(update={"labeller": "pgn", "test_share": 0.0}),
-            without=of_other_labellers("pgn"),
+        options=label_options(
+            settings.label.model_copy(update={"labeller": "pgn", "test_share": 0.0})
         ),
         test=[],
 

@@ -117,7 +117,7 @@ class Told:
         lines = [{"players": [[player, {}] for player in ("ALL#1", MARKUP)]}]
         for points in pairs:
             told = {"first": "ALL#1", "second": MARKUP, "points": points, "troubles": {}}
-            lines.append({"pair": len(lines), "games": [], "outcome": told})
+            lines.append(["checksum", {"pair": len(lines), "games": [], "outcome": told}])
         self.write(name, "".join(json.dumps(line) + "\n" for line in lines))
 
 
