@@ -75,10 +75,10 @@ def join(paths: Iterable[Path], identity: Mapping[str, Any], count: int) -> Labe
         scores[places.start : places.stop] = found.scores
         moves[places.start : places.stop] = found.moves
         failed += found.failed
-    missing = sorted(set(range(1, among + 1)) - seen.keys())
+    missing = next((i for i in range(1, among + 1) if i not in seen), 0)
     if missing:
         raise UserError(
-            f"part {missing[0]}/{among} of the labels is missing; make it (nnuelab label-part)"
+            f"part {missing}/{among} of the labels is missing; make it (nnuelab label-part)"
         )
     return Labelled(scores, moves, failed)
 
