@@ -31,6 +31,7 @@ from nnuelab.params import (
 from nnuelab.params import FINDING_SEED, default_experiment, duels, fixed, kind_at, made
 from nnuelab.params import options, plans
 from nnuelab.params import results_folder, validate
+from nnuelab.parts import Part
 from nnuelab.report.answered import answers
 from nnuelab.runs import journal_of
 from nnuelab.settings.texel import Positions
@@ -127,6 +128,17 @@ def label_options(chosen):
     return options(chosen, without=[*others, "parts"])
 
 
+def sample_options(chosen):
+    """Options of `nnuelab sample`, by a section sample."""
+    return options(chosen, without=["parts"])
+
+
+def sample_parts(folder):
+    """The parts that samples are joined from, in a folder of data."""
+    count = min(settings.sample.parts, len(all_games()))
+    return kept_parts(f"{folder}/sampled.npy", f"{folder}/parts", count, ".sample")
+
+
 def label_parts(folder):
     """The parts that labels are joined from, in a folder of data."""
     count = settings.label.parts if settings.label.searches else 1
@@ -174,6 +186,13 @@ def pinned(name):
     known = settings.data.sha256
     return ["--sha256", known[name]] if name in known else []
 
+
+# Which positions are quiet is for the net that comes with the package to say.
+QUIET_FILTER = (
+    code("selfplay.quiet", files=[evaluator_of(None)])
+    if settings.sample.quiet_only
+    else ""
+)
 
 # What learns from the moves played has to see captures and checks, too: where no Q follows a capture and
 # some R do, counting pieces tells them apart.

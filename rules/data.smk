@@ -91,6 +91,7 @@ rule download:
 rule sample:
     input:
         games=lambda w: all_games(),
+        parts=lambda w: sample_parts(f"{RESULTS}/data"),
     output:
         sampled="<results>/data/sampled.npy",
         report="<results>/data/sample_report.json",
@@ -106,20 +107,48 @@ rule sample:
         "<benchmarks>/sample.tsv"
     conda:
         "environment.yaml"
-    threads: ALL_CORES
+    threads: lambda w, input: 1 if input.parts else ALL_CORES
     params:
-        code=code("report.sample"),
-        filter=(
-            code("selfplay.quiet", files=[evaluator_of(None)])
-            if settings.sample.quiet_only
-            else ""
+        code=code("data.sampling", files=[PACKAGE / "report/sample.py"]),
+        filter=QUIET_FILTER,
+        options=sample_options(settings.sample),
+        # A function of the input, which Snakemake doesn't compare.
+        games=lambda w, input: (
+            [f"--parts={part}" for part in input.parts] or input.games
         ),
-        options=options(settings.sample),
     message:
         "Positions out of games; progress in {log}"
     shell:
-        "nnuelab sample {input.games:q} --output {output.sampled:q} --report {output.report:q}"
+        "nnuelab sample {params.games:q} --output {output.sampled:q} --report {output.report:q}"
         " --plot {output.figure:q} {params.options:q} --workers {threads} 2> {log:q}"
+
+
+rule sample_part:
+    input:
+        games=lambda w: Part(int(w.part), int(w.parts)).of(all_games()),
+    output:
+        samples=temp("<results>/data/{folder}parts/{part}-of-{parts}.sample"),
+        record=temp("<results>/data/{folder}parts/{part}-of-{parts}.sample.json"),
+    log:
+        "<logs>/{folder}sample/{part}-of-{parts}.log",
+    benchmark:
+        "<benchmarks>/{folder}sample/{part}-of-{parts}.tsv"
+    wildcard_constraints:
+        folder="(moves/)?",
+        part=r"\d+",
+        parts=r"\d+",
+    conda:
+        "environment.yaml"
+    threads: ALL_CORES
+    params:
+        code=code("data.sampling"),
+        filter=lambda w: "" if w.folder else QUIET_FILTER,
+        options=lambda w: sample_options(ALL_MOVES if w.folder else settings.sample),
+    message:
+        "Positions out of games, part {wildcards.part} of {wildcards.parts}; progress in {log}"
+    shell:
+        "nnuelab sample-part {input.games:q} --output {output.samples:q} {params.options:q}"
+        " --workers {threads} 2> {log:q}"
 
 
 rule label:
@@ -190,6 +219,9 @@ rule label_part:
 
 
 use rule sample as sample_moves with:
+    input:
+        games=lambda w: all_games(),
+        parts=lambda w: sample_parts(f"{RESULTS}/data/moves"),
     output:
         sampled="<results>/data/moves/sampled.npy",
         report="<results>/data/moves/sample_report.json",
@@ -200,7 +232,7 @@ use rule sample as sample_moves with:
         "<benchmarks>/moves/sample.tsv"
     params:
         filter="",
-        options=options(ALL_MOVES),
+        options=sample_options(ALL_MOVES),
     message:
         "Positions before any move out of games; progress in {log}"
 

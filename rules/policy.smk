@@ -24,6 +24,9 @@ rule policy:
 
 
 use rule sample as policy_sample with:
+    input:
+        games=lambda w: all_games(),
+        parts=[],
     output:
         sampled="<results>/policy/positions/sampled.npy",
         report="<results>/policy/positions/sample_report.json",
@@ -34,7 +37,7 @@ use rule sample as policy_sample with:
         "<benchmarks>/policy/sample.tsv"
     params:
         filter="",
-        options=options(POLICY_SAMPLE),
+        options=sample_options(POLICY_SAMPLE),
     message:
         "Positions with the move played out of games; progress in {log}"
 

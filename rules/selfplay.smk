@@ -48,6 +48,7 @@ rule generation_games:
 use rule sample as generation_sample with:
     input:
         games=lambda w: games_of_generation(w.generation),
+        parts=[],
     output:
         sampled="<results>/selfplay/{generation}/sampled.npy",
         report="<results>/selfplay/{generation}/sample_report.json",

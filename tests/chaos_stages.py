@@ -18,6 +18,9 @@ STAGES = {
     "datagen": "datagen --games 60 --nodes 20 --workers 2 --seed 3 --output out/games.pgn.zst",
     "sample": "sample ../datagen/out/games.pgn.zst --workers 2 --output out/sampled.npy"
     " --report out/report.json --plot out/report.svg",
+    "sample-part": "sample-part ../datagen/out/games.pgn.zst --workers 2 --output out/all.sample",
+    "sample-parts": "sample --parts ../sample-part/out/all.sample --output out/sampled.npy"
+    " --report out/report.json --plot out/report.svg",
     "label": "label ../sample/out/sampled.npy --labeller result --validation-share 0.4"
     " --test-share 0.2 --train out/train.npy --validation out/validation.npy --test out/test.npy",
     "label-search": "label ../sample/out/sampled.npy --labeller engine --nodes 20 --workers 2"

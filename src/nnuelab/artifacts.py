@@ -291,10 +291,15 @@ def _told(place: Path | str) -> str:
     return str(place)
 
 
+def told_input(place: Path | str) -> dict[str, str]:
+    """An input as `provenance` tells it: path and sha256."""
+    return {"path": _told(place), "sha256": sha256(place)}
+
+
 def provenance(
     path: Path | str,
     *,
-    inputs: Mapping[str, Path | str] | None = None,
+    inputs: Mapping[str, Path | str | Mapping[str, str]] | None = None,
     parameters: Mapping[str, Any] | None = None,
     seed: int | None = None,
     module: str | Iterable[str] | None = None,
@@ -302,7 +307,8 @@ def provenance(
 ) -> dict[str, Any]:
     """Writes ``<path>.json``: how the artifact was made, enough to make it again.
 
-    ``module`` is what did the work, one or several, for the code hash. Nothing in the record
+    ``inputs`` are files, or what `told_input` told of them. ``module`` is what did the work, one or
+    several, for the code hash. Nothing in the record
     depends on time, so the same command on the same inputs gives the same file.
 
     Returns
@@ -317,8 +323,8 @@ def provenance(
         "sha256": sha256(path),
         "command": shlex.join(["nnuelab", *sys.argv[1:]]),
         "inputs": {
-            name: {"path": _told(place), "sha256": sha256(place)}
-            for name, place in (inputs or {}).items()
+            name: told_input(file) if isinstance(file, Path | str) else dict(file)
+            for name, file in (inputs or {}).items()
         },
         "parameters": dict(parameters or {}),
         "seed": seed,

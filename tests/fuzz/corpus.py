@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from nnuelab.data import conversion, joining, label_parts
+from nnuelab.data import conversion, joining, label_parts, sampling
 from nnuelab.data.cache import POSITION_BYTES, Cache
 from nnuelab.data.journal import Journal
 from nnuelab.hce import checkpoint, evaluation, trace
@@ -29,6 +29,7 @@ from nnuelab.policy import training as policy_training
 from nnuelab.policy.policyfile import write_policy
 from nnuelab.policy.trainer import Settings as PolicySettings
 from nnuelab.settings import found
+from nnuelab.settings.sample import Sampling
 from nnuelab.tournament.spread import Spread, to_csv
 from tests import report_results
 from tests.hce.traces import records, saved, some_terms
@@ -209,5 +210,6 @@ def _packed(folder: Path) -> None:
     packers = {".zst": zstandard.compress, ".gz": gzip.compress, ".bz2": bz2.compress}
     for ending, pack in packers.items():
         (folder / f"a.pgn{ending}").write_bytes(pack(games.read_bytes()))
+    sampling.sample_part([games], folder / "a.sample", Sampling(min_ply=0))
     with zipfile.ZipFile(folder / "a.epd.zip", "w") as archive:
         archive.write(lines, "book.epd")

@@ -248,6 +248,10 @@ def _labelled(path: Path) -> None:
     assert all(len(array) == 3 for array in labels[:2])
 
 
+def _sampled(path: Path) -> None:
+    sampling.join([path], path.with_name("joined.npy"), Sampling(min_ply=0))
+
+
 def _blocks(path: Path) -> None:
     fingerprint.tree.cache_clear()
     assert registry._blocks_of(_placed(path, "blocks.py") / "blocks.py")
@@ -318,6 +322,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "blocks", Kind((_blocks,), lines)
     yield "labels", Kind((_labels,))
     yield "labelled", Kind((_labelled,), Damage(archives))
+    yield "sample", Kind((_sampled,), Damage(archives))
     yield "journal", Kind((_journal,), Damage((damage.of_json_lines, damage.of_lines)))
     yield "part", Kind((_part,), Damage((damage.of_part, damage.of_lines)))
     yield "run", Kind((_run,), Damage((damage.of_json_lines, damage.of_lines)))

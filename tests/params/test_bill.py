@@ -93,6 +93,7 @@ def test_every_job_is_told_once_and_by_the_name_of_a_rule(settings):
     settings["data"]["source"] = "selfplay"
     settings["experiments"]["axis"]["tournament"] = {"parts": 3}
     settings["label"] |= {"labeller": "stockfish", "parts": 4}
+    settings["sample"]["parts"] = 10**6
     found = params.validate(settings)
     rules = {
         re.search(r"^rule (\w+)|^use rule \w+ as (\w+)", line).expand(r"\1\2")
@@ -106,7 +107,8 @@ def test_every_job_is_told_once_and_by_the_name_of_a_rule(settings):
         names = [job.name for job in jobs if job.name]
         assert len(names) == len(set(names))
     parts = [job for job in jobs_of("axis", params.plans(found)["axis"]) if "part" in job.rule]
-    assert len(parts) == 4 + 2 * 3
+    files = settings["selfplay"]["generations"] * settings["selfplay"]["parts"]
+    assert len(parts) == files + 4 + 2 * 3
 
 
 def test_scores_take_the_time_of_their_labeller_and_those_of_generations_none(settings):

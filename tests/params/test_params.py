@@ -80,6 +80,7 @@ def test_an_unknown_block_names_the_nearest_one(settings):
     [
         ("data", {"source": "lichess"}, "needs at least one month"),
         ("data", {"source": "files"}, "needs at least one file"),
+        ("sample", {"parts": 2, "max_positions": 9}, "leave max_positions 0, or parts 1"),
         ("data", {"months": ["2024-13"]}, "data.months[0]"),
         ("data", {"months": ["2024-01", "2024-01"]}, "data.months: 2024-01 is listed twice"),
         ("data", {"files": ["a.pgn", "./a.pgn"]}, "data.files: ./a.pgn is listed twice"),

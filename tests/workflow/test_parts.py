@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import zstandard
 
 from nnuelab.tournament import yardsticks
 from tests.workflow.project import NOTHING, Folder, change, ran, tiny_project
@@ -52,6 +53,40 @@ def test_an_edit_plays_them_again_in_the_same_parts(folder):
     assert folder.would_run(GAMES) == {"tournament_part": 2, "tournament": 1}
     (folder.path / GAMES).unlink()
     assert folder.would_run(GAMES) == {"tournament": 1}
+
+
+@pytest.fixture(scope="module")
+def three_files(folder):
+    """Settings by which games are those of three files."""
+    embedded = folder.path / "resources/embedded/games.pgn.zst"
+    text = zstandard.ZstdDecompressor().stream_reader(embedded.open("rb")).read(200_000)
+    games = text.split(b"\n\n[Event")[:60]
+    names = [f"{name}.pgn" for name in "abc"]
+    for i, name in enumerate(names):
+        own = b"\n\n[Event".join(games[20 * i : 20 * i + 20])
+        (folder.path / name).write_bytes(b"[Event" * (i > 0) + own + b"\n")
+    return f"data={{'source': 'files', 'files': {names}}}"
+
+
+@pytest.mark.parametrize(("of", "rule"), [("", "sample"), ("moves/", "sample_moves")])
+def test_parts_make_the_same_samples(folder, three_files, of, rule):
+    def read(parts):
+        return "--config", three_files, f"sample={{'parts': {parts}, 'max_positions': 0}}"
+
+    names = [f"results/data/{of}{name}" for name in ("sampled.npy", "sample_report.json")]
+    files = [folder.path / name for name in names]
+    folder.run("snakemake", *names, *read(1))
+    whole = [file.read_bytes() for file in files]
+    assert NOTHING in folder.run("snakemake", *names, *read(2))
+    for file in files:
+        file.unlink()
+    assert folder.would_run(names[0], *read(99)) == {"sample_part": 3, rule: 1}
+    told = folder.run("snakemake", *names, *read(2))
+    assert ran(told) == {"sample_part", rule}
+    assert [file.read_bytes() for file in files] == whole
+    assert not list((folder.path / "results/data" / of / "parts").glob("*.sample*"))
+    for number in (1, 2, 3):
+        assert NOTHING in folder.run("snakemake", *names, *read(number))
 
 
 @pytest.mark.parametrize("folder_of", ["results/data", "results/data/moves"])

@@ -9,48 +9,27 @@ from __future__ import annotations
 
 import queue
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from nnuelab import artifacts
-from nnuelab.data import pgn_state
+from nnuelab.data import pgn_state, sample_parts
 from nnuelab.data.dataset import writing
 from nnuelab.data.draws import per_game
 from nnuelab.data.duplicates import Duplicates
 from nnuelab.data.parallel import in_threads
-from nnuelab.data.reader import RATINGS, Fault, Games, Reader, chunks, kernel_options
+from nnuelab.data.reader import Fault, Games, Reader, chunks, kernel_options
+from nnuelab.data.sample_counts import CHECKED, Sample, summary
 from nnuelab.errors import UserError
 from nnuelab.progress import Progress
 from nnuelab.settings.sample import Sampling
 
 QuietFilter = Callable[[np.ndarray], np.ndarray]
 """Which of some records (RECORD [n]) are quiet: bool [n]. Called by several threads at once."""
-
-CHECKED = 1000  # games, before which a high share of unreadable ones doesn't stop the work
-EXAMPLES = 3  # of games that were left out, by reason
-UNREADABLE = {pgn_state.REASONS[i] for i in pgn_state.UNREADABLE}
-
-
-@dataclass
-class Sample:
-    """Counts of a sample.
-
-    Attributes
-    ----------
-    counts : Counter of str
-        Games, skipped games by reason, positions, filtered positions by filter, sampled ones.
-    ratings : ndarray of int64 [RATINGS]
-        Players of games that gave samples, by steps of `reader.RATING_STEP` Elo.
-    examples : dict of str to list of str
-        Skipped games by reason: file, number of the game (from 1), line.
-    """
-
-    counts: Counter[str]
-    ratings: np.ndarray
-    examples: dict[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -106,51 +85,33 @@ class Worker:
 class _Tally:
     """Adds up the counts of all pieces, in their order."""
 
-    def __init__(self, options: Sampling) -> None:
-        self.sample = Sample(Counter(), np.zeros(RATINGS, np.int64), {})
-        self._limit = options.max_unreadable
+    def __init__(self, max_unreadable: float) -> None:
+        self.sample = Sample()
+        self._limit = max_unreadable
         self._path: Path | None = None
         self._game = self._line = 0  # of the file
 
-    def add(self, piece: _Piece, duplicates: int) -> None:
-        games, counts = piece.games, self.sample.counts
+    def add(self, piece: _Piece, duplicates: int = 0) -> None:
+        games = piece.games
         if piece.path != self._path:
             self._path, self._game, self._line = piece.path, 0, 0
-        counts["games"] += games.games
-        counts["positions"] += games.positions
+        counts = Counter({"games": games.games, "positions": games.positions})
         counts.update({f"skipped: {name}": n for name, n in games.skipped.items()})
         for filtered in (games.filtered, piece.filtered, {"duplicate": duplicates}):
             counts.update({f"filtered: {name}": n for name, n in filtered.items() if n})
-        self.sample.ratings += games.ratings
+        examples: dict[str, list[str]] = {}
         for fault in games.faults:
-            examples = self.sample.examples.setdefault(fault.reason, [])
-            if len(examples) < EXAMPLES:
-                examples.append(self._place(fault))
+            examples.setdefault(fault.reason, []).append(self._place(fault))
+        self.sample.add(Sample(counts, games.ratings, examples))
         self._game += games.games
         self._line += games.lines
-        if counts["games"] >= CHECKED:
-            self.check()
+        if self.sample.counts["games"] >= CHECKED:
+            self.sample.check(self._limit)
 
     def _place(self, fault: Fault) -> str:
         place = f"{self._path}, game {self._game + fault.game + 1}"
         said = f" {fault.word!r}" if fault.word else ""
         return f"{place}, line {self._line + fault.line + 1}: {fault.reason}{said}"
-
-    def check(self) -> None:
-        """Raises UserError when too many games can't be read."""
-        counts = self.sample.counts
-        unreadable = sum(counts[f"skipped: {reason}"] for reason in UNREADABLE)
-        if unreadable > self._limit * counts["games"]:
-            raise UserError(
-                f"{unreadable:,} of {counts['games']:,} games can't be read, more than "
-                f"{self._limit:.0%} (--max-unreadable): {self.examples(UNREADABLE)}"
-            )
-
-    def examples(self, reasons: Iterable[str] | None = None) -> str:
-        """Skipped games in one line, the first ones of each reason."""
-        found = self.sample.examples
-        chosen = [found[reason] for reason in found if reasons is None or reason in reasons]
-        return "; ".join(place for places in chosen for place in places)
 
 
 def _chunks(paths: Iterable[Path]) -> Iterator[tuple[Path, bytes]]:
@@ -169,14 +130,21 @@ def positions(paths: Iterable[Path], options: Sampling, workers: int = 0) -> Ite
     UserError
         When a file can't be read, or too many games can't.
     """
-    worker, tally = Worker(options), _Tally(options)
+    tally = _Tally(options.max_unreadable)
+    for piece in _numbered(paths, Worker(options), tally, workers):
+        yield piece.records.copy()
+    tally.sample.check(options.max_unreadable)
+
+
+def _numbered(
+    paths: Iterable[Path], worker: Worker, tally: _Tally, workers: int
+) -> Iterator[_Piece]:
+    """All pieces, counted, each to be used before the next."""
     for piece in in_threads(worker, _chunks(paths), workers):
-        records = piece.records.copy()
-        records["game"] += tally.sample.counts["games"]
-        tally.add(piece, 0)
+        piece.records["game"] += tally.sample.counts["games"]
+        tally.add(piece)
+        yield piece
         worker.release(piece)
-        yield records
-    tally.check()
 
 
 def sample(
@@ -208,11 +176,8 @@ def sample(
         When a file can't be read, too many games can't, or nothing is left; no output is written
         then.
     """
-    paths = list(paths)
-    for path in paths:
-        if not path.is_file():
-            raise UserError(f"there is no file {path}; check its name")
-    worker, tally = Worker(options, quiet), _Tally(options)
+    paths = _files(paths)
+    worker, tally = Worker(options, quiet), _Tally(options.max_unreadable)
     max_positions = options.max_positions
     duplicates = Duplicates() if options.skip_duplicates else None
     counts = tally.sample.counts
@@ -239,24 +204,131 @@ def sample(
             if max_positions and writer.count >= max_positions:
                 break
         pieces.close()
-        counts["sampled"] = writer.count
-        tally.check()
-        if not writer.count:
-            raise UserError(
-                f"no position of {', '.join(map(str, paths))} passes the filters: "
-                f"{summary(counts)}; {tally.examples()}".rstrip("; ")
-            )
-    artifacts.provenance(
-        output,
-        inputs=artifacts.by_name(paths),
-        parameters=asdict(options),
-        seed=options.seed,
-        module="data.sampling",
-        counts=dict(sorted(counts.items())),
-    )
+        _finish(tally.sample, writer.count, paths, options)
+    _tell(output, artifacts.by_name(paths), options, tally.sample)
     return tally.sample
 
 
-def summary(counts: Counter[str]) -> str:
-    """The counts in one line."""
-    return ", ".join(f"{name} {n:,}" for name, n in sorted(counts.items()))
+def sample_part(
+    paths: Iterable[Path],
+    output: Path,
+    options: Sampling,
+    workers: int = 0,
+    quiet: QuietFilter | None = None,
+) -> None:
+    """Writes the samples of some of the games to ``output`` (.sample), for `join`.
+
+    Parameters, errors as of `sample`. Duplicates, and a share of games that can't be read, are for
+    `join`; a part may be empty.
+    """
+    paths = _files(paths)
+    of_part = _of_part(options)
+    tally = _Tally(1)
+    with Progress(None, "games", "sample") as progress, sample_parts.writing(output) as writer:
+        for piece in _numbered(paths, Worker(options, quiet), tally, workers):
+            writer.append(piece.records)
+            progress.advance(piece.games.games, positions=f"{writer.count:,}")
+        inputs = {
+            name: artifacts.told_input(path) for name, path in artifacts.by_name(paths).items()
+        }
+        writer.close(of_part, list(inputs.values()), tally.sample)
+    artifacts.provenance(
+        output,
+        inputs=inputs,
+        parameters=of_part,
+        seed=options.seed,
+        module="data.sampling",
+    )
+
+
+def join(parts: Sequence[Path], output: Path, options: Sampling) -> Sample:
+    """Writes what `sample` would of all games of some parts, in their order.
+
+    Parameters
+    ----------
+    parts : sequence of Path
+        Of `sample_part`.
+    output : Path
+    options : Sampling
+        Those of the parts.
+
+    Raises
+    ------
+    UserError
+        When a part is damaged, or of other options, or has games of another one; and as `sample`.
+    """
+    of_part = _of_part(options)
+    duplicates = Duplicates() if options.skip_duplicates else None
+    inputs: list[Mapping[str, str]] = []
+    whole = Sample()
+    with Progress(len(parts), "parts", "sample") as progress, writing(output) as writer:
+        for path in parts:
+            with sample_parts.reading(path) as part:
+                if part.options != of_part:
+                    raise UserError(f"{path} was sampled with other options; make it again")
+                if twice := next((file for file in part.inputs if file in inputs), None):
+                    raise UserError(
+                        f"{path} has games of another part, {twice['path']}; name it once"
+                    )
+                seen = 0
+                for records in part.records():
+                    kept = records if duplicates is None else records[duplicates.unseen(records)]
+                    seen += len(records) - len(kept)
+                    kept["game"] += whole.counts["games"]
+                    writer.append(kept)
+                inputs += part.inputs
+                whole.add(part.sample)
+                whole.add(Sample(Counter({"filtered: duplicate": seen} if seen else {})))
+            progress.advance(1, positions=f"{writer.count:,}")
+        _finish(whole, writer.count, parts, options)
+    names = artifacts.by_name(file["path"] for file in inputs)
+    _tell(output, dict(zip(names, inputs, strict=True)), options, whole)
+    return whole
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    """The paths, if they are files."""
+    paths = list(paths)
+    for path in paths:
+        if not path.is_file():
+            raise UserError(f"there is no file {path}; check its name")
+    return paths
+
+
+def _of_part(options: Sampling) -> dict[str, Any]:
+    """The options that what is in a part depends on."""
+    if options.max_positions:
+        raise UserError(
+            "max_positions ends before all games are read, and parts are of all; leave one of both"
+        )
+    chosen = asdict(options)
+    for of_all in ("max_positions", "max_unreadable", "skip_duplicates"):
+        del chosen[of_all]
+    return chosen
+
+
+def _finish(whole: Sample, count: int, paths: Iterable[Path], options: Sampling) -> None:
+    """Checks a sample of ``count`` positions."""
+    whole.counts["sampled"] = count
+    whole.check(options.max_unreadable)
+    if not count:
+        raise UserError(
+            f"no position of {', '.join(map(str, paths))} passes the filters: "
+            f"{summary(whole.counts)}; {whole.told()}".rstrip("; ")
+        )
+
+
+def _tell(
+    output: Path,
+    inputs: Mapping[str, Path | Mapping[str, str]],
+    options: Sampling,
+    whole: Sample,
+) -> None:
+    artifacts.provenance(
+        output,
+        inputs=inputs,
+        parameters=asdict(options),
+        seed=options.seed,
+        module="data.sampling",
+        counts=dict(sorted(whole.counts.items())),
+    )

@@ -125,7 +125,9 @@ def plan_of(
 ) -> Plan:
     """A plan with what its nets learn from, as ``params`` say."""
     selfplay = params.selfplay if params.data.source == "selfplay" else None
-    learnt = selfplay, params.sample, params.label
+    files = selfplay.generations * selfplay.parts if selfplay else len(params.data.games)
+    sample = params.sample.model_copy(update={"parts": min(params.sample.parts, max(files, 1))})
+    learnt = selfplay, sample, params.label
     is_labelled = params.data.source == "positions"
     plan = Plan(entries, seeds, anchor, tournament, groups, *learnt, params.puzzles, is_labelled)
     return replace(plan, imported=imported or {})

@@ -135,18 +135,29 @@ def _data(plan: Plan) -> Iterator[Job]:
     for folder, suffix in [("", "")] * (True in kinds) + [("moves/", "_moves")] * (False in kinds):
         parts = plan.label.parts if plan.label.searches else 1
         a_label = _a_label(plan.label) if parts == 1 else A_LABEL
-        for stage, seconds in _sampled(games, positions, a_label):
+        a_game = A_GAME if plan.sample.parts == 1 else 0.0
+        for stage, seconds in _sampled(games, positions, a_label, a_game):
             reads = games * PACKED_GAME if stage == "sample" else disk
             name = f"{folder}{stage}"
             yield Job("data", f"{stage}{suffix}", name, seconds, None, disk=disk, reads=reads)
-        for part in range(1, parts + 1) if parts > 1 else ():
-            seconds = START + positions * _a_label(plan.label) / parts
-            name = f"{folder}label/{part}-of-{parts}"
-            yield Job("data", "label_part", name, seconds, None, reads=disk / parts)
+        packed = games * PACKED_GAME
+        yield from _in_parts(plan.sample.parts, "sample", folder, games * A_GAME, packed)
+        searched = positions * _a_label(plan.label)
+        yield from _in_parts(parts, "label", folder, searched, disk)
 
 
-def _sampled(games: float, positions: float, a_label: float) -> Iterator[tuple[str, float]]:
-    yield "sample", START + PLOTS + games * A_GAME
+def _in_parts(parts: int, stage: str, folder: str, seconds: float, reads: float) -> Iterator[Job]:
+    """The jobs that a stage's work is shared out among, none where one does it all."""
+    for part in range(1, parts + 1) if parts > 1 else ():
+        name = f"{folder}{stage}/{part}-of-{parts}"
+        each = START + seconds / parts
+        yield Job("data", f"{stage}_part", name, each, None, reads=reads / parts)
+
+
+def _sampled(
+    games: float, positions: float, a_label: float, a_game: float = A_GAME
+) -> Iterator[tuple[str, float]]:
+    yield "sample", START + PLOTS + games * a_game
     yield "label", START + positions * a_label
 
 

@@ -20,7 +20,8 @@ DATA = 120.0  # core-seconds: games to positions, and a table
 EMPTY = ("-", "NA")  # of what couldn't be measured: the job was too short
 # Rules that spend their time as another one does.
 ALIKE = {
-    **{"tournament_part": "tournament", "generation_games": "tournament", "label_part": "label"},
+    **{f"{rule}_part": rule for rule in ("tournament", "sample", "label")},
+    "generation_games": "tournament",
     **{f"generation_{rule}": rule for rule in ("sample", "label", "train")},
 }
 RUN = 60.0  # of an optimizer, with traces, plots and residuals

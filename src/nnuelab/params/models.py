@@ -160,6 +160,18 @@ class Data(Section):
 class Sample(section(Sampling, terminations=Terminations)):  # type: ignore[misc]
     __doc__ = Sampling.__doc__
 
+    parts: Count
+    """Jobs among which files of games are shared out, on as many machines."""
+
+    @model_validator(mode="after")
+    def _reads_all_games_in_parts(self) -> Self:
+        if self.parts > 1 and self.max_positions:
+            raise ValueError(
+                "max_positions ends before all games are read, and parts are of all; "
+                "leave max_positions 0, or parts 1"
+            )
+        return self
+
 
 class Label(section(Labelling, options=dict[OptionName, OptionValue])):  # type: ignore[misc]
     __doc__ = Labelling.__doc__

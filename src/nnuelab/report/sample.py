@@ -13,7 +13,7 @@ from nnuelab import charts, data
 from nnuelab.charts import Figure, figure, zoom
 from nnuelab.data.description import describe
 from nnuelab.data.reader import RATING_STEP
-from nnuelab.data.sampling import Sample
+from nnuelab.data.sample_counts import Sample
 from nnuelab.report import point_labels
 from nnuelab.report.point_labels import Beside, Point
 
