@@ -30,10 +30,9 @@ HEAD, RECORDS = "head.json", "records"
 class Writer:
     """Appends records to a part; its head comes last."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, records: IO[bytes]) -> None:
         self.count = 0
-        self._archive = archive
-        self._records: IO[bytes] = archive.open(_member(RECORDS), "w", force_zip64=True)
+        self._archive, self._records = archive, records
 
     def append(self, records: np.ndarray) -> None:
         """Writes records (RECORD [n]) behind those already there."""
@@ -58,8 +57,12 @@ def _member(name: str) -> zipfile.ZipInfo:
 def writing(path: Path) -> Iterator[Writer]:
     """A `Writer`, to be closed, whose file appears at ``path`` only when the block succeeds."""
     artifacts.check_ending(path, "a part of the samples", ENDING)
-    with artifacts.atomic(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        yield Writer(archive)
+    with (
+        artifacts.atomic(path) as temporary,
+        zipfile.ZipFile(temporary, "w") as archive,
+        archive.open(_member(RECORDS), "w", force_zip64=True) as records,
+    ):
+        yield Writer(archive, records)
 
 
 @dataclass(frozen=True)
