@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -352,6 +353,11 @@ def test_parts_that_do_not_belong_are_one_line(tmp_path: Path) -> None:
             UserError, match=r"other\.labels is damaged, or no part of labels; make"
         ):
             run(tmp_path, counting([]), parts=[other, two])
+    with zipfile.ZipFile(one) as sound, zipfile.ZipFile(other, "w") as archive:
+        for name in sound.namelist():
+            archive.writestr(name, b"no array" if name == "scores.npy" else sound.read(name))
+    with pytest.raises(UserError, match=r"other\.labels is damaged: its labels aren't those"):
+        run(tmp_path, counting([]), parts=[other, two])
     distinct(tmp_path / "sampled.npy", 42)
     with pytest.raises(UserError, match="is of other samples"):
         run(tmp_path, counting([]), parts=[one, two])

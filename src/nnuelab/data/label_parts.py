@@ -88,7 +88,9 @@ def _read(path: Path, identity: Mapping[str, Any], count: int) -> tuple[Part, La
         with np.load(path, allow_pickle=False) as members:
             head = json_text.load(members["head"].tobytes())
             part = Part.parse("{}/{}".format(*head["part"]))
-            labels = Labelled(members["scores"], members["moves"], int(head["failed"]))
+            # A member whose first bytes are damaged comes as bytes.
+            scores, moves = (np.asarray(members[name]) for name in ("scores", "moves"))
+            labels = Labelled(scores, moves, int(head["failed"]))
         is_sound = head["identity"] == identity
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror or error}") from error
