@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,7 @@ def priced(folder):
     """Prices that aren't measured: the same for all searches."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "prices.csv"
-    path.write_text("name,cost\nH,1.02\nV,1.03\nMB,1.4\n")
+    path.write_text("name,cost\nH,1.02\nV,1.03\nD1,1.04\nMB,1.4\n")
     return path
 
 
@@ -111,6 +112,15 @@ def test_another_seed_draws_other_sets(datasets, tmp_path, whole):
     other = history(settings, datasets, tmp_path / "search.journal")
     assert other.splitlines()[:4] == whole.splitlines()[:4]
     assert other != whole
+
+
+def test_where_the_best_have_no_new_children_others_have(datasets, tmp_path):
+    terms = ["ALL", "H", "V", "D1"]
+    settings = replace(SETTINGS, terms=terms, generations=0, population=2, rungs=1)
+    rows = list(csv.DictReader(history(settings, datasets, tmp_path / "j").splitlines()))
+    every = {"+".join(some) for n in range(4) for some in combinations(terms, n + 1)}
+    assert {row["feature_set"] for row in rows} == every
+    assert max(int(row["generation"]) for row in rows) > 4
 
 
 def test_sets_that_cost_too_much_are_not_trained(datasets, tmp_path):

@@ -174,12 +174,15 @@ class Search:
                     first.append(Candidate(number, text_of(terms), "block"))
             return first
         rng = np.random.default_rng([self.settings.seed, generation])
-        parents = self._parents(rows)
+        parents, best = self._parents(rows), self.settings.population
         found: list[Candidate] = []
         while len(found) < self.settings.population:
-            child = self.grammar.child(rng, parents, self._numbers)
+            child = self.grammar.child(rng, parents[:best], self._numbers)
             if child is None:
-                break
+                if best >= len(parents):
+                    break
+                best *= 2  # the best have no new children any more; the next ones may
+                continue
             terms, move, of = child
             number = self._numbers[terms] = len(self._numbers)
             told = " ".join(str(self._numbers[parent]) for parent in of)
@@ -187,11 +190,11 @@ class Search:
         return found
 
     def _parents(self, rows: Sequence[Row]) -> list[Terms]:
-        """The best sets of the longest screen, as many as a generation has."""
+        """The sets of the longest screen, the best first."""
         terms_of = {number: terms for terms, number in self._numbers.items()}
         longest = [row for row in rows if row.rung == self.settings.rungs - 1]
         best = [terms_of[row.number] for row in best_first(longest)]
-        return [terms for terms in best if self.grammar.knows(terms)][: self.settings.population]
+        return [terms for terms in best if self.grammar.knows(terms)]
 
     def _screened(
         self,
