@@ -24,11 +24,13 @@ from nnuelab.nnue.netfile import Net, no_second_layer, read_net, write_net, writ
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
 from nnuelab.parts import Part
+from nnuelab.policy import selfplay
 from nnuelab.policy import table as policy_table
 from nnuelab.policy import training as policy_training
 from nnuelab.policy.policyfile import write_policy
 from nnuelab.policy.trainer import Settings as PolicySettings
 from nnuelab.settings import found
+from nnuelab.settings.policy_selfplay import Gradient
 from nnuelab.settings.sample import Sampling
 from nnuelab.tournament.spread import Spread, to_csv
 from tests import report_results
@@ -41,6 +43,11 @@ from tests.policy.policies import random_policy
 ROOT = Path(__file__).parents[2]
 PLAYED = {"players": [["a", {}], ["b", {}]]}  # of the journal of a tournament
 LABELLER, KEY = {"labeller": "engine"}, bytes(POSITION_BYTES)
+LEARNING = Gradient(
+    **{"features": "H", "layers": [8], "iterations": 1, "games": 4, "max_plies": 10},
+    **{"gate_every": 1, "gate_games": 2, "evaluate_every": 0},
+)
+ADDRESS = "http://localhost/games"
 TEXTS = {
     "players.yaml": """
 players:
@@ -135,6 +142,7 @@ def make(folder: Path, scratch: Path) -> None:
         shutil.copy(source, folder / f"a.{kind}")
     _measured(folder)
     found.write(folder / "a.rate.json", "learning_rate", 0.001)
+    (folder / "a.part.json").write_text(json.dumps({"url": ADDRESS, "version": '"5e3-1f"'}))
     with gzip.open(ROOT / "resources/embedded/puzzles.csv.gz", "rt") as file:
         (folder / "a.puzzles.csv").write_text("".join(itertools.islice(file, 50)))
     shutil.copy(ROOT / "resources/evaluations/material.yaml", folder / "a.evaluation.yaml")
@@ -182,6 +190,7 @@ def _nets(folder: Path, scratch: Path, net: Net) -> None:
     for kind in ("net.pt", "policy.pt"):
         shutil.copy(trained / kind, folder / f"a.{kind}")
     checkpoint.write(folder / "a.tuning.partial", {}, {"step": 3, "weights": np.arange(9.0)})
+    selfplay._run(folder / "a.policy.partial", None, LEARNING, None, asdict(LEARNING), 1)
 
 
 def _measured(folder: Path) -> None:

@@ -26,7 +26,7 @@ import psutil
 from nnuelab import evaluator, features, params, runs
 from nnuelab.chess import notation
 from nnuelab.cli.tournament import spread as gather
-from nnuelab.data import conversion, dataset, label_parts, sampling, uci, validation
+from nnuelab.data import conversion, dataset, fetch, label_parts, sampling, uci, validation
 from nnuelab.data.cache import Cache
 from nnuelab.data.formats import texts
 from nnuelab.data.journal import Journal
@@ -45,6 +45,7 @@ from nnuelab.nnue.netfile import DEFAULT_NET, STUDY_SHIFTS, read_net
 from nnuelab.nnue.quantize import quantize
 from nnuelab.params.bill import cores_of_a_job
 from nnuelab.params.minutes import read_benchmark
+from nnuelab.policy import selfplay
 from nnuelab.policy import table as policy_table
 from nnuelab.policy.mover import Mover
 from nnuelab.policy.policyfile import read_policy, write_policy
@@ -66,7 +67,7 @@ from nnuelab.tournament.runner import join
 from nnuelab.tournament.schedule import Pair
 from nnuelab.tournament.summary import Summary
 from tests.fuzz import damage
-from tests.fuzz.corpus import KEY, LABELLER, PLAYED
+from tests.fuzz.corpus import ADDRESS, KEY, LABELLER, LEARNING, PLAYED
 from tests.fuzz.damage import Damage
 from tests.policy.policies import random_policy
 
@@ -252,6 +253,16 @@ def _sampled(path: Path) -> None:
     sampling.join([path], path.with_name("joined.npy"), Sampling(min_ply=0))
 
 
+def _selfplay(path: Path) -> None:
+    folder = _placed(path, f"net.policy{selfplay.PARTIAL}")
+    selfplay.learn(folder / "net.policy", None, LEARNING)
+
+
+def _fetched(path: Path) -> None:
+    version = fetch._version(ADDRESS, _placed(path, "games.part.json") / "games.part")
+    assert version is None or not set(version) & set("\r\n\0")
+
+
 def _blocks(path: Path) -> None:
     fingerprint.tree.cache_clear()
     assert registry._blocks_of(_placed(path, "blocks.py") / "blocks.py")
@@ -305,6 +316,8 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
         "tuning.partial",
         Kind((partial(tuning_checkpoint.read, settings={}),), Damage(archives)),
     )
+    joints = (damage.of_checkpoint(selfplay.SelfplayState), damage.of_tensors, *archives)
+    yield "policy.partial", Kind((_selfplay,), Damage(joints))
     yield "trace", Kind((trace.open,), Damage((damage.of_records(8, 4096),)))
     yield "settings.yaml", Kind((_settings,), yaml)
     yield "players.yaml", Kind((_players,), yaml)
@@ -329,6 +342,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "verify.json", Kind((_trained("verify.json"),), values)
     yield "record.json", Kind((reading.read_record, _trained("history.csv.json")), values)
     yield "rate.json", Kind((found_settings.read,), values)
+    yield "part.json", Kind((_fetched,), values)
     yield "uci", Kind((_converse,), lines)
     yield "mover", Kind((_converse_with_policy,), lines)
     yield "engine", Kind((_engine,), lines)

@@ -254,6 +254,20 @@ def test_a_checkpoint_of_another_run_is_not_touched(
     assert (tmp_path / "checkpoint.pt").read_bytes() == content
 
 
+def test_a_checkpoint_that_lacks_a_part_is_one_line(
+    datasets: tuple[Path, Path], tmp_path: Path
+) -> None:
+    settings = replace(SETTINGS, epochs=1)
+    run(settings, datasets, tmp_path)
+    path = tmp_path / "checkpoint.pt"
+    replace(Checkpoint.read(path), optimizer={}).write(path)
+    with pytest.raises(UserError, match=r"parts of .*checkpoint\.pt don't fit each other"):
+        run(SETTINGS, datasets, tmp_path)
+    path.rename(f"{path}.partial")
+    with pytest.raises(UserError, match=r"checkpoint\.pt\.partial don't .* delete it and train"):
+        run(settings, datasets, tmp_path)
+
+
 def test_an_unfinished_run_of_other_settings_gives_way(
     datasets: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

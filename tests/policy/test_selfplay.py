@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,14 @@ def test_a_damaged_checkpoint_is_one_line(tmp_path: Path) -> None:
     assert partial.read_bytes() == b"nothing"
 
 
+def test_a_net_that_diverges_is_one_line(tmp_path: Path) -> None:
+    settings, terms = METHODS["gradient"]
+    settings = replace(settings, learning_rate=1e30)
+    with pytest.raises(UserError, match="weights became no numbers; lower --learning-rate"):
+        selfplay.learn(tmp_path / "a.policy", None, settings, terms)
+    assert not (tmp_path / "a.policy").exists()
+
+
 def test_other_settings_start_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,6 +197,12 @@ def test_other_settings_start_anew(
         context.setattr(selfplay, "write_policy", dies)
         with pytest.raises(Killed):
             selfplay.learn(output, None, settings, Rewards())
+    partial = output.with_name("a.policy.partial")
+    sound = partial.read_bytes()
+    replace(selfplay.SelfplayState.read(partial), optimizer={}).write(partial)
+    with pytest.raises(UserError, match=r"a\.policy\.partial don't fit each other .*delete it"):
+        selfplay.learn(output, None, settings, Rewards())
+    partial.write_bytes(sound)
     selfplay.learn(output, None, settings, Rewards(pawn=1))
     assert "other settings (pawn)" in capsys.readouterr().err
     assert output.with_name("a.policy.partial.old").exists()

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nnuelab.errors import UserError, one_line
+from nnuelab.errors import UserError, clipped, one_line
 from nnuelab.features import registry
 from nnuelab.features.algebra import Block, FeatureSet
 from nnuelab.features.family import Given
@@ -73,9 +73,14 @@ class _Parser:
         self.position = start
         self.end = len(self.text) if end is None else end
 
+    @property
+    def told(self) -> str:
+        """What messages begin with."""
+        return f"feature set '{clipped(self.text)}'"
+
     def error(self, message: str, position: int) -> UserError:
         return UserError(
-            f"feature set {self.text!r}: {message} at column {position + 1}; "
+            f"{self.told}: {message} at column {position + 1}; "
             "write blocks joined by + and *, like ALL+H+V"
         )
 
@@ -142,7 +147,7 @@ class _Parser:
                 dict.fromkeys(b.name if isinstance(b, Block) else b.usage for b in known.values())
             )
             raise UnknownBlock(
-                f"feature set {self.text!r}: there is no block {name!r}; did you mean {nearest}? "
+                f"{self.told}: there is no block '{clipped(name)}'; did you mean {nearest}? "
                 f"(blocks: {names}; those of a file of your own with --blocks FILE)"
             )
         found = known[name.upper()]
@@ -155,9 +160,7 @@ class _Parser:
         try:
             return found.block(given)
         except ValueError as error:
-            raise UserError(
-                f"feature set {self.text!r}: {found.usage}: {one_line(error)}"
-            ) from error
+            raise UserError(f"{self.told}: {found.usage}: {one_line(error)}") from error
 
     def parameters(self) -> list[Given]:
         """What stands between the parentheses, which may hold parentheses themselves."""

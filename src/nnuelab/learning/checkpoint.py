@@ -229,13 +229,14 @@ def _check_size(content: Any, most: int) -> None:
 
 
 @contextmanager
-def consistent() -> Iterator[None]:
+def consistent(path: Path | str = "the checkpoint") -> Iterator[None]:
     """What parts of a checkpoint raise that don't fit each other, as a UserError."""
     try:
         yield
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as e:
         raise UserError(
-            f"the parts of the checkpoint don't fit each other ({one_line(e)[:200]}); train again"
+            f"the parts of {path} don't fit each other ({one_line(e)[:200]}); delete it and train "
+            "again"
         ) from e
 
 

@@ -25,7 +25,7 @@ from nnuelab import artifacts, features
 from nnuelab.data import dataset
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
-from nnuelab.learning.checkpoint import Running, RunState, set_aside
+from nnuelab.learning.checkpoint import Running, RunState, consistent, set_aside
 from nnuelab.learning.loader import ALL, Labelled, Loader, Objective, Ready
 from nnuelab.learning.parallel import Group
 from nnuelab.learning.resident import Held, Resident, hold
@@ -173,7 +173,8 @@ class Run(Generic[State]):
         self._last: Labelled | Held  # samples of the last step
         self.done = finished and not settings.extendable
         if before is not None:
-            self.trainer.restore(before)
+            with consistent(path if finished else self.partial):
+                self.trainer.restore(before)
             self.epoch, self.running, self.history = before.epoch, before.running, before.history
         else:
             if start is not None:

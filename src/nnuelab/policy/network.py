@@ -189,13 +189,21 @@ class Network(torch.nn.Module):
 
     @torch.no_grad()
     def policy(self, loss: str, provenance: Mapping[str, Any]) -> Policy:
-        """The same as a policy file has it, a copy."""
+        """The same as a policy file has it, a copy.
+
+        Raises
+        ------
+        UserError
+            When training has made weights that are no numbers.
+        """
         tables = {"w0" if self.depth else "output", *([] if self.depth else ["value_weights"])}
 
         def array(name: str) -> np.ndarray:
             found = self._rows(name) if name in tables else self._of(name)
             return np.array(found.numpy(), np.float32, order="C")
 
+        if not all(parameter.isfinite().all() for parameter in self.parameters()):
+            raise UserError("the net's weights became no numbers; lower --learning-rate")
         return Policy(
             self.feature_set.name,
             weights=[array(f"w{i}") for i in range(self.depth)],

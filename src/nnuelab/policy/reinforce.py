@@ -62,6 +62,8 @@ class GradientMethod:
     def restore(self, extra: dict[str, Any]) -> None:
         """The pool, out of a checkpoint."""
         self._pool = extra["pool"]
+        for weights in self._pool:
+            self._player(weights)  # which checks them
 
     def _player(self, weights: dict[str, torch.Tensor] | None = None) -> Player:
         """Itself now, or one of the pool."""

@@ -14,7 +14,7 @@ import torch
 
 from nnuelab import artifacts
 from nnuelab.features import fingerprint, parse
-from nnuelab.learning.checkpoint import RunState, set_aside
+from nnuelab.learning.checkpoint import RunState, consistent, set_aside
 from nnuelab.policy.episodes import EpisodeMethod
 from nnuelab.policy.expert import ExpertMethod
 from nnuelab.policy.games import Player, play, score
@@ -128,9 +128,11 @@ def _run(
     identity = {**told, "code": artifacts.code_hash("policy.selfplay")}
     rows: list[dict[str, Any]] = []
     if (state := _saved(partial, identity)) is not None:
-        network.load_state_dict(state.model)
-        method.optimizer.load_state_dict(state.optimizer)
-        method.restore(state.extra)
+        with consistent(partial):
+            network.load_state_dict(state.model)
+            method.optimizer.load_state_dict(state.optimizer)
+            method.restore(state.extra)
+            network.policy(method.loss, {})  # which checks its weights
         rows = state.history
     unit = "episodes" if isinstance(settings, Episodes) else "iterations"
     with Progress(settings.iterations, unit, "selfplay", done=len(rows)) as progress:
