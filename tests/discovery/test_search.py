@@ -26,10 +26,12 @@ from nnuelab.settings.train import Training
 from tests.nnue_data import write_datasets
 
 SETTINGS = Searching(
-    terms=["ALL", "H", "V"], generations=3, population=2, positions=400, epochs=1, l1=32, eta=2
+    **{"terms": ["ALL", "H", "V"], "generations": 3, "population": 2},
+    **{"positions": 400, "epochs": 1, "l1": 32, "rungs": 2, "eta": 2},
 )
 OPTIONS = ["--terms=ALL", "--terms=H", "--terms=V", "--generations=3", "--population=2",
-           "--positions=400", "--epochs=1", "--l1=32", "--eta=2", "--workers=1"]  # fmt: skip
+           "--positions=400", "--epochs=1", "--l1=32", "--rungs=2", "--eta=2",
+           "--workers=1"]  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -90,14 +90,15 @@ class Search:
             )
         terms = tuple((features.FeatureSet((term,)).name, "") for term in anchor.terms)
         self._numbers: dict[Terms, int] = {terms: 0}
-        self._seconds, self._screens, self._own = 0.0, 0, 0.0
+        self.screens = 0  # trainings
+        self._seconds, self._own = 0.0, 0.0
         self._priced, self._prices = prices, dict[str, float]()
         self._known: dict[tuple[str, int], Measured] = {}
 
     @property
     def rate(self) -> float:
-        """Screens per hour of CPU time, all of which the journal knows."""
-        return 3600 * self._screens / max(self._seconds, 1e-9)
+        """Trainings per hour of CPU time, all of which the journal knows."""
+        return 3600 * self.screens / max(self._seconds, 1e-9)
 
     def cost(self, feature_set: str) -> float:
         """Of a node, relative to the anchor's."""
@@ -225,7 +226,7 @@ class Search:
             progress.advance(1, loss=f"{result.loss:.6f}")
         measured = [found[each.number] for each in proposed]
         self._seconds += sum(each.seconds for each in measured)
-        self._screens += len(measured)
+        self.screens += sum(math.isfinite(each.loss) for each in measured)
         return [
             Row(
                 each.number,

@@ -24,14 +24,14 @@ class Searching:
     max_terms: int = setting(5, "Of a sum.", ge=1)
     max_features: int = setting(20_000, "Of a set.", ge=1)
     max_cost: float = setting(1.8, "Of a node, as its terms' prices foretell it.", gt=0)
-    positions: int = setting(200_000, "Of the first screen.", ge=1)
-    epochs: int = setting(3, "Of each training.", ge=1)
-    learning_rate: float = setting(1e-3, "Of each training, the peak rate.", gt=0)
+    positions: int = setting(600_000, "Of the first screen.", ge=1)
+    epochs: int = setting(2, "Of each training.", ge=1)
+    learning_rate: float = setting(2e-3, "Of each training, the peak rate.", gt=0)
     schedule: Literal["step", "cosine", "one-cycle"] = setting(
-        "cosine", "Of the learning rate, as in train."
+        "one-cycle", "Of the learning rate, as in train."
     )
     l1: int = setting(256, "Neurons of the first layer.", ge=32, multiple_of=32)
-    rungs: int = setting(2, "Screens; each is for the best sets of the one before.", ge=1)
+    rungs: int = setting(1, "Screens; each is for the best sets of the one before.", ge=1)
     eta: int = setting(3, "A share 1/eta of the sets goes on, with eta times the positions.", ge=2)
     seeds: int = setting(1, "Trainings of a set in each screen.", ge=1)
     play: int = setting(5, "Sets of the front that play, beside the anchor.", ge=1)
