@@ -137,17 +137,33 @@ def test_any_flipped_bit_is_refused_or_changes_nothing(games, tmp_path) -> None:
     assert refused > 250
 
 
+def changed(part: Path, **values) -> None:
+    """Writes a part anew, with another head."""
+    with zipfile.ZipFile(part) as archive:
+        head = json.loads(archive.read(sample_parts.HEAD))
+        records = archive.read(sample_parts.RECORDS)
+    with zipfile.ZipFile(part, "w") as archive:
+        archive.writestr(sample_parts.RECORDS, records)
+        archive.writestr(sample_parts.HEAD, json.dumps(head | values))
+
+
+def test_more_games_than_can_be_numbered_are_one_line(games, tmp_path) -> None:
+    first, second = parts_of(games, 2, tmp_path)
+    for count, fits in ((2**32 - 9, True), (2**32, False)):
+        changed(first, counts={"games": count})
+        if fits:
+            assert sampling.join([first, second], tmp_path / "a.npy", EVERY).counts["games"] > count
+        else:
+            with pytest.raises(UserError, match="4,294,967,296 games are the most"):
+                sampling.join([first, second], tmp_path / "b.npy", EVERY)
+
+
 @pytest.mark.parametrize(
     ("change", "value"),
     [("counts", {"games": -1}), ("ratings", [1]), ("examples", 3), ("inputs", [{}])],
 )
 def test_a_head_that_tells_nonsense_is_damage(games, tmp_path, change, value) -> None:
     (part,) = parts_of(games, 1, tmp_path)
-    with zipfile.ZipFile(part) as archive:
-        head = json.loads(archive.read(sample_parts.HEAD))
-        records = archive.read(sample_parts.RECORDS)
-    with zipfile.ZipFile(part, "w") as archive:
-        archive.writestr(sample_parts.RECORDS, records)
-        archive.writestr(sample_parts.HEAD, json.dumps(head | {change: value}))
+    changed(part, **{change: value})
     with pytest.raises(UserError, match="is damaged, or no part of samples"):
         sampling.join([part], tmp_path / "sampled.npy", EVERY)

@@ -41,7 +41,7 @@ def sample(
     from nnuelab.data import sampling
 
     if bool(pgn) == bool(parts):
-        raise UserError("there are no games; give files of games, or --parts of them")
+        raise UserError("give files of games, or --parts of them: one of both")
     outputs = [path for path in (output, report, plot) if path is not None]
     if plot is not None:
         from nnuelab import charts

@@ -141,10 +141,19 @@ def _numbered(
 ) -> Iterator[_Piece]:
     """All pieces, counted, each to be used before the next."""
     for piece in in_threads(worker, _chunks(paths), workers):
-        piece.records["game"] += tally.sample.counts["games"]
+        _number(piece.records, tally.sample.counts["games"])
         tally.add(piece)
         yield piece
         worker.release(piece)
+
+
+def _number(records: np.ndarray, before: int) -> None:
+    """Has games counted behind those before."""
+    if before + int(records["game"].max(initial=0)) > np.iinfo(np.uint32).max:
+        raise UserError(
+            "4,294,967,296 games are the most that a sample can number; give fewer files"
+        )
+    records["game"] += before
 
 
 def sample(
@@ -196,7 +205,7 @@ def sample(
                 records = piece.records
                 kept = records if fresh is None else records[fresh[: len(records)]]
             duplicated = len(records) - len(kept)
-            kept["game"] += counts["games"]
+            _number(kept, counts["games"])
             tally.add(piece, duplicated)
             writer.append(kept[:room] if max_positions else kept)
             worker.release(piece)
@@ -274,7 +283,7 @@ def join(parts: Sequence[Path], output: Path, options: Sampling) -> Sample:
                 for records in part.records():
                     kept = records if duplicates is None else records[duplicates.unseen(records)]
                     seen += len(records) - len(kept)
-                    kept["game"] += whole.counts["games"]
+                    _number(kept, whole.counts["games"])
                     writer.append(kept)
                 inputs += part.inputs
                 whole.add(part.sample)
