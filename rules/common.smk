@@ -135,8 +135,11 @@ def sample_options(chosen):
 
 def sample_parts(folder):
     """The parts that samples are joined from, in a folder of data."""
-    count = min(settings.sample.parts, len(all_games()))
-    return kept_parts(f"{folder}/sampled.npy", f"{folder}/parts", count, ".sample")
+    games = len(all_games())
+    count = min(settings.sample.parts, games)
+    kept = kept_parts(f"{folder}/sampled.npy", f"{folder}/parts", count, ".sample")
+    # Those of other settings may be more than there are files now, or of all games where some suffice.
+    return kept if len(kept) <= games and not settings.sample.max_positions else []
 
 
 def label_parts(folder):

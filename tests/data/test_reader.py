@@ -17,6 +17,7 @@ import pytest
 from nnuelab.chess import notation
 from nnuelab.data import pgn, reader, sampling
 from nnuelab.data.records import NO_SCORE, RECORD, to_fen
+from nnuelab.data.sample_counts import UNREADABLE
 from nnuelab.data.sampling import sample
 from nnuelab.data.streams import blocks
 from nnuelab.errors import UserError
@@ -75,7 +76,7 @@ def test_games_are_those_of_python_chess(shared, tmp_path, name: str) -> None:
 def test_games_over_the_board_are_those_of_python_chess(shared, tmp_path) -> None:
     path = shared / "data/games/otb_sample_40k.pgn.zst"
     records, found = take(path, tmp_path, max_positions=10_000)
-    assert sum(found.counts[f"skipped: {reason}"] for reason in sampling.UNREADABLE) == 0
+    assert sum(found.counts[f"skipped: {reason}"] for reason in UNREADABLE) == 0
     check_games(records, itertools.islice(enumerate(games_of(path)), 100))
 
 
