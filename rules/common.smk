@@ -1,6 +1,7 @@
 """Settings, code hashes and names of files that the rules share; what is imported here is light."""
 
 import json
+import math
 import os
 import re
 from functools import cache
@@ -135,17 +136,22 @@ def sample_options(chosen):
 
 def sample_parts(folder):
     """The parts that samples are joined from, in a folder of data."""
-    games = len(all_games())
-    count = min(settings.sample.parts, games)
-    kept = kept_parts(f"{folder}/sampled.npy", f"{folder}/parts", count, ".sample")
-    # Those of other settings may be more than there are files now, or of all games where some suffice.
-    return kept if len(kept) <= games and not settings.sample.max_positions else []
+    most = 1 if settings.sample.max_positions else len(all_games())
+    return kept_parts(
+        f"{folder}/sampled.npy",
+        f"{folder}/parts",
+        settings.sample.parts,
+        ".sample",
+        most,
+    )
 
 
 def label_parts(folder):
     """The parts that labels are joined from, in a folder of data."""
-    count = settings.label.parts if settings.label.searches else 1
-    return kept_parts(f"{folder}/train.npy", f"{folder}/parts", count, ".labels")
+    most = math.inf if settings.label.searches else 1
+    return kept_parts(
+        f"{folder}/train.npy", f"{folder}/parts", settings.label.parts, ".labels", most
+    )
 
 
 def option_files():
@@ -408,20 +414,23 @@ def parts_of(wildcards):
     )
 
 
-def kept_parts(whole, folder, count, ending):
-    """The parts that a file is joined from; none for one that is made as a whole.
+def kept_parts(whole, folder, count, ending, most=math.inf):
+    """The parts that a file is joined from, ``most`` at most; none for one that is made as a whole.
 
     A file that is there keeps its parts, which Snakemake has recorded: it takes another set of inputs
     for a reason to make it again. So does the job that joins them on another machine, where the file is
-    already removed.
+    already removed. Parts of other settings may be more than the present ones can have.
     """
     if os.path.exists(whole):
         recorded = workflow.persistence.input(IOFile(whole)) or []
-        return [file for file in recorded if file.endswith(ending)]
+        kept = [file for file in recorded if file.endswith(ending)]
+        if len(kept) <= most:
+            return kept
+    count = min(count, most)
     asked = [f"{folder}/{i}-of-{count}{ending}" for i in range(1, count + 1)]
     if not workflow.is_main_process and not all(map(os.path.exists, asked)):
         asked = sorted(map(str, Path(folder).glob(f"*{ending}"))) or asked
-    return asked if len(asked) > 1 else []
+    return asked if 1 < len(asked) <= most else []
 
 
 def kind_of(played):

@@ -308,8 +308,8 @@ def provenance(
     """Writes ``<path>.json``: how the artifact was made, enough to make it again.
 
     ``inputs`` are files, or what `told_input` told of them. ``module`` is what did the work, one or
-    several, for the code hash. Nothing in the record
-    depends on time, so the same command on the same inputs gives the same file.
+    several, for the code hash. Nothing in the record depends on time, so the same command on the
+    same inputs gives the same file.
 
     Returns
     -------

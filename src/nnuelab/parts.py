@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from nnuelab.errors import UserError
@@ -34,3 +37,15 @@ class Part:
         if not 1 <= i <= n:
             raise UserError(f"part {text!r}: it must be I/N with I from 1 to N, such as 2/7")
         return cls(i, n)
+
+
+@contextmanager
+def whole(path: Path, what: str) -> Iterator[None]:
+    """What a damaged part raises while it is read, ``what`` in words, as a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"can't read {path}: {error.strerror or error}") from error
+    except Exception as error:
+        # Damaged bytes make zipfile and numpy, which parses headers as Python, raise what there is.
+        raise UserError(f"{path} is damaged, or no {what}; make it again") from error

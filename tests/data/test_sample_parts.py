@@ -100,7 +100,7 @@ def test_the_share_of_unreadable_games_is_that_of_all(games, tmp_path) -> None:
 def test_parts_that_do_not_belong_are_one_line(games, tmp_path) -> None:
     output = tmp_path / "sampled.npy"
     parts = parts_of(games, 2, tmp_path)
-    with pytest.raises(UserError, match="other options; make it again"):
+    with pytest.raises(UserError, match="other options; give the same, or make it again"):
         sampling.join(parts, output, replace(EVERY, min_ply=3))
     with pytest.raises(UserError, match=r"has games of another part, .*a\.pgn"):
         sampling.join([*parts, *parts_of(games[:1], 1, tmp_path / "again")], output, EVERY)

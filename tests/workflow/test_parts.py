@@ -108,3 +108,8 @@ def test_parts_make_the_same_labels(folder, folder_of):
     assert not list((folder.path / folder_of / "parts").glob("*.labels*"))
     for number in (1, 3):
         assert NOTHING in folder.run("snakemake", *names, *searched(number))
+    # Those that are there had parts, of which labels that aren't searched have none.
+    rule = "label_moves" if "moves" in folder_of else "label"
+    assert folder.would_run(*names, "--config", "label={'labeller': 'pgn', 'parts': 3}") == {
+        rule: 1
+    }

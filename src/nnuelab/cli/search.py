@@ -75,7 +75,7 @@ def search(
         )
     sys.stdout.write(history.to_csv(front))
     print(
-        f"{rows[-1].number + 1} sets, {found.screens} trainings, {found.rate:.0f} an hour and core",
+        f"{rows[-1].number + 1} sets, {found.screens} screens, {found.rate:.0f} an hour and core",
         file=sys.stderr,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from nnuelab import artifacts, json_text
 from nnuelab.errors import UserError
-from nnuelab.parts import Part
+from nnuelab.parts import Part, whole
 
 
 class Labelled(NamedTuple):
@@ -84,19 +84,13 @@ def join(paths: Iterable[Path], identity: Mapping[str, Any], count: int) -> Labe
 
 
 def _read(path: Path, identity: Mapping[str, Any], count: int) -> tuple[Part, Labelled]:
-    try:
-        with np.load(path, allow_pickle=False) as members:
-            head = json_text.load(members["head"].tobytes())
-            part = Part.parse("{}/{}".format(*head["part"]))
-            # A member whose first bytes are damaged comes as bytes.
-            scores, moves = (np.asarray(members[name]) for name in ("scores", "moves"))
-            labels = Labelled(scores, moves, int(head["failed"]))
+    with whole(path, "part of labels"), np.load(path, allow_pickle=False) as members:
+        head = json_text.load(members["head"].tobytes())
+        part = Part.parse("{}/{}".format(*head["part"]))
+        # A member whose first bytes are damaged comes as bytes.
+        scores, moves = (np.asarray(members[name]) for name in ("scores", "moves"))
+        labels = Labelled(scores, moves, int(head["failed"]))
         is_sound = head["identity"] == identity
-    except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror or error}") from error
-    except Exception as error:
-        # Damaged bytes make zipfile and numpy, which parses headers as Python, raise what there is.
-        raise UserError(f"{path} is damaged, or no part of labels; make it again") from error
     if not is_sound:
         raise UserError(f"{path} is of other samples or another labeller; make it again")
     kinds = (labels.scores.dtype, labels.moves.dtype)

@@ -19,12 +19,13 @@ from nnuelab import artifacts, json_text
 from nnuelab.data import validation
 from nnuelab.data.records import RECORD
 from nnuelab.data.sample_counts import Sample
-from nnuelab.errors import UserError
+from nnuelab.parts import whole
 
 ENDING = ".sample"
 BLOCK = 1 << 16  # records at once
 LARGEST_HEAD = 1 << 24  # bytes
 HEAD, RECORDS = "head.json", "records"
+WHAT = "part of samples"
 
 
 class Writer:
@@ -93,9 +94,15 @@ class Part:
         UserError
             For damage, which may be found at the end only.
         """
-        with _sound(self.path), self._archive.open(RECORDS) as member:
-            while data := member.read(BLOCK * RECORD.itemsize):
-                records = np.frombuffer(bytearray(data), RECORD)
+        with whole(self.path, WHAT):
+            member = self._archive.open(RECORDS)
+        with member:
+            while True:
+                with whole(self.path, WHAT):
+                    data = bytearray(member.read(BLOCK * RECORD.itemsize))
+                    records = np.frombuffer(data, RECORD)
+                if not len(records):
+                    return
                 validation.check(records, self.path)
                 yield records
 
@@ -104,7 +111,7 @@ class Part:
 def reading(path: Path) -> Iterator[Part]:
     """The part at ``path``; UserError where it is none, or damaged."""
     with ExitStack() as stack:
-        with _sound(path):
+        with whole(path, WHAT):
             archive = stack.enter_context(zipfile.ZipFile(path))
             if archive.getinfo(HEAD).file_size > LARGEST_HEAD:
                 raise ValueError("no head")
@@ -114,16 +121,3 @@ def reading(path: Path) -> Iterator[Part]:
             ]
             part = Part(path, dict(head["options"]), inputs, Sample.of_json(head), archive)
         yield part
-
-
-@contextmanager
-def _sound(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except UserError:
-        raise
-    except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror or error}") from error
-    except Exception as error:
-        # Damaged bytes make zipfile raise what there is.
-        raise UserError(f"{path} is damaged, or no part of samples; make it again") from error

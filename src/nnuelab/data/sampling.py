@@ -274,7 +274,9 @@ def join(parts: Sequence[Path], output: Path, options: Sampling) -> Sample:
         for path in parts:
             with sample_parts.reading(path) as part:
                 if part.options != of_part:
-                    raise UserError(f"{path} was sampled with other options; make it again")
+                    raise UserError(
+                        f"{path} was sampled with other options; give the same, or make it again"
+                    )
                 if twice := next((file for file in part.inputs if file in inputs), None):
                     raise UserError(
                         f"{path} has games of another part, {twice['path']}; name it once"
@@ -287,7 +289,8 @@ def join(parts: Sequence[Path], output: Path, options: Sampling) -> Sample:
                     writer.append(kept)
                 inputs += part.inputs
                 whole.add(part.sample)
-                whole.add(Sample(Counter({"filtered: duplicate": seen} if seen else {})))
+                if seen:
+                    whole.counts["filtered: duplicate"] += seen
             progress.advance(1, positions=f"{writer.count:,}")
         _finish(whole, writer.count, parts, options)
     names = artifacts.by_name(file["path"] for file in inputs)
@@ -308,7 +311,7 @@ def _of_part(options: Sampling) -> dict[str, Any]:
     """The options that what is in a part depends on."""
     if options.max_positions:
         raise UserError(
-            "max_positions ends before all games are read, and parts are of all; leave one of both"
+            "max_positions ends before all games are read, and parts are of all; leave out one"
         )
     chosen = asdict(options)
     for of_all in ("max_positions", "max_unreadable", "skip_duplicates"):

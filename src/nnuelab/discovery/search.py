@@ -90,14 +90,14 @@ class Search:
             )
         terms = tuple((features.FeatureSet((term,)).name, "") for term in anchor.terms)
         self._numbers: dict[Terms, int] = {terms: 0}
-        self.screens = 0  # trainings
+        self.screens = 0  # of sets that were trained
         self._seconds, self._own = 0.0, 0.0
         self._priced, self._prices = prices, dict[str, float]()
         self._known: dict[tuple[str, int], Measured] = {}
 
     @property
     def rate(self) -> float:
-        """Trainings per hour of CPU time, all of which the journal knows."""
+        """Screens per hour of CPU time, all of which the journal knows."""
         return 3600 * self.screens / max(self._seconds, 1e-9)
 
     def cost(self, feature_set: str) -> float:

@@ -131,16 +131,15 @@ def _data(plan: Plan) -> Iterator[Job]:
     else:
         yield Job("data", "download", "", START, disk=games * PACKED_GAME)
     kinds = {entry.train.method == "scores" for entry in plan.entries}
-    disk = positions * RECORD
+    disk, packed = positions * RECORD, games * PACKED_GAME
     for folder, suffix in [("", "")] * (True in kinds) + [("moves/", "_moves")] * (False in kinds):
         parts = plan.label.parts if plan.label.searches else 1
         a_label = _a_label(plan.label) if parts == 1 else A_LABEL
         a_game = A_GAME if plan.sample.parts == 1 else 0.0
         for stage, seconds in _sampled(games, positions, a_label, a_game):
-            reads = games * PACKED_GAME if stage == "sample" else disk
+            reads = packed if stage == "sample" else disk
             name = f"{folder}{stage}"
             yield Job("data", f"{stage}{suffix}", name, seconds, None, disk=disk, reads=reads)
-        packed = games * PACKED_GAME
         yield from _in_parts(plan.sample.parts, "sample", folder, games * A_GAME, packed)
         searched = positions * _a_label(plan.label)
         yield from _in_parts(parts, "label", folder, searched, disk)

@@ -187,6 +187,10 @@ class Network(torch.nn.Module):
             found = found + (u[owner, start] * v[owner, square]).sum(1)
         return found
 
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers."""
+        return all(bool(weights.isfinite().all()) for weights in self.parameters())
+
     @torch.no_grad()
     def policy(self, loss: str, provenance: Mapping[str, Any]) -> Policy:
         """The same as a policy file has it, a copy.
@@ -202,7 +206,7 @@ class Network(torch.nn.Module):
             found = self._rows(name) if name in tables else self._of(name)
             return np.array(found.numpy(), np.float32, order="C")
 
-        if not all(parameter.isfinite().all() for parameter in self.parameters()):
+        if not self.is_finite():
             raise UserError("the net's weights became no numbers; lower --learning-rate")
         return Policy(
             self.feature_set.name,

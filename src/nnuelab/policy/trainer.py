@@ -163,7 +163,7 @@ class Trainer:
 
     def is_finite(self) -> bool:
         """Whether all weights are numbers."""
-        return all(bool(weights.isfinite().all()) for weights in self.network.parameters())
+        return self.network.is_finite()
 
     @torch.no_grad()
     def validate(self, loader: Loader) -> dict[str, float]:
