@@ -6,7 +6,8 @@ import chess
 import numpy as np
 
 from nnuelab import features
-from nnuelab.nnue.netfile import Net
+from nnuelab.nnue.layers import Direct
+from nnuelab.nnue.netfile import Net, no_second_layer
 
 
 def random_net(
@@ -23,10 +24,12 @@ def random_net(
     pairwise: bool = False,
     psqt: int = 0,
     rows: str = "<i2",
+    direct: Direct | None = None,
 ) -> Net:
     """A net whose activations are spread over the whole range, clipped ones included.
 
-    ``psqt`` is the number of its values of a feature, ``rows`` the type of its first layer.
+    ``psqt`` is the number of its values of a feature, ``rows`` the type of its first layer; with
+    ``direct`` there is no second layer.
     """
     rng = np.random.default_rng(seed)
     n, both = features.parse(feature_set).size, 2 if activation == "dual" else 1
@@ -35,6 +38,19 @@ def random_net(
         limits = np.iinfo(dtype)
         drawn = np.rint(rng.standard_normal(shape) * spread)
         return np.clip(drawn, limits.min, limits.max).astype(dtype)
+
+    if direct is not None:
+        return Net(
+            feature_set,
+            w1=integers(direct.one / 6, rows, n, l1),
+            b1=integers(direct.one / 2, "<i2", l1),
+            w3=integers(direct.weight / 2, "<i2", 2 * l1),
+            b3=integers(direct.one * direct.weight / 4, "<i4", 1),
+            activation=activation,
+            direct=direct,
+            provenance={"made by": "tests"},
+            **no_second_layer(l1),
+        )
 
     return Net(
         feature_set,

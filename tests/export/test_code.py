@@ -13,6 +13,7 @@ import pytest
 
 from nnuelab.errors import UserError
 from nnuelab.export import flat, folder
+from nnuelab.nnue.layers import Direct
 from nnuelab.nnue.netfile import Net
 from tests import feature_sets
 from tests.conftest import ROOT
@@ -86,6 +87,10 @@ SHAPES: dict[str, dict[str, Any]] = {
     "pairwise": {"pairwise": True, "l1": 72, "l1_shift": 2},
     "int8": {"rows": "<i1", "l1": 320, "l1_shift": 2},
     "dual": {"activation": "dual", "psqt": True},
+    "psqt of buckets": {"psqt": 8, "buckets": 8},
+    "direct": {"direct": Direct(), "l1": 40},
+    "direct and squared": {"direct": Direct(200, 99, 321), "activation": "squared"},
+    "direct, large": {"direct": Direct(255, 1 << 15, 400), "activation": "squared", "l1": 64},
     "all": {"pairwise": True, "activation": "dual", "psqt": True, "l3": 5, "buckets": 8, "l1": 24},
 }
 SANITIZED = "CFLAGS=-O1 -g -Werror -fsanitize=address,undefined -fno-sanitize-recover=all"

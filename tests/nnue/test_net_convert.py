@@ -359,8 +359,6 @@ def test_a_net_without_a_second_layer_is_refused_where_it_can_t_be_held(
     there = files["nnue"].with_name("direct.nnue")
     assert convert(files["simple"], there, "--direct", "255,64,400").exit_code == 0
     assert "no second layer" in refused(there, there.with_suffix(".nn"))
-    told = CliRunner().invoke(app, ["export", str(there), str(there.with_name("code"))])
-    assert "a net without a second layer (768 -> 8 x2 -> 1, squared) can't" in told.output
     net = read_net(there)
     for wrong in (
         {"direct": None},

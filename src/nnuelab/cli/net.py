@@ -104,23 +104,14 @@ def convert(
     artifacts.provenance(
         output,
         inputs={"net": source},
-        parameters={"feature_set": net.feature_set, **sizes, **_meaning(net)},
+        parameters={"feature_set": net.feature_set, **sizes, **net.units},
         module="nnue.bullet" if ".bin" in (source.suffix, output.suffix) else "nnue.netfile",
     )
-    told = ",".join(map(str, _meaning(net).values()))
+    told = ",".join(map(str, net.units.values()))
     layers = f"--direct {told} --activation {net.activation}"
     layers = layers if net.direct is not None else f"--l2 {net.l2} --shifts {told}"
-    typer.echo(
-        f"{output}: {net.feature_set}, {net.layers}, {'shifts' if net.shifts else 'scales'} "
-        f"{told.replace(',', ', ')}"
-        + (f"; read it with {layers}" if output.suffix == ".bin" else ""),
-        err=True,
-    )
-
-
-def _meaning(net: Net) -> dict[str, int]:
-    """What its integers are."""
-    return net.shifts if net.direct is None else asdict(net.direct)
+    reading = f"; read it with {layers}" if output.suffix == ".bin" else ""
+    typer.echo(f"{output}: {net}{reading}", err=True)
 
 
 def _from_bullet(

@@ -137,11 +137,7 @@ def quantize(
         parameters={"scheme": scheme, "format": format, "count": settings.count},
         module="nnue.quantize",
     )
-    typer.echo(
-        f"{output}: {net.feature_set}, {net.layers}, shifts "
-        f"{', '.join(map(str, net.shifts.values()))}",
-        err=True,
-    )
+    typer.echo(f"{output}: {net}", err=True)
 
 
 @app.command()

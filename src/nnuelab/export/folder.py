@@ -26,12 +26,6 @@ def write(folder: Path, net: Net, language: str, games: int) -> list[flat.Term]:
     UserError
         When the net can't be exported, or the folder has something in it or can't be written.
     """
-    if net.direct is not None:
-        raise UserError(f"a net without a second layer ({net.layers}) can't be exported as code")
-    if net.psqt_buckets > 1:
-        raise UserError(
-            f"a psqt of {net.psqt_buckets} buckets ({net.layers}) can't be exported as code"
-        )
     terms = flat.terms_of(net.features)
     if not folder.name or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
         raise UserError(f"{folder} is there already; name a new folder, or remove it")

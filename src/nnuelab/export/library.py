@@ -24,6 +24,8 @@ from nnuelab.nnue.netfile import Net
 SOURCES = Path(__file__).parent / "c"
 KINDS = BY_COUNT, OF_PAIRS, ON_LINES, OF_SQUARES, OF_NUMBERS, OF_TARGETS
 """Whose code is left out where a net hasn't any."""
+OPTIONAL = "LISTED", "PSQT", "SETS"
+"""Sizes that no code is left to ask for where they are 0."""
 _C_TYPES = {
     "classes": "uint8_t",
     "rows": "int32_t",
@@ -45,11 +47,13 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     known["MORE_KINDS"] = not kinds.isdisjoint(KINDS)
     known["CHOOSES"] = any(factor.chosen.size for factor in factors)
     known["COMPARES_ROWS"] = known["HAS_OF_NUMBERS"] or known["HAS_OF_TARGETS"]
+    known["COUNTS"] = net.l2 or sizes["SETS"]
     listed = sizes["LISTED"] and known["HAS_OF_SQUARES"]
     known["APPENDS_SQUARES"] = listed or known["HAS_OF_TARGETS"]
     known |= square_code.needed(factors)
+    needed = {"nnue_squares.h": sizes["SETS"], "nnue_layers.h": net.l2, "nnue_direct.h": net.direct}
     for source in sorted(SOURCES.iterdir()):
-        if source.name == "nnue_squares.h" and not sizes["SETS"]:
+        if not needed.get(source.name, True):
             continue
         target = folder / ("test" if source.name == "test.c" else "") / source.name
         target.parent.mkdir(exist_ok=True)
@@ -105,11 +109,11 @@ def _keys(terms: list[Term]) -> np.ndarray:
 
 def _activations(net: Net) -> dict[str, bool]:
     """What the layers of a net have and do, of all that its code could."""
-    first, squared = net.layers.first, net.activation != "clipped"
+    first, squared, direct = net.layers.first, net.activation != "clipped", net.direct
     return {
         "NARROW": net.w1.itemsize == 1,
         "PAIRWISE": net.pairwise,
-        "PSQT": net.psqt is not None,
+        "FITS_INT32": direct is not None and direct.fits_int32(net.w3, net.activation),
         "SQUARED": squared,
         "DUAL": net.activation == "dual",
         "CLIPS": first == "clipped" or net.activation != "squared",
@@ -129,10 +133,8 @@ def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:
         "L3": net.l3,
         "BUCKETS": net.buckets,
         "OUTPUTS": net.layers.outputs,
-        "SHIFT1": net.l1_shift,
-        "SHIFT2": net.l2_shift,
-        **({"SHIFT3": net.l3_shift} if net.l3 else {}),
-        "SHIFT_OUT": net.out_shift,
+        "PSQT": 0 if net.psqt is None else net.psqt_buckets,
+        **{name.upper(): value for name, value in net.units.items()},
         "WEIGHT_BYTES": len(weights),
         "CHECKSUM": zlib.adler32(weights),
         "DIRECT": direct,
@@ -152,7 +154,8 @@ def _tables(net: Net, terms: list[Term], sizes: dict[str, int]) -> str:
     starts, _ = square_code.first_sets(factors)
     used = [(factor, stride) for term in terms for factor, stride in term.factors]
     lines = [f"/* Tables of {net.feature_set} for nnue.c, generated. */"]
-    lines += [f"#define {name} {value}" for name, value in sizes.items()]
+    shown = {name: value for name, value in sizes.items() if value or name not in OPTIONAL}
+    lines += [f"#define {name} {value}" for name, value in shown.items()]
     lines.append(_array("uint8_t", "keys", _keys(terms)))
     names: dict[tuple[str, bytes], str] = {}  # of arrays, by type and content
     places = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
         ],
         "buckets": net.buckets,
         "activations": [net.layers.first, net.activation],
+        "direct": asdict(net.direct) if net.direct else {},
         "shifts": [net.l1_shift, net.l2_shift, net.l3_shift, net.out_shift],
     }
     arrays |= {"about": np.array(json.dumps(told)), **net.arrays()}

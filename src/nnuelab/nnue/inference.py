@@ -427,9 +427,8 @@ def compiled_forward(net: Net) -> int:
     arguments = from_dtype(NET), from_dtype(POSITION), types.int64, types.int64
     layers, direct = net.layers, net.direct
     if direct is not None:
-        squared = layers.activation == "squared"
-        most = int(np.abs(net.w3, dtype=np.int64).sum()) * direct.one ** (2 if squared else 1)
-        return entry(_direct_of(direct, squared, most < 1 << 31), *arguments)
+        narrow = direct.fits_int32(net.w3, layers.activation)
+        return entry(_direct_of(direct, layers.activation == "squared", narrow), *arguments)
     kind = replace(
         layers, n_features=1, l1=2, l2=1, l3=min(layers.l3, 1), buckets=min(layers.buckets, 2)
     )

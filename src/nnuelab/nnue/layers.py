@@ -122,6 +122,11 @@ class Direct:
             if not 1 <= getattr(self, name) <= most:
                 raise ValueError(f"{name} is {getattr(self, name)}, should be 1 to {most}")
 
+    def fits_int32(self, weights: np.ndarray, activation: str) -> bool:
+        """Whether sums of activations times these weights of the last layer do, in any order."""
+        most = self.one ** (2 if activation == "squared" else 1)
+        return int(np.abs(weights.astype(np.int64)).sum()) * most < 1 << 31
+
 
 OF_FEATURES = ("w1", "b1", "psqt")
 """Arrays that all buckets share."""

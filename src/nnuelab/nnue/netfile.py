@@ -192,6 +192,12 @@ class Net:
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} is {getattr(self, name)}, should be {low} to {high}")
 
+    def __str__(self) -> str:
+        """Its set, layers, and what its integers mean, for people."""
+        numbers = ", ".join(map(str, self.units.values()))
+        units = f"{'shifts' if self.shifts else 'scales'} {numbers}"
+        return f"{self.feature_set}, {self.layers}, {units}"
+
     @property
     def psqt_buckets(self) -> int:
         """Values of the psqt for each feature; 1 without one."""
@@ -247,6 +253,11 @@ class Net:
             return {}
         names = [name for name in _SHIFT_LIMITS if name != "l3_shift" or self.wh is not None]
         return {name: getattr(self, name) for name in names}
+
+    @property
+    def units(self) -> dict[str, int]:
+        """What its integers mean, by name: its shifts, or the numbers of `Direct`."""
+        return self.shifts if self.direct is None else asdict(self.direct)
 
     @property
     def scales(self) -> dict[str, float]:

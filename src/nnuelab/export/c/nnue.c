@@ -58,7 +58,9 @@ typedef struct {
 } term;
 
 static int lowest(uint64_t set) { return __builtin_ctzll(set); }
+#if COUNTS
 static int count(uint64_t set) { return __builtin_popcountll(set); }
+#endif
 
 #if SETS
 #include "nnue_squares.h"
@@ -76,8 +78,10 @@ enum { SIDE = L1 / 2, APART = SIDE, INPUTS = (SIDE + 31) / 32 * 32, WIDTH = (APA
 #else
 enum { SIDE = L1, APART = 0, INPUTS = (L1 + 63) / 64 * 64, WIDTH = INPUTS };
 #endif
-enum { SPAN = WIDTH % LARGEST_TILE ? 128 : LARGEST_TILE, TILE = WIDTH % 128 ? 64 : SPAN, LAST = L3 ? L3 : L2 };
+enum { SPAN = WIDTH % LARGEST_TILE ? 128 : LARGEST_TILE, TILE = WIDTH % 128 ? 64 : SPAN, LAST = L2 ? OUTPUTS * (L3 ? L3 : L2) : 2 * L1 };
+#if L2
 enum { SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32, BLOCKS = 2 * INPUTS / 4, WORDS = (BLOCKS + 63) / 64 };
+#endif
 
 #if NARROW
 typedef int16_t lanes __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
@@ -95,7 +99,7 @@ typedef struct {
 #endif
     int16_t accumulator[WIDTH];
 #if PSQT
-    int64_t psqt; /* the sum of its features' own values */
+    int64_t psqt[PSQT]; /* sums of its features' own values */
 #endif
     uint8_t counts[COUNTED]; /* pieces that make each shared row active */
 #if LISTED
@@ -139,16 +143,18 @@ typedef struct {
 
 static struct {
     _Alignas(64) weight w1[FEATURES][WIDTH];
+#if L2
     _Alignas(64) int8_t w2[BUCKETS][BLOCKS][SUMS][4]; /* by blocks of four inputs */
     _Alignas(64) int32_t b2[BUCKETS][SUMS];
+#endif
 #if L3
     int8_t wh[BUCKETS][L3][OUTPUTS * L2];
     int32_t bh[BUCKETS][L3];
 #endif
-    int16_t w3[BUCKETS][OUTPUTS * LAST];
+    int16_t w3[BUCKETS][LAST];
     int32_t b3[BUCKETS];
 #if PSQT
-    int32_t psqt[FEATURES];
+    int32_t psqt[FEATURES][PSQT];
 #endif
 } net;
 static ply empty; /* a board without pieces: the accumulators are the biases */
@@ -168,12 +174,14 @@ const char *nnue_load_memory(const void *data, size_t size) {
     for (int row = 0; row < FEATURES; row++, bytes += L1 * sizeof(weight)) memcpy(net.w1[row], bytes, L1 * sizeof(weight));
     for (int view = 0; view < 2; view++) memcpy(empty.sides[view].accumulator, bytes, 2 * L1);
     bytes += 2 * L1;
+#if L2
     for (int i = 0; i < BUCKETS * L2; i++)
         for (int j = 0; j < 2 * SIDE; j++) {
             int input = j < SIDE ? j : j - SIDE + INPUTS;
             net.w2[i / L2][input / 4][i % L2][input % 4] = (int8_t)*bytes++;
         }
     for (int i = 0; i < BUCKETS; i++, bytes += 4 * L2) memcpy(net.b2[i], bytes, 4 * L2);
+#endif
 #if L3
     READ(net.wh), READ(net.bh);
 #endif
@@ -543,9 +551,12 @@ static void update(nnue *n, const ply *from, ply *to, int view, changes *c) {
     }
     add_rows(now->accumulator, before->accumulator, added, removed);
 #if PSQT
-    now->psqt = before->psqt;
-    for (int k = 0; k < added->n; k++) now->psqt += net.psqt[added->rows[k]];
-    for (int k = 0; k < removed->n; k++) now->psqt -= net.psqt[removed->rows[k]];
+    for (int i = 0; i < PSQT; i++) {
+        int64_t sum = before->psqt[i];
+        for (int k = 0; k < added->n; k++) sum += net.psqt[added->rows[k]][i];
+        for (int k = 0; k < removed->n; k++) sum -= net.psqt[removed->rows[k]][i];
+        now->psqt[i] = sum;
+    }
 #endif
     to->computed[view] = true;
 }
@@ -587,7 +598,11 @@ static void update_to_top(nnue *n) {
     }
 }
 
+#if L2
 #include "nnue_layers.h"
+#else
+#include "nnue_direct.h"
+#endif
 
 /* Interface ----------------------------------------------------------------------------------- */
 

@@ -18,14 +18,14 @@ static void activate(uint8_t *x, uint64_t *bits, const int16_t *accumulator, int
         __m256i half[2], packed;
         for (int k = 0; k < 2; k++) {
             __m256i v = _mm256_loadu_si256((const void *)&accumulator[i + 16 * k]);
-#if MULTIPLIES_FIRST /* a high half, rounded: v * w << 8 - 2 * SHIFT1 >> 15 */
-            const __m256i most = _mm256_set1_epi16(127 << SHIFT1);
+#if MULTIPLIES_FIRST /* a high half, rounded: v * w << 8 - 2 * L1_SHIFT >> 15 */
+            const __m256i most = _mm256_set1_epi16(127 << L1_SHIFT);
             __m256i w = _mm256_loadu_si256((const void *)&accumulator[APART + i + 16 * k]);
             v = _mm256_min_epi16(_mm256_max_epi16(v, zero), most);
             w = _mm256_min_epi16(_mm256_max_epi16(w, zero), most);
-            half[k] = _mm256_mulhrs_epi16(v, _mm256_slli_epi16(w, 8 - 2 * SHIFT1));
+            half[k] = _mm256_mulhrs_epi16(v, _mm256_slli_epi16(w, 8 - 2 * L1_SHIFT));
 #else
-            half[k] = _mm256_srai_epi16(v, SHIFT1);
+            half[k] = _mm256_srai_epi16(v, L1_SHIFT);
 #endif
         }
         packed = _mm256_permute4x64_epi64(_mm256_packs_epi16(half[0], half[1]), 0xD8);
@@ -38,9 +38,9 @@ static void activate(uint8_t *x, uint64_t *bits, const int16_t *accumulator, int
 #else
 #if MULTIPLIES_FIRST
     for (int i = 0; i < INPUTS; i++)
-        x[first + i] = product(accumulator[i], accumulator[APART + i], SHIFT1);
+        x[first + i] = product(accumulator[i], accumulator[APART + i], L1_SHIFT);
 #else
-    for (int i = 0; i < INPUTS; i++) x[first + i] = clipped(accumulator[i], SHIFT1);
+    for (int i = 0; i < INPUTS; i++) x[first + i] = clipped(accumulator[i], L1_SHIFT);
 #endif
     for (int block = first / 4; block < (first + INPUTS) / 4; block++) {
         uint32_t inputs;
@@ -139,7 +139,7 @@ static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const ui
 }
 
 static int forward(const ply *p, int turn) {
-    uint8_t x[2 * INPUTS], y[OUTPUTS * (L2 > LAST ? L2 : LAST)];
+    uint8_t x[2 * INPUTS], y[OUTPUTS * L2 > LAST ? OUTPUTS * L2 : LAST];
     uint64_t bits[WORDS] = {0};
     int32_t sums[SUMS];
     int pieces = 0;
@@ -148,23 +148,24 @@ static int forward(const ply *p, int turn) {
     activate(x, bits, p->sides[turn].accumulator, 0);
     activate(x, bits, p->sides[turn ^ 1].accumulator, INPUTS);
     add_blocks(sums, bucket, x, bits);
-    activate_hidden(y, sums, L2, SHIFT2);
+    activate_hidden(y, sums, L2, L2_SHIFT);
 #if L3
     int32_t hidden[L3];
     for (int i = 0; i < L3; i++) {
         hidden[i] = net.bh[bucket][i];
         for (int j = 0; j < OUTPUTS * L2; j++) hidden[i] += net.wh[bucket][i][j] * y[j];
     }
-    activate_hidden(y, hidden, L3, SHIFT3);
+    activate_hidden(y, hidden, L3, L3_SHIFT);
 #endif
     int64_t value = net.b3[bucket];
 #if PSQT
-    value += p->sides[turn].psqt - p->sides[turn ^ 1].psqt;
+    int chosen = PSQT > 1 ? bucket : 0;
+    value += p->sides[turn].psqt[chosen] - p->sides[turn ^ 1].psqt[chosen];
 #endif
-    for (int start = 0; start < OUTPUTS * LAST; start += 512) { /* so many products fit int32 */
+    for (int start = 0; start < LAST; start += 512) { /* so many products fit int32 */
         int32_t sum = 0;
-        for (int i = start; i < OUTPUTS * LAST && i < start + 512; i++) sum += net.w3[bucket][i] * y[i];
+        for (int i = start; i < LAST && i < start + 512; i++) sum += net.w3[bucket][i] * y[i];
         value += sum;
     }
-    return (int)(value >> SHIFT_OUT);
+    return (int)(value >> OUT_SHIFT);
 }

@@ -115,6 +115,19 @@ def activated(sums, shift, activation):
     return np.concatenate([products, activated(sums + ((1 << shift) >> 1), shift, "clipped")])
 
 
+def quotient(value, divisor):
+    """Rounded towards 0, as in C."""
+    return value // divisor if value >= 0 else -(-value // divisor)
+
+
+def value_without_layers(sums, one, weight, centipawns):
+    """Centipawns from both accumulators, of a net without a second layer."""
+    x, squared = np.clip(sums, 0, one), ABOUT["activations"][1] == "squared"
+    value = int(NET["w3"].astype(np.int64) @ (x * x if squared else x))
+    value = quotient(value, one) if squared else value
+    return quotient((value + int(NET["b3"][0])) * centipawns, one * weight)
+
+
 def evaluate(fen):
     """Centipawns for the side to move, the features and the accumulators of both perspectives."""
     places, turn = places_of(fen)
@@ -130,16 +143,19 @@ def evaluate(fen):
     w = {k: v.reshape(ABOUT["buckets"], -1, *v.shape[1:])[bucket] for k, v in w.items()}
     shift1, shift2, shift3, shift_out = ABOUT["shifts"]
     first, hidden = ABOUT["activations"]
-    both = accumulators[turn], accumulators[1 - turn]
-    x = np.concatenate([activated(each.astype(np.int64), shift1, first) for each in both])
+    both = [accumulators[view].astype(np.int64) for view in (turn, 1 - turn)]
+    if ABOUT["direct"]:
+        return value_without_layers(np.concatenate(both), **ABOUT["direct"]), features, accumulators
+    x = np.concatenate([activated(each, shift1, first) for each in both])
     x = activated(w["b2"] + w["w2"] @ x, shift2, hidden)
     if "wh" in w:
         x = activated(w["bh"] + w["wh"] @ x, shift3, hidden)
     value = int(w["b3"][0] + w["w3"] @ x)
     if "psqt" in NET:
+        psqt = NET["psqt"].astype(np.int64).reshape(len(NET["w1"]), -1)
+        psqt = psqt[:, bucket if psqt.shape[1] > 1 else 0]
         value += sum(
-            int(NET["psqt"][features[view]].sum()) * (1 if view == turn else -1)
-            for view in range(2)
+            int(psqt[features[view]].sum()) * (1 if view == turn else -1) for view in range(2)
         )
     return value >> shift_out, features, accumulators
 
