@@ -17,6 +17,7 @@ SHAPES = (
     Layers(40, 16, 8),
     Layers(40, 16, 8, l3=4, activation="squared", buckets=4),
     Layers(40, 16, 8, pairwise=True, psqt=True),
+    Layers(40, 16, 0, activation="squared"),
     Layers(40, 16, 8, l3=4, activation="dual", buckets=8, pairwise=True, psqt=True),
 )
 

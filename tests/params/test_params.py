@@ -188,7 +188,7 @@ def test_experiments_that_make_no_sense(settings, change, told):
             {"grid": {"l1": []}},
             "experiments.baseline.grid.l1: list should have at least",
         ),
-        ("baseline", {"grid": {"l2": [8, 0]}}, "experiments.baseline.grid.l2[1]: input should be"),
+        ("baseline", {"grid": {"l2": [8, -1]}}, "experiments.baseline.grid.l2[1]: input should be"),
         ("beyond", {"tournament": {"movtime": 0}}, "beyond.tournament.movtime: unknown; did you"),
         ("beyond", {"tournament": {"games_per_pairing": 7}}, "beyond.tournament.games_per_pairing"),
     ],

@@ -1,4 +1,4 @@
-"""The float network in torch: N -> M x2 -> O [-> P] -> 1, with a sparse first layer."""
+"""The float network in torch: N -> M x2 [-> O [-> P]] -> 1, with a sparse first layer."""
 
 from __future__ import annotations
 
@@ -136,10 +136,10 @@ class Network(nn.Module):
         nn.init.uniform_(self.w1, -bound, bound, generator)
 
     def first_layers(self, threads: Threads, whole: bool = False) -> FirstLayers:
-        """The kernels of the first layer and of the second, that of all buckets."""
+        """The kernels of the first layer and of the one behind it, that of all buckets."""
         n, m = self.layers.shapes["w1"]
         numbers, first = self.numbers.numpy(), self.layers.first
-        return FirstLayers(n, m, self.b2.shape[0], threads, whole, first, numbers)
+        return FirstLayers(n, m, len(self.behind()[1]), threads, whole, first, numbers)
 
     def forward(self, batch: Batch, threads: Threads) -> torch.Tensor:
         """Centipawns for the side to move, float32[B]."""
@@ -151,9 +151,8 @@ class Network(nn.Module):
         if self.shifts:
             shift, first = self.shifts["l1_shift"], self.layers.first
             kernels.rounding = partial(quantized, shift=shift, activation=first)
-        w2 = self._dense("w2")
-        b1, b2 = self._biases(self.b1, "l1_shift"), self._biases(self.b2, "l2_shift")
-        values = self.rest(sums(*self.tables(), b1, w2, b2, batch, kernels), batch.pieces)
+        b1, behind = self._biases(self.b1, "l1_shift"), self.behind()
+        values = self.rest(sums(*self.tables(), b1, *behind, batch, kernels), batch.pieces)
         return values + CENTIPAWNS * balance(self.psqt, batch) if self.layers.psqt else values
 
     def by_torch(
@@ -263,25 +262,33 @@ class Network(nn.Module):
             return weights
         return _rounded(weights, self.layers.scale(name, self.shifts[HIDDEN[name]]))
 
+    def behind(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """Weights and biases of the layer that gets the accumulators: the second, or the last."""
+        if not self.layers.l2:
+            return self.w3[None], self.b3
+        return self._dense("w2"), self._biases(self.b2, "l2_shift")
+
     def head(
         self, inputs: torch.Tensor, pieces: np.ndarray | torch.Tensor | None = None
     ) -> torch.Tensor:
         """From what the second layer gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""
-        w2, b2 = self._dense("w2"), self._biases(self.b2, "l2_shift")
-        sums = linear(inputs, w2.to(inputs.dtype), b2.to(inputs.dtype))
-        return self.rest(sums.to(w2.dtype), pieces)
+        weights, biases = self.behind()
+        sums = linear(inputs, weights.to(inputs.dtype), biases.to(inputs.dtype))
+        return self.rest(sums.to(weights.dtype), pieces)
 
     def rest(
         self, sums: torch.Tensor, pieces: np.ndarray | torch.Tensor | None = None
     ) -> torch.Tensor:
-        """From the sums of the second layer to centipawns [B].
+        """From the sums of the layer that gets the accumulators to centipawns [B].
 
         Parameters
         ----------
-        sums : float32 [B, buckets * O]
+        sums : float32 [B, buckets * O], or [B, 1] where it is the last
         pieces : int [B], optional
             On the board; what buckets are chosen by.
         """
+        if not self.layers.l2:
+            return CENTIPAWNS * sums.squeeze(1)
         buckets, activation = self.layers.buckets, self.layers.activation
         if buckets > 1:
             assert pieces is not None

@@ -82,7 +82,7 @@ def write(path: Path, network: Network, feature_set: str) -> None:
         inputs.append(helper.make_tensor_value_info("pieces", TensorProto.INT64, ["B"]))
         chosen = _bucket(graph, layers.buckets)
     value = graph("Concat", *sides, axis=1)
-    for weights, biases in (("w2", "b2"), ("wh", "bh"))[: 2 if layers.l3 else 1]:
+    for weights, biases in (("w2", "b2"), ("wh", "bh"))[: (layers.l2 > 0) + (layers.l3 > 0)]:
         value = _linear(graph, value, arrays[weights], arrays[biases])
         value = _activated(
             graph, _of_bucket(graph, value, chosen, layers.buckets), layers.activation

@@ -28,6 +28,10 @@ its biases know already what rounding adds.
 The neurons of the first layer are sorted by their mean activations, so that those that are often
 zero stand together: the second layer skips four zeros at a time. Pairs stay pairs.
 
+Without a second layer the integers are bullet's (`layers.Direct`): w1 and b1 are round(255 w), or
+round(127 w) where that could overflow, and the unit of w3 is the largest power of two with which it
+fits int16 and sums fit int32.
+
 What is left of a mean error, from clipping what was rounded, `centred` takes out of b3 by the data:
 the correction of biases that post-training quantization knows (Nagel et al. 2019).
 
@@ -45,11 +49,12 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.nnue.checkpoint import Checkpoint
-from nnuelab.nnue.layers import LEVELS, USUAL, bucket_of
-from nnuelab.nnue.netfile import STUDY_SHIFTS, Net
+from nnuelab.nnue.layers import LEVELS, USUAL, Direct, Layers, bucket_of
+from nnuelab.nnue.netfile import STUDY_SHIFTS, Net, no_second_layer
 from nnuelab.nnue.network import CENTIPAWNS
 from nnuelab.nnue.scales import (
     OUT_SHIFTS,
+    AccumulatorRange,
     accumulator_range,
     hidden_shifts,
     largest,
@@ -59,6 +64,8 @@ from nnuelab.nnue.scales import (
 )
 from nnuelab.nnue.verify import float_outputs, integer_outputs
 
+ONES = (255, 127)  # activations of 1.0 without a second layer
+WEIGHTS = tuple(1 << places for places in range(14, -1, -1))  # and weights of 1.0
 FEW = 100  # positions: a mean of fewer is noise
 
 
@@ -82,13 +89,16 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     fine = scheme != "study"
     network = checkpoint.network()
     layers = network.layers
-    if not fine and any(getattr(layers, name) != usual for name, usual in USUAL.items()):
+    unusual = any(getattr(layers, name) != usual for name, usual in USUAL.items())
+    if not fine and (unusual or not layers.l2):
         raise UserError(
             f"the study's scheme is for nets N -> M x2 -> O -> 1, not for {layers}; "
             "quantize with --scheme fine"
         )
     w = {name: tensor.double().numpy() for name, tensor in checkpoint.model.items()}
     w["w1"] = network.rows().detach().double().numpy()
+    if not layers.l2:
+        return _direct(checkpoint, layers, w, scheme)
     activations = checkpoint.activations.double().numpy().reshape(2, -1)
     order = np.argsort(activations.sum(axis=0), kind="stable")
     neurons = np.concatenate([order + i for i in range(0, layers.l1, layers.inputs)])
@@ -136,14 +146,7 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     dense("second", "w2", "b2", l2_shift, activations[:, order].ravel())
     if layers.l3:
         dense("third", "wh", "bh", l3_shift, None)
-    accumulators = accumulator_range(w1, b1, feature_set)
-    if not accumulators.fits:
-        raise UserError(
-            f"{accumulators.outside} of {b1.size} accumulators of {feature_set.name} could "
-            f"overflow int16 ({accumulators.low} to {accumulators.high} with the largest active "
-            "rows); "
-            "train with a smaller learning rate or fewer epochs"
-        )
+    accumulators = _checked(accumulator_range(w1, b1, feature_set), checkpoint)
     w3_type = np.int16 if fine else np.int8
     if layers.psqt:
         arrays["psqt"] = _fit("values of features", np.rint(w["psqt"] * last), np.int32)
@@ -165,16 +168,68 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
         activation=layers.activation,
         buckets=layers.buckets,
         pairwise=layers.pairwise,
-        provenance={
+        **_told(checkpoint, scheme, accumulators),
+    )
+
+
+def _direct(checkpoint: Checkpoint, layers: Layers, w: dict[str, np.ndarray], scheme: str) -> Net:
+    """Of a net without a second layer."""
+    if scheme == "int8":
+        raise UserError(
+            "a net without a second layer has first-layer weights of int16: "
+            "quantize with --scheme fine"
+        )
+    feature_set = checkpoint.features
+    for one in ONES:
+        w1 = _fit("first-layer weights", np.rint(w["w1"] * one), np.int16)
+        b1 = _fit("first-layer biases", np.rint(w["b1"] * one), np.int16)
+        accumulators = accumulator_range(w1, b1, feature_set)
+        if accumulators.fits:
+            break
+    centipawns = Direct.centipawns
+    output = w["w3"] * (CENTIPAWNS / centipawns)
+    for weight in WEIGHTS:
+        direct = Direct(one, weight, centipawns)
+        w3 = np.rint(output * weight)
+        if np.abs(w3).max() < 1 << 15 and direct.fits_int32(w3, layers.activation):
+            break
+    b3 = np.rint(w["b3"] * (CENTIPAWNS / centipawns) * one * weight)
+    arrays: dict[str, Any] = {"w1": w1, "b1": b1, **no_second_layer(layers.l1)}
+    return Net(
+        feature_set.name,
+        w3=_fit("output weights", w3, np.int16),
+        b3=_fit("output bias", b3, np.int32),
+        activation=layers.activation,
+        direct=direct,
+        **arrays,
+        **_told(checkpoint, scheme, _checked(accumulators, checkpoint)),
+    )
+
+
+def _checked(accumulators: AccumulatorRange, checkpoint: Checkpoint) -> AccumulatorRange:
+    if not accumulators.fits:
+        of = f"{checkpoint.layers.l1} accumulators of {checkpoint.feature_set}"
+        raise UserError(
+            f"{accumulators.outside} of {of} could overflow int16 ({accumulators.low} to "
+            f"{accumulators.high} with the largest active rows); "
+            "train with a smaller learning rate or fewer epochs"
+        )
+    return accumulators
+
+
+def _told(checkpoint: Checkpoint, scheme: str, accumulators: AccumulatorRange) -> dict[str, Any]:
+    """What a net says of where it comes from."""
+    return {
+        "provenance": {
             "scheme": scheme,
             "epochs": checkpoint.epoch,
             "settings": checkpoint.settings,
             "checkpoint_digest": checkpoint.digest(),
             "accumulators": [accumulators.low, accumulators.high],
         },
-        files=checkpoint.files,
-        blocks=checkpoint.blocks,
-    )
+        "files": checkpoint.files,
+        "blocks": checkpoint.blocks,
+    }
 
 
 def centred(net: Net, checkpoint: Checkpoint, chosen: np.ndarray) -> Net:
@@ -194,7 +249,8 @@ def centred(net: Net, checkpoint: Checkpoint, chosen: np.ndarray) -> Net:
     bucket = bucket_of(np.bitwise_count(chosen["occupied"]), net.buckets)
     n = np.bincount(bucket, minlength=net.buckets)
     mean = np.where(n < FEW, 0, np.bincount(bucket, error, net.buckets) / np.maximum(n, 1))
-    b3 = _fit("output bias", net.b3 - np.rint(mean * 2.0**net.out_shift), np.int32)
+    unit = net.scales["output_per_cp"] if net.direct else 2.0**net.out_shift
+    b3 = _fit("output bias", net.b3 - np.rint(mean * unit), np.int32)
     told = {"positions": len(chosen), "mean_cp": mean.round(3).tolist()}
     return replace(net, b3=b3, provenance={**net.provenance, "centred": told})
 

@@ -18,10 +18,11 @@ PRESETS: dict[str, dict[str, Any]] = {
         "buckets": 8,
     },
     # The training of jw1912/bullet, examples/simple.rs: squared error of the sigmoid, a target of
-    # three quarters result. Its batches are larger, its rate falls to a tenth after 18 of 40 parts,
-    # and its net has no second layer.
+    # three quarters result, no second layer. Its batches are larger, and its rate falls to a tenth
+    # after 18 of 40 parts.
     "bullet_simple": {
         "l1": 128,
+        "l2": 0,
         "activation": "squared",
         "exponent": 2.0,
         "output_scale": 400.0,

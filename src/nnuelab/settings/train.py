@@ -13,7 +13,12 @@ class Training:
     """The network, its loss and its optimizer; the same for every feature set."""
 
     l1: int = setting(256, "Neurons of an accumulator, one for each perspective.", ge=1, le=16384)
-    l2: int = setting(32, "Neurons of the second layer.", ge=1, le=16384)
+    l2: int = setting(
+        32,
+        "Neurons of the second layer; 0: there is none, accumulators are weighed by themselves.",
+        ge=0,
+        le=16384,
+    )
     l3: int = setting(0, "Neurons of a further hidden layer; 0: there is none.", ge=0, le=16384)
     activation: Literal["clipped", "squared", "dual"] = setting(
         "clipped",
@@ -136,6 +141,12 @@ class Training:
     def __post_init__(self) -> None:
         if self.pairwise and self.l1 % 2:
             raise ValueError(f"pairwise needs an even number of neurons: l1 is {self.l1}")
+        beyond = [self.l3, self.buckets > 1, self.pairwise, self.psqt, self.activation == "dual"]
+        if not self.l2 and any([*beyond, self.fake_quantize_epochs]):
+            raise ValueError(
+                "without a second layer (l2 is 0) there are no l3, buckets, pairwise, psqt, dual "
+                "activation and fake_quantize_epochs: leave them as they are by default"
+            )
         if self.min_pieces > self.max_pieces:
             raise ValueError(
                 f"min_pieces {self.min_pieces} is larger than max_pieces {self.max_pieces}"
