@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-import nnuelab.cli.export
 import nnuelab.cli.net  # noqa: F401  (registers the command)
 from nnuelab import artifacts
 from nnuelab.chess import notation

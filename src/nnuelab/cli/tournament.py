@@ -243,6 +243,58 @@ def spread(
 
 
 @app.command()
+def contrast(
+    details: Annotated[
+        list[Path], typer.Argument(help="What `nnuelab rate --details --sets` wrote.")
+    ],
+    plus: Annotated[list[str], typer.Option(help="SET or SET,VARIANT; may be repeated.")],
+    minus: Annotated[
+        list[str], typer.Option(help="What is subtracted; as many as there are of --plus.")
+    ],
+    mean: Annotated[
+        bool, typer.Option("--mean", help="The mean of the differences, not their sum.")
+    ] = False,
+    spread: Annotated[
+        Path | None,
+        typer.Option(
+            help="How far trainings scatter in other experiments: CSV of `nnuelab spread`.",
+            show_default="that of params.yaml, if any",
+        ),
+    ] = None,
+) -> None:
+    """Tell the difference between any sets of an experiment, with its error.
+
+    Prints CSV, a line for each file: details, elo, elo_error_games, elo_error, degrees_of_freedom,
+    p. Give all files of an experiment: together they tell how far its trainings scatter. The p is
+    of this comparison alone, so choose it before you look.
+
+    Example: nnuelab contrast results/published/layers_details.json --plus ALL,l2-16 --minus
+    ALL,l2-32
+    """
+    from nnuelab import params
+    from nnuelab.report.inspect import damaged
+    from nnuelab.report.reading import read_json
+    from nnuelab.tournament import contrasts
+    from nnuelab.tournament import spread as spreads
+
+    weights = contrasts.weights_of(plus, minus, mean)
+    if spread is None and Path("params.yaml").is_file() and (told := params.read().spread):
+        spread = Path(told)
+    found = {}
+    for path in details:
+        with damaged(path):
+            found[str(path)] = read_json(path, "players", "covariance", "spread")
+    trainings = contrasts.trainings_of(found, spreads.read(spread) if spread else [])
+    rows = ["details,elo,elo_error_games,elo_error,degrees_of_freedom,p"]
+    for name, each in found.items():
+        with damaged(Path(name)):
+            row = contrasts.contrast(each, weights, trainings[name])
+        numbers = row.elo, row.elo_error_games, row.elo_error, row.degrees_of_freedom, row.p
+        rows.append(",".join([name, *("" if n is None else f"{n:.4g}" for n in numbers)]))
+    print("\n".join(rows))
+
+
+@app.command()
 def sprt(
     pgn: Annotated[
         list[Path] | None, typer.Argument(help="PGN files, plain or compressed.")

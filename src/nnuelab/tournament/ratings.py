@@ -143,7 +143,7 @@ def rated(
     results = read_results([pgn] if isinstance(pgn, str | Path) else pgn, unusable)
     if anchor is not None and anchor not in results.players:
         raise UserError(
-            f'no player "{anchor}" to anchor on{_nearest(anchor, results.players)}; '
+            f'no player "{anchor}" to anchor on{nearest(anchor, results.players)}; '
             f"the players are {', '.join(results.players)}"
         )
     fitted = fit(results)
@@ -268,7 +268,7 @@ def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> d
     members = _members(fitted)
     if anchor not in members:
         raise UserError(
-            f'no net of the anchor set "{anchor}" played{_nearest(anchor, members)}; '
+            f'no net of the anchor set "{anchor}" played{nearest(anchor, members)}; '
             f"the sets are {', '.join(members)}"
         )
     own = {row.group: row for row in spreads(fitted, pooling)}
@@ -427,6 +427,7 @@ def _adjusted(
     return rows | adjusted
 
 
-def _nearest(name: str, names: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
+    """A question after the name that was meant, for messages, or nothing."""
     near = difflib.get_close_matches(name, list(names), 1)
     return f' (did you mean "{near[0]}"?)' if near else ""
