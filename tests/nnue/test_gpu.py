@@ -27,6 +27,7 @@ from tests.nnue_data import write_datasets
     [
         ("ALL+H", {"psqt": True, "buckets": 8}),
         ("KB(4)", {}),
+        ("ALL", {"l2": 0, "activation": "squared"}),
         ("KB(4)+PP", {"factorize": "all"}),
     ],
 )
@@ -53,10 +54,13 @@ def test_steps_of_torch_operators_are_those_of_the_kernels(
     assert float(apart.max()) < 0.05 * float(outputs[0].abs().max())
 
 
-def test_half_of_the_bits_suffice_for_the_values_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("l2", [SETTINGS.l2, 0])
+def test_half_of_the_bits_suffice_for_the_values_of_a_step(
+    l2: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(network.DENSE, "cpu", 16384)
     feature_set = features.parse("ALL+H")
-    trainer = Trainer(replace(SETTINGS, feature_set="ALL+H"), feature_set, Threads(1))
+    trainer = Trainer(replace(SETTINGS, feature_set="ALL+H", l2=l2), feature_set, Threads(1))
     batch = random_batch(feature_set.size, 300)
     active, _, pieces = trainer.ready(batch, torch.zeros(300))
     whole, half = (

@@ -180,6 +180,16 @@ def test_experiments_that_make_no_sense(settings, change, told):
             {"variants": {"known": {"preset": "study", "buckets": 8}}},
             "quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs buckets: 1",
         ),
+        (
+            "pqr",
+            {"variants": {"known": {"preset": "bullet_simple", "scheme": "int8"}}},
+            "quantize.scheme: int8 is for nets with a second layer; l2: 0 needs fine",
+        ),
+        (
+            "pqr",
+            {"variants": {"known": {"preset": "bullet_simple", "buckets": 8, "psqt": True}}},
+            "known: without a second layer (l2: 0) a net needs buckets: 1, psqt: false",
+        ),
         ("pqr", {"grid": {"l1": [64]}}, "experiments.pqr: give variants or grid, not both"),
         ("baseline", {"grid": {"l9": [3]}}, "experiments.baseline.grid.l9: unknown; known are l1,"),
         ("baseline", {"grid": {"l1": [64, 64]}}, "baseline.grid.l1: 64 is listed twice"),

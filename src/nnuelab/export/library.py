@@ -47,7 +47,6 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     known["MORE_KINDS"] = not kinds.isdisjoint(KINDS)
     known["CHOOSES"] = any(factor.chosen.size for factor in factors)
     known["COMPARES_ROWS"] = known["HAS_OF_NUMBERS"] or known["HAS_OF_TARGETS"]
-    known["COUNTS"] = net.l2 or sizes["SETS"]
     listed = sizes["LISTED"] and known["HAS_OF_SQUARES"]
     known["APPENDS_SQUARES"] = listed or known["HAS_OF_TARGETS"]
     known |= square_code.needed(factors)

@@ -19,7 +19,7 @@ class Checkpoint(RunState):
 
     Attributes
     ----------
-    activations : float32 [inputs of the second layer]
+    activations : float32 [inputs of the layer behind the accumulators]
         Their means over training positions: quantization needs them to centre
         the error that rounding the second layer's weights makes.
     shifts : dict

@@ -75,7 +75,7 @@ class Layers:
 
     @property
     def inputs(self) -> int:
-        """What the second layer gets of each perspective."""
+        """What the layer behind gets of each perspective."""
         return self.l1 // 2 if self.pairwise else self.l1
 
     @property

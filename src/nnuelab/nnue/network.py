@@ -139,7 +139,8 @@ class Network(nn.Module):
         """The kernels of the first layer and of the one behind it, that of all buckets."""
         n, m = self.layers.shapes["w1"]
         numbers, first = self.numbers.numpy(), self.layers.first
-        return FirstLayers(n, m, len(self.behind()[1]), threads, whole, first, numbers)
+        outputs = self.layers.buckets * (self.layers.l2 or 1)
+        return FirstLayers(n, m, outputs, threads, whole, first, numbers)
 
     def forward(self, batch: Batch, threads: Threads) -> torch.Tensor:
         """Centipawns for the side to move, float32[B]."""
@@ -175,7 +176,7 @@ class Network(nn.Module):
     def accumulators(
         self, active: torch.Tensor, dtype: torch.dtype = torch.float32
     ) -> torch.Tensor:
-        """What the second layer gets, [B, 2M], by torch's own operators, on any device.
+        """What the layer behind gets, [B, 2M], by torch's own operators, on any device.
 
         Parameters
         ----------
@@ -219,7 +220,7 @@ class Network(nn.Module):
         return torch.cat(sides, 1)
 
     def of_rows(self, sums: torch.Tensor) -> torch.Tensor:
-        """What the second layer gets of `row_sums`."""
+        """What the layer behind gets of `row_sums`."""
         sides = sums.unflatten(1, (2, -1)) + self._biases(self.b1, "l1_shift")
         return self.activated(sides, "l1_shift", self.layers.first).flatten(1)
 
@@ -271,8 +272,10 @@ class Network(nn.Module):
     def head(
         self, inputs: torch.Tensor, pieces: np.ndarray | torch.Tensor | None = None
     ) -> torch.Tensor:
-        """From what the second layer gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""
+        """From what the layer behind gets, [B, 2M], to centipawns [B]; ``pieces`` as in rest."""
         weights, biases = self.behind()
+        if not self.layers.l2:  # half of the bits would round centipawns
+            inputs = inputs.to(weights.dtype)
         sums = linear(inputs, weights.to(inputs.dtype), biases.to(inputs.dtype))
         return self.rest(sums.to(weights.dtype), pieces)
 

@@ -29,8 +29,8 @@ The neurons of the first layer are sorted by their mean activations, so that tho
 zero stand together: the second layer skips four zeros at a time. Pairs stay pairs.
 
 Without a second layer the integers are bullet's (`layers.Direct`): w1 and b1 are round(255 w), or
-round(127 w) where that could overflow, and the unit of w3 is the largest power of two with which it
-fits int16 and sums fit int32.
+round(127 w) where that could overflow, and the unit of w3 is the largest power of two, up to 1024,
+with which it and b3 fit int16, as bullet's files have them, and sums int32.
 
 What is left of a mean error, from clipping what was rounded, `centred` takes out of b3 by the data:
 the correction of biases that post-training quantization knows (Nagel et al. 2019).
@@ -65,7 +65,7 @@ from nnuelab.nnue.scales import (
 from nnuelab.nnue.verify import float_outputs, integer_outputs
 
 ONES = (255, 127)  # activations of 1.0 without a second layer
-WEIGHTS = tuple(1 << places for places in range(14, -1, -1))  # and weights of 1.0
+WEIGHTS = tuple(1 << places for places in range(10, -1, -1))  # and weights of 1.0
 FEW = 100  # positions: a mean of fewer is noise
 
 
@@ -146,7 +146,8 @@ def quantize(checkpoint: Checkpoint, scheme: str = "fine") -> Net:
     dense("second", "w2", "b2", l2_shift, activations[:, order].ravel())
     if layers.l3:
         dense("third", "wh", "bh", l3_shift, None)
-    accumulators = _checked(accumulator_range(w1, b1, feature_set), checkpoint)
+    accumulators = accumulator_range(w1, b1, feature_set)
+    _checked(accumulators, checkpoint)
     w3_type = np.int16 if fine else np.int8
     if layers.psqt:
         arrays["psqt"] = _fit("values of features", np.rint(w["psqt"] * last), np.int32)
@@ -179,34 +180,34 @@ def _direct(checkpoint: Checkpoint, layers: Layers, w: dict[str, np.ndarray], sc
             "a net without a second layer has first-layer weights of int16: "
             "quantize with --scheme fine"
         )
-    feature_set = checkpoint.features
+    feature_set, scale = checkpoint.features, CENTIPAWNS / Direct.centipawns
     for one in ONES:
-        w1 = _fit("first-layer weights", np.rint(w["w1"] * one), np.int16)
-        b1 = _fit("first-layer biases", np.rint(w["b1"] * one), np.int16)
+        w1, b1 = np.rint(w["w1"] * one), np.rint(w["b1"] * one)
         accumulators = accumulator_range(w1, b1, feature_set)
         if accumulators.fits:
             break
-    centipawns = Direct.centipawns
-    output = w["w3"] * (CENTIPAWNS / centipawns)
+    _checked(accumulators, checkpoint)
     for weight in WEIGHTS:
-        direct = Direct(one, weight, centipawns)
-        w3 = np.rint(output * weight)
-        if np.abs(w3).max() < 1 << 15 and direct.fits_int32(w3, layers.activation):
+        direct = Direct(one, weight)
+        w3, b3 = np.rint(w["w3"] * scale * weight), np.rint(w["b3"] * scale * one * weight)
+        fits = np.abs(w3).max() < 1 << 15 and direct.fits_int32(w3, layers.activation)
+        if fits and np.abs(b3).max() < 1 << 14:  # `centred` moves it a little
             break
-    b3 = np.rint(w["b3"] * (CENTIPAWNS / centipawns) * one * weight)
-    arrays: dict[str, Any] = {"w1": w1, "b1": b1, **no_second_layer(layers.l1)}
+    arrays: dict[str, Any] = no_second_layer(layers.l1)
     return Net(
         feature_set.name,
+        w1=_fit("first-layer weights", w1, np.int16),
+        b1=_fit("first-layer biases", b1, np.int16),
         w3=_fit("output weights", w3, np.int16),
         b3=_fit("output bias", b3, np.int32),
         activation=layers.activation,
         direct=direct,
         **arrays,
-        **_told(checkpoint, scheme, _checked(accumulators, checkpoint)),
+        **_told(checkpoint, scheme, accumulators),
     )
 
 
-def _checked(accumulators: AccumulatorRange, checkpoint: Checkpoint) -> AccumulatorRange:
+def _checked(accumulators: AccumulatorRange, checkpoint: Checkpoint) -> None:
     if not accumulators.fits:
         of = f"{checkpoint.layers.l1} accumulators of {checkpoint.feature_set}"
         raise UserError(
@@ -214,7 +215,6 @@ def _checked(accumulators: AccumulatorRange, checkpoint: Checkpoint) -> Accumula
             f"{accumulators.high} with the largest active rows); "
             "train with a smaller learning rate or fewer epochs"
         )
-    return accumulators
 
 
 def _told(checkpoint: Checkpoint, scheme: str, accumulators: AccumulatorRange) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
@@ -171,7 +171,7 @@ def plans(params: Params, mistakes: list[str] | None = None) -> dict[str, Plan]:
         )
         told += _imported(path, found)
         told += _nonsense(path, experiment, found[name])
-    told += _beyond_the_study(found.values())
+    told += _beyond_the_scheme(found.values())
     told += [
         f"report: there is no experiment {name}{nearest(name, found)}"
         for name in params.report
@@ -301,8 +301,8 @@ def _sized(
     return variants
 
 
-def _beyond_the_study(plans: Iterable[Plan]) -> Iterable[str]:
-    """Nets that the study's scheme has no integers for."""
+def _beyond_the_scheme(plans: Collection[Plan]) -> Iterable[str]:
+    """Nets that their scheme has no integers for."""
     wrong = {
         setting
         for plan in plans
@@ -316,6 +316,9 @@ def _beyond_the_study(plans: Iterable[Plan]) -> Iterable[str]:
             f"{name}: {str(plain).lower()}" for name, plain in STUDY_LAYERS.items() if name in wrong
         )
         yield f"quantize.scheme: study is for nets N -> M x2 -> O -> 1 alone; it needs {asked}"
+    entries = [entry for plan in plans for entry in plan.entries if not entry.train.l2]
+    for scheme in sorted({str(entry.quantize.scheme) for entry in entries} & {"int8", "study"}):
+        yield f"quantize.scheme: {scheme} is for nets with a second layer; l2: 0 needs fine"
 
 
 def _circles(path: str, variants: Mapping[str, _Variant]) -> Iterable[str]:

@@ -99,7 +99,7 @@ def cross(pgn: Path, order: list[str]) -> Table:
 
 def of_table(path: Path, rows: list[dict[str, str]]) -> dict[str, Any]:
     """Facts of the table of an experiment; nodes where its games are beside it."""
-    sizes = {f"{row['l1']} x2 -> {row['l2']} -> 1" for row in rows}
+    sizes = {f"{row['l1']} x2 -> {row['l2']} -> 1".replace("-> 0 ", "") for row in rows}
     facts: dict[str, Any] = {"feature_sets": len({row["feature_set"] for row in rows})}
     facts |= {"variants": len({row["variant"] for row in rows})} if "variant" in rows[0] else {}
     facts |= {"layers": ", ".join(sorted(sizes))}

@@ -7,6 +7,16 @@ from typing import Literal
 
 from nnuelab.settings import setting
 
+WITHOUT_L2 = {
+    "l3": (0,),
+    "activation": ("clipped", "squared"),
+    "buckets": (1,),
+    "pairwise": (False,),
+    "psqt": (False,),
+    "fake_quantize_epochs": (0,),
+}
+"""What nets without a second layer can have."""
+
 
 @dataclass(frozen=True)
 class Training:
@@ -141,12 +151,12 @@ class Training:
     def __post_init__(self) -> None:
         if self.pairwise and self.l1 % 2:
             raise ValueError(f"pairwise needs an even number of neurons: l1 is {self.l1}")
-        beyond = [self.l3, self.buckets > 1, self.pairwise, self.psqt, self.activation == "dual"]
-        if not self.l2 and any([*beyond, self.fake_quantize_epochs]):
-            raise ValueError(
-                "without a second layer (l2 is 0) there are no l3, buckets, pairwise, psqt, dual "
-                "activation and fake_quantize_epochs: leave them as they are by default"
+        wrong = [name for name, known in WITHOUT_L2.items() if getattr(self, name) not in known]
+        if wrong and not self.l2:
+            needed = (
+                f"{name}: {' or '.join(map(str, WITHOUT_L2[name])).lower()}" for name in wrong
             )
+            raise ValueError(f"without a second layer (l2: 0) a net needs {', '.join(needed)}")
         if self.min_pieces > self.max_pieces:
             raise ValueError(
                 f"min_pieces {self.min_pieces} is larger than max_pieces {self.max_pieces}"

@@ -58,9 +58,7 @@ typedef struct {
 } term;
 
 static int lowest(uint64_t set) { return __builtin_ctzll(set); }
-#if COUNTS
-static int count(uint64_t set) { return __builtin_popcountll(set); }
-#endif
+#define count(set) __builtin_popcountll(set)
 
 #if SETS
 #include "nnue_squares.h"
