@@ -19,7 +19,8 @@ HEAD = (
 DATA = {
     **dict.fromkeys(("axis", "pairwise", "mobility", "beyond", "rates"), ("763,000", "of a net")),
     **dict.fromkeys(
-        ("teacher", "mirrored", "replication", "together", "layers"), ("770,000", "of Stockfish")
+        ("teacher", "mirrored", "replication", "together", "layers", "modern"),
+        ("770,000", "of Stockfish"),
     ),
     "people": ("780,000", "of Stockfish"),
     **dict.fromkeys(("few", "thinned"), ("940,000", "of a net")),
@@ -32,6 +33,7 @@ DATA = {
     ),
 }
 """Positions to learn from, and whose scores they have, in experiments that compare sets."""
+VARIANTS = {"fair": ", a rate of its own", "modern": ", layers of SFNNv5"}
 MEASURES = ("elo", "elo_deep", "elo_cost", "elo_deep_cost")
 
 
@@ -43,10 +45,10 @@ def rows() -> Iterator[tuple[str, ...]]:
             for row in csv.DictReader(file):
                 if float(row["elo_error"]) == 0:
                     continue
-                rate = ", a rate of its own" if row.get("variant") == "fair" else ""
+                told = VARIANTS.get(row.get("variant", ""), "")
                 fixed, deep, cost, deep_cost = (_elo(row, measure) for measure in MEASURES)
                 yield (
-                    row["feature_set"] + rate,
+                    row["feature_set"] + told,
                     f"{row['l1']}/{row['l2']}",
                     *data,
                     row["seeds"],
