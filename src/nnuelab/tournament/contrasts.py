@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from nnuelab.errors import UserError
-from nnuelab.intervals import SIGNIFICANCE
-from nnuelab.names import NetName
-from nnuelab.tournament.ratings import SetRating, nearest, quoted
-from nnuelab.tournament.spread import Estimate, Pooling, Spread, of_row, pooled
+from nnuelab.tournament import model, ratings
+from nnuelab.tournament.ratings import SetRating
+from nnuelab.tournament.spread import Estimate, Pooling, Spread, again, of_row, pooled
 
 
 def weights_of(plus: Sequence[str], minus: Sequence[str], mean: bool) -> dict[str, float]:
@@ -56,21 +55,21 @@ def contrast(
     UserError
         For a set without a player.
     """
-    names = [NetName.parse(player["name"]).entry for player in details["players"]]
-    size = Counter(names)
+    players = details["players"]
+    fitted = model.Fit(
+        [player["name"] for player in players],
+        np.array([player["elo"] for player in players]),
+        np.array(details["covariance"]),
+        details["white_advantage"],
+        details["white_advantage_error"],
+    )
+    members = ratings.members_of(fitted)
     for name in weights:
-        if name not in size:
-            raise UserError(
-                f'no net of the set "{name}" played{nearest(name, size)}; '
-                f"the sets are {', '.join(sorted(size))}"
-            )
-    of_nets = np.array([weights.get(name, 0.0) / size[name] for name in names])
-    elo = float(of_nets @ [player["elo"] for player in details["players"]])
-    games = max(float(of_nets @ np.array(details["covariance"]) @ of_nets), 0.0)
-    shares = {"": sum(weight**2 / size[name] for name, weight in weights.items())}
-    seeds = min(size[name] for name in weights)
-    row = SetRating("", seeds, elo, float(SIGNIFICANCE * np.sqrt(games)), None)
-    return quoted(row, games, shares, {"": trainings})
+        ratings.check_played("set", name, members)
+    seeds = min(len(members[name]) for name in weights)
+    row, games = ratings.by_games(fitted, "", seeds, ratings.contrast_of(weights, members))
+    shares = ratings.shares_of(weights, members, {})
+    return ratings.quoted(row, games, shares, {"": trainings})
 
 
 def trainings_of(
@@ -93,21 +92,14 @@ def trainings_of(
     """
     rows = {}
     for file, told in details.items():
-        found = [of_row(row, file) for row in told["spread"]]
-        if len(found) != 1 or found[0].group:
+        rows[file] = [of_row(row, file) for row in told["spread"]]
+        if [row.group for row in rows[file]] != [""]:
             raise UserError(
                 f"{file}: its sets don't all scatter alike (`spreads` of its experiment), and it "
                 "isn't told here which do; the table has the differences from the anchor"
             )
-        rows[file] = found[0]
     estimates = {}
-    for file, own in rows.items():
-        same = own.experiment, own.kind
-        again = [
-            row
-            for other, row in rows.items()
-            if other != file and own.kind and (row.experiment, row.kind) == same
-        ]
-        pooling = Pooling(*same, known=known, again=again)
+    for file, (own,) in rows.items():
+        pooling = Pooling(own.experiment, own.kind, known=known, again=again(rows, file))
         estimates[file] = pooled(pooling.with_again(own), pooling.others())
     return estimates

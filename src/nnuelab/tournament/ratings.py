@@ -25,7 +25,7 @@ from nnuelab.names import NetName
 from nnuelab.tournament import model, ordo
 from nnuelab.tournament.adjusted import dunnett, holm
 from nnuelab.tournament.headers import Results, read_results
-from nnuelab.tournament.spread import Estimate, Pooling, Spread, pooled
+from nnuelab.tournament.spread import Estimate, Pooling, Spread, again, pooled
 
 COLUMNS = ("name", "elo", "error", "points", "games", "score")
 Limit = TypeVar("Limit", bound=Hashable)
@@ -218,11 +218,8 @@ def feature_sets(
     rows = {limit: spreads(fits[limit], known[limit]) for limit in games}
     found = {}
     for limit, own in known.items():
-        others = [
-            rows[other] for other in games if other != limit and known[other].kind == own.kind
-        ]
-        again = [row for those in others for row in those] if own.kind else []
-        found[limit] = sets_of(fits[limit], anchor, replace(own, again=again))
+        told = replace(own, again=again(rows, limit))
+        found[limit] = sets_of(fits[limit], anchor, told)
     return found
 
 
@@ -265,45 +262,22 @@ def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> d
         For an anchor set without a player.
     """
     pooling = pooling or Pooling()
-    members = _members(fitted)
-    if anchor not in members:
-        raise UserError(
-            f'no net of the anchor set "{anchor}" played{nearest(anchor, members)}; '
-            f"the sets are {', '.join(members)}"
-        )
+    members = members_of(fitted)
+    check_played("anchor set", anchor, members)
     own = {row.group: row for row in spreads(fitted, pooling)}
     trainings = {
         group: pooled(pooling.with_again(row), pooling.others() if group == "" else ())
         for group, row in own.items()
     }
     group_of = {name: pooling.groups.get(name, "") for name in members}
-    size = {name: len(nets) for name, nets in members.items()}
-
-    def shares(name: str) -> dict[str, float]:
-        """What the variance of each group counts in the difference of a set and the anchor."""
-        found = dict.fromkeys((group_of[name], group_of[anchor]), 0.0)
-        for of in (name, anchor):
-            found[group_of[of]] += 1 / size[of]
-        return found
-
-    contrasts = {}
-    for name, nets in members.items():
-        contrasts[name] = np.zeros(len(fitted.players))
-        contrasts[name][nets] += 1 / size[name]
-        contrasts[name][members[anchor]] -= 1 / size[anchor]
+    weights = {name: {name: 1.0, anchor: -1.0} if name != anchor else {} for name in members}
+    contrasts = {name: contrast_of(weights[name], members) for name in members}
     rows = {}
-    for name, contrast in contrasts.items():
-        games = float(contrast @ fitted.covariance @ contrast)
-        row = SetRating(
-            name,
-            size[name],
-            float(contrast @ fitted.elo),
-            float(SIGNIFICANCE * np.sqrt(max(games, 0))),
-            None,
-        )
+    for name, nets in members.items():
+        row, games = by_games(fitted, name, len(nets), contrasts[name])
         if name == anchor:
             some = bool(trainings[group_of[name]].information)
-            alone = size[name] < 2
+            alone = len(nets) < 2
             row = replace(
                 row,
                 elo_error_seeds=None if alone else 0.0,
@@ -311,9 +285,10 @@ def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> d
                 degrees_of_freedom=np.inf if some else None,
             )
         else:
-            if min(size[name], size[anchor]) > 1:
-                row = replace(row, elo_error_seeds=_seeds_alone(shares(name), own))
-            row = quoted(row, games, shares(name), trainings)
+            shares = shares_of(weights[name], members, group_of)
+            if min(len(nets), len(members[anchor])) > 1:
+                row = replace(row, elo_error_seeds=_seeds_alone(shares, own))
+            row = quoted(row, games, shares, trainings)
         rows[name] = row
     rows = _adjusted(rows, anchor, contrasts, fitted.covariance, trainings, group_of)
     return {row.feature_set: row for row in sorted(rows.values(), key=_by_elo)}
@@ -322,7 +297,7 @@ def sets_of(fitted: model.Fit, anchor: str, pooling: Pooling | None = None) -> d
 def spreads(fitted: model.Fit, pooling: Pooling) -> list[Spread]:
     """The spread of equal trainings in these games, by group of sets."""
     found = []
-    members = _members(fitted)
+    members = members_of(fitted)
     for group in dict.fromkeys(pooling.groups.get(name, "") for name in members):
         scatter = games = 0.0
         freedom = 0
@@ -337,11 +312,56 @@ def spreads(fitted: model.Fit, pooling: Pooling) -> list[Spread]:
     return found
 
 
-def _members(fitted: model.Fit) -> dict[str, list[int]]:
+def members_of(fitted: model.Fit) -> dict[str, list[int]]:
+    """The nets of each set, by their numbers among the players."""
     found: dict[str, list[int]] = {}
     for i, player in enumerate(fitted.players):
         found.setdefault(NetName.parse(player).entry, []).append(i)
     return found
+
+
+def check_played(what: str, name: str, members: Mapping[str, list[int]]) -> None:
+    """Raises UserError when no net of a set has played."""
+    if name not in members:
+        raise UserError(
+            f'no net of the {what} "{name}" played{nearest(name, members)}; '
+            f"the sets are {', '.join(members)}"
+        )
+
+
+def contrast_of(weights: Mapping[str, float], members: Mapping[str, list[int]]) -> np.ndarray:
+    """What each net counts in a weighted sum of sets, each of which is the mean of its nets.
+
+    Returns
+    -------
+    float64 [players]
+    """
+    found = np.zeros(sum(map(len, members.values())))
+    for name, weight in weights.items():
+        found[members[name]] += weight / len(members[name])
+    return found
+
+
+def shares_of(
+    weights: Mapping[str, float],
+    members: Mapping[str, list[int]],
+    group_of: Mapping[str, str],
+) -> dict[str, float]:
+    """What the variance of each group of sets that scatter alike counts in such a sum."""
+    found: dict[str, float] = {}
+    for name, weight in weights.items():
+        group = group_of.get(name, "")
+        found[group] = found.get(group, 0.0) + weight**2 / len(members[name])
+    return found
+
+
+def by_games(
+    fitted: model.Fit, name: str, seeds: int, contrast: np.ndarray
+) -> tuple[SetRating, float]:
+    """A contrast of ratings with its error by the games alone, and their variance."""
+    games = float(contrast @ fitted.covariance @ contrast)
+    error = float(SIGNIFICANCE * np.sqrt(max(games, 0)))
+    return SetRating(name, seeds, float(contrast @ fitted.elo), error, None), games
 
 
 def _by_elo(row: SetRating) -> tuple[float, str]:

@@ -12,11 +12,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from nnuelab.errors import UserError
+
+K = TypeVar("K")
 
 # Level of the F test before pooling: Bozivich, Bancroft and Hartley (Annals of Mathematical
 # Statistics 27, 1956) advise .25, as at .05 a somewhat larger variance passes and errors come out
@@ -101,6 +103,17 @@ def together(rows: Sequence[Spread]) -> Spread:
     weights = 1 / np.maximum(told[:, 1], 1.0) ** 2  # 0 where no set has a second net
     variance, games = np.average(told, axis=0, weights=weights).tolist()
     return replace(rows[0], variance=variance, games=games)
+
+
+def again(rows: Mapping[K, Sequence[Spread]], key: K) -> list[Spread]:
+    """Rows of the nets of ``rows[key]`` in their other games of its kind, if that is named."""
+    (experiment, kind), *_ = [(row.experiment, row.kind) for row in rows[key]]
+    return [
+        row
+        for other, those in rows.items()
+        for row in those
+        if other != key and kind and (row.experiment, row.kind) == (experiment, kind)
+    ]
 
 
 @dataclass(frozen=True)
