@@ -130,6 +130,21 @@ def test_equal_cost_and_depth_stand_in_the_table(results, nets):
     assert {str(costs), *map(str, pgns.values())} <= inputs.keys()
 
 
+def test_a_table_tells_the_nodes_of_its_deeper_games_wherever_it_lies(results, nets, tmp_path):
+    deep = results / "deep.pgn"
+    deep.write_bytes((results / "axis.pgn").read_bytes())
+    played = {"sha256": "0", "parameters": {"players": {"ALL#1": {"nodes": 4321}}}}
+    deep.with_name("deep.pgn.json").write_text(json.dumps(played))
+    out = tmp_path / "elsewhere" / "axis_table.csv"
+    out.parent.mkdir()
+    done = call("table", *nets, "--experiment", "axis", "--pgn", results / "axis.pgn",
+                "--deep-pgn", deep, "--csv", out, "--markdown", results / "t.md")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    shown = call("inspect", out).stdout
+    assert "4,321 nodes" in shown
+    assert "more nodes" not in shown
+
+
 def test_a_set_without_a_cost_is_told(results, nets):
     with pytest.raises(UserError, match=r"a node of H\+V costs was not measured"):
         table.build("axis", nets, results / "axis.pgn", "ALL", costs={"ALL": 1.0})

@@ -24,7 +24,12 @@ Group = Annotated[
     list[str] | None,
     typer.Option(help="GROUP=SET, a set whose trainings scatter otherwise than most; repeatable."),
 ]
-
+Spread = Annotated[
+    Path | None,
+    typer.Option(
+        help="How far trainings scatter in other experiments: CSV of `nnuelab spread`.",
+    ),
+]
 Overlays = Annotated[
     list[Path], typer.Option(help="Laid over the settings, as snakemake --configfile does.")
 ]

@@ -10,7 +10,7 @@ import typer
 
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
-from nnuelab.cli.options import Overlays
+from nnuelab.cli.options import Overlays, Spread
 from nnuelab.settings.games import DRAWS
 
 
@@ -44,13 +44,7 @@ def power(
     draws: Annotated[
         float, typer.Option(help="Share of games between equals that are drawn.", min=0, max=0.99)
     ] = DRAWS,
-    spread: Annotated[
-        Path | None,
-        typer.Option(
-            help="How far trainings scattered in experiments so far: CSV of `nnuelab spread`.",
-            show_default="that of params.yaml",
-        ),
-    ] = None,
+    spread: Spread = None,
     training_sd: Annotated[
         float | None,
         typer.Option(help="Assume that trainings scatter by this, Elo.", min=0),
@@ -64,7 +58,8 @@ def power(
     games_per_pairing, games; error_games and error (elo_error of the table, of the set that is
     known least); detects: the difference that will be called stronger or weaker in 80 %, among all
     sets; detects_primary: for one set named beforehand; hours of the whole experiment on this
-    machine, by the benchmarks of earlier runs where there are any.
+    machine, by the benchmarks of earlier runs where there are any. Without --spread, that of
+    params.yaml says how far trainings scatter.
 
     Example: nnuelab power mobility --detect 15
     """

@@ -9,7 +9,7 @@ import typer
 
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app, named_files
-from nnuelab.cli.options import Fixed, Group, Overlays, groups_of
+from nnuelab.cli.options import Fixed, Group, Overlays, Spread, groups_of
 from nnuelab.errors import UserError
 
 params = typer.Typer(
@@ -55,9 +55,7 @@ def table(
         list[Path] | None,
         typer.Option(help="CSV of `features stats` for a set; may be repeated."),
     ] = None,
-    spread: Annotated[
-        Path | None, typer.Option(help="How far trainings scatter in other experiments: CSV.")
-    ] = None,
+    spread: Spread = None,
     imported: Annotated[
         list[str] | None,
         typer.Option(help="SET,NAME of a net without history and proof, made elsewhere."),
@@ -125,6 +123,7 @@ def table(
     told = {} if fixed is None else hypotheses.told(fixed, played)
     told |= {"imported": imported} if imported else {}
     deep = reading.nodes_in(deep_pgn, anchor) if deep_pgn else 0
+    told |= {"nodes_deep": deep} if deep else {}
     for path, text in (
         (csv, tables.to_csv(rows)),
         (markdown, readable.to_markdown(experiment, rows, anchor, deep)),

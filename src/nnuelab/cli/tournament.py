@@ -12,7 +12,7 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
-from nnuelab.cli.options import Fixed, Group, Kind, groups_of, limit_of, with_settings
+from nnuelab.cli.options import Fixed, Group, Kind, Spread, groups_of, limit_of, with_settings
 from nnuelab.settings.games import Games, Rules
 from nnuelab.settings.judge import Judge
 from nnuelab.tournament.limits import MARGIN
@@ -254,19 +254,14 @@ def contrast(
     mean: Annotated[
         bool, typer.Option("--mean", help="The mean of the differences, not their sum.")
     ] = False,
-    spread: Annotated[
-        Path | None,
-        typer.Option(
-            help="How far trainings scatter in other experiments: CSV of `nnuelab spread`.",
-            show_default="that of params.yaml, if any",
-        ),
-    ] = None,
+    spread: Spread = None,
 ) -> None:
     """Tell the difference between any sets of an experiment, with its error.
 
     Prints CSV, a line for each file: details, elo, elo_error_games, elo_error, degrees_of_freedom,
-    p. Give all files of an experiment: together they tell how far its trainings scatter. The p is
-    of this comparison alone, so choose it before you look.
+    p. Give all files of an experiment: together they tell how far its trainings scatter, with
+    --spread or that of params.yaml. The p is of this comparison alone, so choose it before you
+    look.
 
     Example: nnuelab contrast results/published/layers_details.json --plus ALL,l2-16 --minus
     ALL,l2-32

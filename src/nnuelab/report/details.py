@@ -14,7 +14,6 @@ from nnuelab.report import reading, table
 from nnuelab.report.games import cross_table
 from nnuelab.report.neurons import POSITIONS, activity, strongest
 from nnuelab.tournament.headers import read_results
-from nnuelab.tournament.yardsticks import DEEP
 
 Table = list[dict[str, Any]]
 
@@ -98,17 +97,16 @@ def cross(pgn: Path, order: list[str]) -> Table:
 
 
 def of_table(path: Path, rows: list[dict[str, str]]) -> dict[str, Any]:
-    """Facts of the table of an experiment; nodes where its games are beside it."""
+    """Facts of the table of an experiment."""
     sizes = {f"{row['l1']} x2 -> {row['l2']} -> 1".replace("-> 0 ", "") for row in rows}
     facts: dict[str, Any] = {"feature_sets": len({row["feature_set"] for row in rows})}
     facts |= {"variants": len({row["variant"] for row in rows})} if "variant" in rows[0] else {}
     facts |= {"layers": ", ".join(sorted(sizes))}
     if anchor := table.anchor_of(rows):
         facts["elo"] = table.relative(rows, anchor)
-    played = DEEP.played(path.name.removesuffix("_table.csv"))
-    if deep := reading.nodes_in(path.parent / "tournament" / f"{played}.pgn", anchor):
-        facts["nodes_deep"] = deep
-    return facts
+    record = path.with_name(f"{path.name}.json")
+    made = reading.read_record(record)["parameters"] if record.is_file() else {}
+    return facts | {key: made[key] for key in ("nodes_deep",) if key in made}
 
 
 def of_policy(path: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]], dict[str, Any]]:
