@@ -11,12 +11,19 @@ from pathlib import Path
 import chess
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
 
 from nnuelab.chess import notation
-from nnuelab.export import folder
+from nnuelab.cli import check_engine as _check_engine  # noqa: F401 (the command)
+from nnuelab.cli.app import app
+from nnuelab.export import folder, numbering
 from nnuelab.export.check_engine import Check, Reading, check, command_of, lines_of
+from nnuelab.features import parse
 from nnuelab.features.check import Game, random_games
 from nnuelab.nnue.netfile import Net, write_net
+from nnuelab.progress import Progress
 from tests.nnue_nets import random_net
 
 ENGINE = Path(__file__).parents[1] / "programs" / "eval_engine.py"
@@ -40,6 +47,10 @@ def exported(tmp_path: Path) -> tuple[Path, Path]:
     write_net(net, random_net("KB(4)+H+V", l1=16))
     folder.write(tmp_path / "c", random_net("KB(4)+H+V", l1=16), "c", 1)
     return tmp_path / "c", net
+
+
+def call(*words: object) -> Result:
+    return CliRunner().invoke(app, ["check-engine", *map(str, words)])
 
 
 def library(path: Path) -> Path:
@@ -128,7 +139,7 @@ def test_pawns_of_white_are_read(tmp_path: Path) -> None:
 )
 def test_features_are_compared(told: str, fault: str | None, tmp_path: Path) -> None:
     write_net(tmp_path / "net.nnue", constant_net(0, "KING"))
-    reading = Reading(pawns=True, features="features")
+    reading = Reading(pawns=True, ask="features")
     command = [sys.executable, str(ENGINE), "0.00", "", told]
     position = notation.from_fen("4k3/8/8/8/8/8/P7/4K3 w - - 0 1")
     checked = Check(command, tmp_path / "net.nnue", reading)
@@ -136,6 +147,67 @@ def test_features_are_compared(told: str, fault: str | None, tmp_path: Path) -> 
         mistake = checked.first_mistake(Game([position], []))
     assert (fault is None) == (mistake is None)
     assert mistake is None or fault in mistake.fault
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("", None),
+        ("castling", "the engine lacks row"),
+        ("tables", "(own pawn on e2"),
+        ("strays", "the engine has row 99999 for White (no feature of the set); 1 are wrong"),
+    ],
+)
+def test_rows_are_compared_whatever_their_numbers(fault: str, told: str | None) -> None:
+    """Those of HalfKAv2_hm as engines number them, counted by python-chess."""
+    features = parse("HALFKAV2_HM")
+    reading = Reading(ask="rows", rows="rows(.*)", own_numbers=True)
+    program = ENGINE.with_name("rows_engine.py")
+    lines = list(lines_of(random_games(30, 0), nulls=False))
+    checked = Check([sys.executable, str(program), fault], features, reading)
+    with checked.engine, Progress(None, "positions", "check") as progress:
+        checked.learn_numbers(lines, progress)
+        mistakes = filter(None, map(checked.first_mistake, lines))
+        mistake = next(mistakes, None)
+    assert (told is None) == (mistake is None)
+    assert mistake is None or told in mistake.fault
+    if fault == "castling":
+        assert mistake.moves[0] in ("e1g1", "e1c1", "e8g8", "e8c8")
+        assert "rook" in mistake.fault
+
+
+rows = st.lists(st.integers(0, 12), unique=True)
+
+
+@given(st.lists(rows, max_size=20), st.permutations(range(13)), st.randoms())
+def test_numbers_of_any_order_are_found(lists, order, random) -> None:
+    theirs = [[100 + order[row] for row in line] for line in lists]
+    for line in theirs:
+        random.shuffle(line)
+    numbers = numbering.found(theirs, lists)
+    assert [{numbers[row] for row in line} for line in theirs] == list(map(set, lists))
+
+
+def test_builds_are_checked_in_turn(tmp_path: Path) -> None:
+    for name in ("right", "castling"):
+        path = tmp_path / name
+        program = ENGINE.with_name("rows_engine.py")
+        path.write_text(f"#!/bin/sh\nexec {sys.executable} {program} {name}\n")
+        path.chmod(0o755)
+    asked = "--features", "HALFKAV2_HM", "--ask", "rows", "--rows", "rows(.*)", "--own-numbers"
+    done = call(tmp_path / "castling", tmp_path / "right", *asked, "--games", 8)
+    assert done.exit_code == 1
+    assert "right: " in done.stdout
+    assert "positions, all right" in done.stdout
+    assert "castling, after" in done.stderr
+
+
+def test_a_check_needs_a_net_or_a_set(tmp_path: Path) -> None:
+    write_net(tmp_path / "net.nnue", constant_net(0))
+    assert "give --net, --features, or both" in call(ENGINE).stderr
+    done = call(ENGINE, "--net", tmp_path / "net.nnue", "--features", "H+V")
+    assert done.exit_code == 1
+    assert "net.nnue is a net of ALL, not of H+V" in done.stderr
 
 
 def test_lines_have_no_null_moves() -> None:

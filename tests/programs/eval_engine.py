@@ -15,7 +15,7 @@ for line in sys.stdin:
     elif words[:1] == ["isready"]:
         print("readyok")
     elif words[:1] == ["position"]:
-        plies = len(words[words.index("moves") + 1 :])
+        plies = len(words[9:])
     elif words[:1] == ["eval"]:
         if plies > 2 and fault == "dies":
             break

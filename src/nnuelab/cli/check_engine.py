@@ -1,4 +1,4 @@
-"""``nnuelab check-engine``: an engine's evaluations and features against those of a net."""
+"""``nnuelab check-engine``: engines' evaluations and features against a net, or a set alone."""
 
 from __future__ import annotations
 
@@ -16,14 +16,26 @@ from nnuelab.settings import MAX_SEED
 
 @app.command("check-engine")
 def check_engine(
-    engine: Annotated[
-        Path,
-        typer.Argument(metavar="ENGINE", help="UCI engine with `eval`, or an exported .so."),
+    engines: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="ENGINE...",
+            help="UCI engine, or an exported .so; several builds are checked in turn.",
+        ),
     ],
     net: Annotated[
-        Path,
-        typer.Option(help="The net that it plays with.", autocompletion=completion.nets),
-    ],
+        Path | None,
+        typer.Option(
+            help="The net that it plays with; its `eval` is asked.", autocompletion=completion.nets
+        ),
+    ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="Its feature set; its rows alone are asked where no net is given.",
+            autocompletion=completion.feature_sets,
+        ),
+    ] = None,
     games: Annotated[int, typer.Option(min=0, help="Random games.")] = 100,
     pgn: Annotated[Path | None, typer.Option(help="Real games as well, PGN.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Of the random games.")] = 0,
@@ -39,10 +51,17 @@ def check_engine(
     tolerance: Annotated[
         float, typer.Option(min=0, help="Centipawns that it may differ, by rounding.")
     ] = 0.0,
-    features: Annotated[
+    ask: Annotated[
         str | None,
-        typer.Option(help="Its command that lists active features; an .so is asked for them."),
+        typer.Option(
+            help="Its command that lists active features.",
+            show_default="features, with --features or an .so",
+        ),
     ] = None,
+    own_numbers: Annotated[
+        bool,
+        typer.Option("--own-numbers", help="It numbers features in a way of its own: find it out."),
+    ] = False,
     rows: Annotated[
         str | None,
         typer.Option(
@@ -53,11 +72,16 @@ def check_engine(
     patience: Annotated[float, typer.Option(min=0.1, help="Seconds for an answer.")] = 10.0,
     blocks: Blocks = None,
 ) -> None:
-    """Compare an engine's evaluations and features with a net's; show the shortest wrong line.
+    """Compare an engine's evaluations and features with the right ones; shrink what is wrong.
 
     Example: nnuelab check-engine my-engine/nnue/libnnue.so --net net.nnue
+
+    Example: nnuelab check-engine ./avx2 ./avx512 --features 'HALFKAV2_HM+FULL_THREATS(16)'
+    --own-numbers
     """
+    from nnuelab import features as sets
     from nnuelab.export.check_engine import PATTERN, ROWS, Reading, check
+    from nnuelab.nnue.netfile import read_net
 
     pattern, rows = pattern or PATTERN, rows or ROWS
     for option, text in (("--pattern", pattern), ("--rows", rows)):
@@ -69,8 +93,20 @@ def check_engine(
             raise UserError(f"{option} {text!r} has no group (...) for what it looks for")
     if pgn is not None and not pgn.is_file():
         raise UserError(f"there is no file {pgn}")
-    reading = Reading(pattern, pawns, white, tolerance, patience, features, rows)
-    right, mistake = check(engine, net, reading, games, seed, pgn)
-    if mistake is not None:
-        raise UserError(f"{engine}, after {right:,} right positions, {mistake}")
-    typer.echo(f"{engine}: {right:,} positions, all right")
+    asked = None if features is None else sets.parse(features)
+    right = net or asked
+    if right is None:
+        raise typer.BadParameter("give --net, --features, or both")
+    if net and asked and (found := read_net(net).features.name) != asked.name:
+        raise UserError(f"{net} is a net of {found}, not of {asked.name}")
+    ask = ask or ("features" if asked or own_numbers else None)
+    reading = Reading(pattern, pawns, white, tolerance, patience, ask, rows, own_numbers)
+    wrong = []
+    for engine in engines:
+        n_right, mistake = check(engine, right, reading, games, seed, pgn)
+        if mistake is None:
+            typer.echo(f"{engine}: {n_right:,} positions, all right")
+        else:
+            wrong.append(f"{engine}, after {n_right:,} right positions, {mistake}")
+    if wrong:
+        raise UserError("\n".join(wrong))

@@ -1,4 +1,4 @@
-"""Holds an engine's evaluations and features against a net's, and shrinks what is wrong."""
+"""Holds an engine's evaluations and features against a net or a set, and shrinks what is wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from nnuelab.chess import notation
 from nnuelab.chess.moves import NO_MOVE
 from nnuelab.data.uci import UciEngine, UciError, find_engine
 from nnuelab.errors import UserError
-from nnuelab.export import proof
+from nnuelab.export import numbering, proof
+from nnuelab.features import FeatureSet
 from nnuelab.features.check import Game, random_games
 from nnuelab.features.tables import compiled
 from nnuelab.nnue.evaluator import NetEvaluator
@@ -44,10 +45,12 @@ class Reading:
         Centipawns that it may differ: half of its last digit.
     patience : float
         Seconds for an answer.
-    features : str, optional
+    ask : str, optional
         Its command that lists active features.
     rows : str
         A regular expression whose first group is such a list, one match for each perspective.
+    own_numbers : bool
+        Whether it numbers features in a way of its own, which is found out first.
     """
 
     pattern: str = PATTERN
@@ -55,8 +58,9 @@ class Reading:
     white: bool = False
     tolerance: float = 0.0
     patience: float = 10.0
-    features: str | None = None
+    ask: str | None = None
     rows: str = ROWS
+    own_numbers: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,8 @@ class Mistake:
     fault: str
 
     def __str__(self) -> str:
-        line = f"position fen {self.fen}" + f" moves {' '.join(self.moves)}" * bool(self.moves)
         where = f"after {self.moves[-1]}" if self.moves else "without any move"
+        line = _line(self.fen, self.moves)
         return f"{where}: {self.fault}\nwrong position: {self.position}\nshortest line:  {line}"
 
 
@@ -121,13 +125,14 @@ def lines_of(games: Iterable[Game], nulls: bool) -> Iterator[Game]:
 
 
 class Check:
-    """An engine beside a net.
+    """An engine beside a net, or a set alone.
 
     Parameters
     ----------
     command : sequence of str
         Of the engine.
-    net : Path
+    right : Path or FeatureSet
+        A net, or a set, whose features alone are compared.
     reading : Reading
 
     Raises
@@ -136,13 +141,36 @@ class Check:
         When the engine doesn't start, or the net isn't usable.
     """
 
-    def __init__(self, command: Sequence[str], net: Path, reading: Reading) -> None:
+    def __init__(self, command: Sequence[str], right: Path | FeatureSet, reading: Reading) -> None:
         self._reading, self._pattern = reading, re.compile(reading.pattern, re.IGNORECASE)
         self._rows = re.compile(reading.rows, re.IGNORECASE)
-        evaluator_of_net = NetEvaluator(net)
-        self._bound, self._features = evaluator_of_net.bind(), evaluator_of_net.net.features
+        self._bound = None
+        if isinstance(right, FeatureSet):
+            self._features = right
+        else:
+            evaluator_of_net = NetEvaluator(right)
+            self._bound, self._features = evaluator_of_net.bind(), evaluator_of_net.net.features
         self._tables = compiled(self._features)
+        self._numbers: dict[int, int] | None = None
         self.engine = UciEngine(command)
+
+    def learn_numbers(self, games: Iterable[Game], progress: Progress) -> None:
+        """Finds out which of the engine's rows is which here, where it numbers them otherwise."""
+        theirs: list[list[int]] = []
+        ours: list[list[int]] = []
+        for game in games:
+            fen, moves = _words(game)
+            self.engine.new_game()
+            for ply, position in enumerate(game.positions):
+                try:
+                    answer = self._ask(self._reading.ask, _line(fen, moves[:ply]))
+                except UciError:
+                    break  # what is wrong is told when the game is checked
+                for perspective, rows in self._lists(answer, position):
+                    theirs.append(rows)
+                    ours.append(proof.active(self._tables, position, perspective).tolist())
+            progress.advance(len(game.positions))
+        self._numbers = numbering.found(theirs, ours)
 
     def first_mistake(self, game: Game) -> Mistake | None:
         """The first wrong answer of a game, shrunk to the shortest end of it that shows it."""
@@ -157,26 +185,34 @@ class Check:
         return found
 
     def _replay(self, game: Game) -> Mistake | None:
-        fen, moves = notation.to_fen(game.positions[0]), list(map(notation.move_to_uci, game.moves))
-        values = evaluator.values(self._bound, game.positions)
+        fen, moves = _words(game)
+        values: Iterable[int | None] = [None] * len(game.positions)
+        if self._bound is not None:
+            values = evaluator.values(self._bound, game.positions)
         self.engine.new_game()
         for ply, (position, value) in enumerate(zip(game.positions, values, strict=True)):
             try:
-                fault = self._fault(f"fen {fen} moves {' '.join(moves[:ply])}", position, value)
+                fault = self._fault(_line(fen, moves[:ply]), position, value)
             except UciError as error:
                 fault = f"{error}, should say {value} centipawns for the side to move"
+                fault = str(error) if value is None else fault
             if fault is not None:
                 return Mistake(fen, moves[:ply], notation.to_fen(position), fault)
         return None
 
-    def _fault(self, line: str, position: np.void, expected: int) -> str | None:
+    def _ask(self, command: str | None, line: str) -> list[str]:
+        return self.engine.ask(f"{line}\n{command}\n", self._reading.patience)
+
+    def _fault(self, line: str, position: np.void, expected: int | None) -> str | None:
         """What is wrong with the answers, None where nothing is."""
-        command = self._reading.features
+        command = self._reading.ask
         if command is not None:
-            answer = self.engine.ask(f"position {line}\n{command}\n", self._reading.patience)
+            answer = self._ask(command, line)
             if (fault := self._fault_of_rows(command, answer, position)) is not None:
                 return fault
-        answer = self.engine.ask(f"position {line}\neval\n", self._reading.patience)
+        if expected is None:
+            return None
+        answer = self._ask("eval", line)
         numbers = [found for text in answer if (found := self._pattern.search(text))]
         if not numbers:
             return f"no answer to eval matches {self._reading.pattern!r}"
@@ -188,25 +224,54 @@ class Check:
         should = f"should be {expected} centipawns for the side to move"
         return f"the engine says {value:g} centipawns, {should}"
 
-    def _fault_of_rows(self, command: str, answer: list[str], position: np.void) -> str | None:
+    def _lists(self, answer: list[str], position: np.void) -> list[tuple[int, list[int]]]:
+        """What the engine has active, by perspective: 0 White's, 1 Black's."""
         lists = [found[1] for text in answer for found in self._rows.finditer(text)]
+        first = 0 if self._reading.white else int(position["turn"])
+        numbers = [[int(number) for number in re.findall("[0-9]+", text)] for text in lists]
+        return list(zip((first, 1 - first), numbers, strict=False))
+
+    def _fault_of_rows(self, command: str, answer: list[str], position: np.void) -> str | None:
+        lists = self._lists(answer, position)
         if not lists:
             return f"no answer to {command} matches {self._reading.rows!r}"
-        first = 0 if self._reading.white else int(position["turn"])
-        for perspective, text in zip((first, 1 - first), lists, strict=False):
-            found = {int(number) for number in re.findall("[0-9]+", text)}
+        for perspective, told in lists:
+            here = self._numbers
+            known = {row: row if here is None else here.get(row, -1 - row) for row in told}
             right = set(proof.active(self._tables, position, perspective).tolist())
-            if wrong := found ^ right:
-                row, player = min(wrong), ("White", "Black")[perspective]
-                known = row < self._features.size
-                name = self._features.feature_name(row) if known else "no feature of the set"
+            if wrong := set(known.values()) ^ right:
+                row, player = min(wrong, key=abs), ("White", "Black")[perspective]
+                name, number = self._named(row)
                 word = "lacks" if row in right else "has"
-                return f"the engine {word} row {row} for {player} ({name}); {len(wrong)} are wrong"
+                what = f"row {number} for {player} ({name})"
+                return f"the engine {word} {what}; {len(wrong)} are wrong"
         return None
+
+    def _named(self, row: int) -> tuple[str, str]:
+        """Name of a feature, and its number in the engine where that is known."""
+        if not 0 <= row < self._features.size:
+            return "no feature of the set", str(row if self._numbers is None else -1 - row)
+        theirs = {ours: number for number, ours in (self._numbers or {}).items()}
+        number = str(row) if self._numbers is None else str(theirs.get(row, "?"))
+        return self._features.feature_name(row), number
+
+
+def _words(game: Game) -> tuple[str, list[str]]:
+    """Where a game begins, and its moves."""
+    return notation.to_fen(game.positions[0]), list(map(notation.move_to_uci, game.moves))
+
+
+def _line(fen: str, moves: Sequence[str]) -> str:
+    return f"position fen {fen}" + f" moves {' '.join(moves)}" * bool(moves)
 
 
 def check(
-    engine: Path, net: Path, reading: Reading, games: int, seed: int, pgn: Path | None
+    engine: Path,
+    right: Path | FeatureSet,
+    reading: Reading,
+    games: int,
+    seed: int,
+    pgn: Path | None,
 ) -> tuple[int, Mistake | None]:
     """Checks random games, then those of a PGN file, up to the first mistake.
 
@@ -218,16 +283,16 @@ def check(
     drawn = random_games(games, seed) + ([] if pgn is None else list(games_of(pgn)))
     lines = list(lines_of(drawn, nulls=engine.suffix == ".so"))
     if engine.suffix == ".so":  # whose host knows the command
-        reading = replace(reading, features=reading.features or "features")
-    checked, right = Check(command_of(engine), net, reading), 0
-    with (
-        checked.engine,
-        Progress(sum(len(line.positions) for line in lines), "positions", "check") as progress,
-    ):
+        reading = replace(reading, ask=reading.ask or "features")
+    checked, n_right = Check(command_of(engine), right, reading), 0
+    total = sum(len(line.positions) for line in lines) * (1 + reading.own_numbers)
+    with checked.engine, Progress(total, "positions", "check") as progress:
+        if reading.own_numbers:
+            checked.learn_numbers(lines, progress)
         for line in lines:
             mistake = checked.first_mistake(line)
             if mistake is not None:
-                return right, mistake
-            right += len(line.positions)
+                return n_right, mistake
+            n_right += len(line.positions)
             progress.advance(len(line.positions))
-    return right, None
+    return n_right, None
