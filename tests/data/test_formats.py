@@ -268,6 +268,7 @@ def bad_files() -> Iterator[tuple[str, str, str]]:
     yield ".binpack", "x" * 32, "no .binpack"
     yield ".binpack", "BINP\x05\0\0\0abcde", "chain at byte 8: it is cut off"
     yield ".binpack", "BINP\xff\0\0\0abcde", "chunk at byte 0: it is cut off"
+    yield ".binpack", "BINP\0\0\0\0" + "x" * 32, "damaged, or of something else from byte 8 on"
     yield ".binpack", "", "has no position that .*out.npy can hold: it is empty"
     yield ".npy", "x" * 32, "is not a dataset"
     yield ".pgn", "1. e4 *", "nnuelab sample"

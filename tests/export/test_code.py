@@ -110,6 +110,16 @@ def run_test(path: Path, *options: str) -> str:
     return done.stdout
 
 
+def run_cpp(path: Path) -> str:
+    """The same by a program in C++, with the library in C."""
+    compiles = f"{compiler('gcc')} -O1 -c nnue.c -o nnue.o"
+    links = f"{compiler('g++')} -Wall -Wextra -Wpedantic -Werror -x c++ test/test.c -x none nnue.o"
+    for command in (compiles, links):
+        subprocess.run(command.split(), cwd=path, check=True)
+    runs = ["./a.out", "nnue.bin", "test/games.txt"]
+    return subprocess.run(runs, cwd=path, check=True, capture_output=True, text=True).stdout
+
+
 @pytest.mark.parametrize("features", SETS)
 def test_c_agrees(features: str, tmp_path: Path) -> None:
     folder.write(tmp_path / "c", random_net(features, l1=24), "c", 5)
@@ -165,16 +175,17 @@ def test_rust_finds_a_mistake(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("programs", "options", "needed"),
+    ("language", "programs", "options", "needed"),
     [
-        (["make", "sh", "gcc"], ["CC=gcc"], "cargo or rustc"),
-        (["make", "sh"], ["CC=none"], "a C compiler"),
+        ("rust", ["make", "sh", "gcc"], ["CC=gcc"], "cargo or rustc"),
+        ("rust", ["make", "sh"], ["CC=none"], "a C compiler"),
+        ("c", ["make", "sh"], ["CC=none -m64"], "a C compiler"),
     ],
 )
-def test_rust_names_what_is_missing(
-    programs: list[str], options: list[str], needed: str, tmp_path: Path
+def test_what_is_missing_is_named(
+    language: str, programs: list[str], options: list[str], needed: str, tmp_path: Path
 ) -> None:
-    folder.write(tmp_path / "rust", random_net("ALL", l1=8), "rust", 1)
+    folder.write(tmp_path / "code", random_net("ALL", l1=8), language, 1)
     path = tmp_path / "bin"
     path.mkdir()
     for program in programs:
@@ -182,11 +193,11 @@ def test_rust_names_what_is_missing(
         if found is None:
             pytest.skip(f"{program} is needed")
         (path / program).symlink_to(found)
-    make = [str(path / "make"), "-s", "-C", str(tmp_path / "rust"), "test", *options]
+    make = [str(path / "make"), "-s", "-C", str(tmp_path / "code"), "test", *options]
     done = subprocess.run(make, env={"PATH": str(path)}, capture_output=True, text=True)
     assert done.returncode != 0
     assert len(done.stdout.splitlines()) == 1
-    assert f"make test needs {needed}" in done.stdout
+    assert f"needs {needed}" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -246,13 +257,23 @@ def test_c_compiles_for_other_machines(machine: str, tmp_path: Path) -> None:
     subprocess.run([compiler("gcc"), *options, "-c", "nnue.c"], cwd=tmp_path / "c", check=True)
 
 
-def test_cpp_includes_the_header(tmp_path: Path) -> None:
-    folder.write(tmp_path / "c", random_net("ALL"), "c", 1)
-    (tmp_path / "main.cpp").write_text('#include "c/nnue.h"\nint main() { return !nnue_size(); }\n')
-    make = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    subprocess.run([compiler("gcc"), "-c", "c/nnue.c", "-o", "nnue.o"], cwd=tmp_path, check=True)
-    subprocess.run([compiler("g++"), *make, "main.cpp", "nnue.o"], cwd=tmp_path, check=True)
-    subprocess.run([str(tmp_path / "a.out")], check=True)
+def test_cpp_agrees(tmp_path: Path) -> None:
+    folder.write(tmp_path / "c", random_net("KB(4)+PP", l1=24), "c", 5)
+    assert ": 0 wrong" in run_cpp(tmp_path / "c")
+
+
+def test_nothing_is_allocated(tmp_path: Path) -> None:
+    folder.write(tmp_path / "c", random_net("ALL+MB+TH+KING*AC", l1=24), "c", 1)
+    command = [compiler("gcc"), "-std=c11", "-fPIC", "-shared", "nnue.c", "-o", "libnnue.so"]
+    subprocess.run(command, cwd=tmp_path / "c", check=True)
+    names = subprocess.run(
+        ["nm", "-uD", "libnnue.so"], cwd=tmp_path / "c", capture_output=True, text=True, check=True
+    )
+    called = {name.split()[-1].partition("@")[0] for name in names.stdout.splitlines()}
+    assert {name for name in called if not name.startswith("_")} == {
+        *("fopen", "fread", "fclose"),  # by nnue_load alone
+        *("memcpy", "memset"),
+    }
 
 
 @pytest.fixture
@@ -343,7 +364,7 @@ def test_a_folder_that_another_run_fills_meanwhile_is_left_alone(
 def test_every_set_agrees_on_100_000_positions(
     features: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In C, with sanitizers and without, and in Rust; or it is refused and nothing is written."""
+    """In C, with sanitizers and without, C++ and Rust; or it is refused and nothing is written."""
     feature_sets.pair_file(tmp_path)
     monkeypatch.chdir(tmp_path)
     net = random_net(features, l1=8)
@@ -359,6 +380,7 @@ def test_every_set_agrees_on_100_000_positions(
         answer = run_test(tmp_path / "c", "-B", f"CC={compiler('gcc')}", options)
         assert ": 0 wrong" in answer
         assert int(answer.split()[0]) >= 100_000
+    assert ": 0 wrong" in run_cpp(tmp_path / "c")
     if shutil.which("cargo"):
         folder.write(tmp_path / "rust", net, "rust", 1)
         shutil.copy(tmp_path / "c" / "test" / "games.txt", tmp_path / "rust" / "test")

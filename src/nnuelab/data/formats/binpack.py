@@ -88,8 +88,8 @@ def _chunks(path: Path, unusable: Unusable) -> Iterator[tuple[int, np.ndarray]]:
     with open(path, "rb") as file:
         while head := file.read(8):
             if head[:4] != MAGIC:
-                what = f"no chunk at byte {place}" if place else "no .binpack"
-                raise UserError(f"{path} is damaged or {what}; fetch or copy it again")
+                what = f"of something else from byte {place} on" if place else "no .binpack"
+                raise UserError(f"{path} is damaged, or {what}; fetch or copy it again")
             length = int.from_bytes(head[4:].ljust(4, b"\0"), "little")
             if length > LONGEST:
                 raise UserError(

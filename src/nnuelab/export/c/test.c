@@ -1,4 +1,4 @@
-/* Replays games and compares evaluations, accumulators and numbers of active features. */
+/* Replays games and compares evaluations, accumulators and numbers of active features. C and C++. */
 #include "../nnue.h"
 
 #include <stdio.h>
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     static expected game[NNUE_PLIES];
     if (argc < 3) return fprintf(stderr, "usage: %s WEIGHTS GAMES | WEIGHTS FEN\n", argv[0]), 2;
     const char *error = nnue_load(argv[1]);
-    nnue *n = malloc(nnue_size());
+    nnue *n = (nnue *)malloc(nnue_size()); /* as C++ asks for */
     if (error || !n) return fprintf(stderr, "%s: %s\n", argv[1], error ? error : "no memory"), 2;
     if (strchr(argv[2], ' ')) {
         int turn = fen_to_pieces(argv[2], game->pieces);
