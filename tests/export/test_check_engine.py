@@ -75,6 +75,14 @@ def test_an_exported_library_is_right(exported: tuple[Path, Path]) -> None:
     assert (right, mistake) == (sum(len(g.positions) for g in random_games(5, 0)), None)
 
 
+def test_a_library_of_ones_own_needs_no_weights(exported: tuple[Path, Path]) -> None:
+    """Here an exported one, without its weights: its rows come from tables."""
+    (exported[0] / "nnue.bin").unlink()
+    shared = library(exported[0])
+    right, mistake = check(shared, parse("KB(4)+H+V"), Reading(), 3, 0, None)
+    assert (right, mistake) == (sum(len(g.positions) for g in random_games(3, 0)), None)
+
+
 @pytest.mark.parametrize("what", MISTAKES)
 def test_a_planted_mistake_is_shrunk(what: str, exported: tuple[Path, Path]) -> None:
     old, new = MISTAKES[what]

@@ -91,15 +91,15 @@ class Mistake:
 
 
 def command_of(engine: Path) -> list[str]:
-    """The command of a UCI engine, or of a host for an exported library with its weights."""
+    """The command of a UCI engine, or of a host for a library, with the weights beside it if any."""
     if engine.suffix != ".so":
         # A path has lost its "./", by which a shell tells a file here from a name on PATH.
         return [find_engine(engine.absolute() if engine.is_file() else engine)]
+    if not engine.is_file():
+        raise UserError(f"there is no {engine}; nnuelab export and make write it")
+    host = [sys.executable, "-m", "nnuelab.export.host", str(engine.absolute())]
     weights = engine.with_name("nnue.bin")
-    for path in (engine, weights):
-        if not path.is_file():
-            raise UserError(f"there is no {path}; nnuelab export and make write both")
-    return [sys.executable, "-m", "nnuelab.export.host", str(engine.absolute()), str(weights)]
+    return host + [str(weights)] * weights.is_file()
 
 
 def games_of(pgn: Path) -> Iterator[Game]:

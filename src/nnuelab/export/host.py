@@ -1,6 +1,6 @@
-"""An exported library as a program that speaks enough UCI to be checked: a crash ends it alone.
+"""A library by the exported header as a program that speaks enough UCI to be checked.
 
-``python -m nnuelab.export.host LIBRARY WEIGHTS``. A line that continues the one before is pushed
+``python -m nnuelab.export.host LIBRARY [WEIGHTS]``, so a crash ends it alone. A line that continues the one before is pushed
 move by move, any other one is a new root.
 """
 
@@ -12,14 +12,14 @@ import sys
 import chess
 
 
-def main(library: str, weights: str) -> None:
+def main(library: str, weights: str = "") -> None:
     """Answers commands until stdin ends."""
     nnue = ctypes.CDLL(library)
-    nnue.nnue_load.restype = ctypes.c_char_p
     nnue.nnue_size.restype = ctypes.c_size_t
-    error = nnue.nnue_load(weights.encode())
-    if error:
-        sys.exit(f"{weights}: {error.decode()}")
+    if weights:
+        nnue.nnue_load.restype = ctypes.c_char_p
+        if error := nnue.nnue_load(weights.encode()):
+            sys.exit(f"{weights}: {error.decode()}")
     stack = ctypes.create_string_buffer(nnue.nnue_size())
     rows = (ctypes.c_int32 * (1 << 20))()  # more than any set has active
     board, start, played = chess.Board(), "", [""]
