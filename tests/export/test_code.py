@@ -140,6 +140,20 @@ def test_c_agrees_in_every_shape(shape: str, tmp_path: Path) -> None:
         assert ": 0 wrong" in run_test(tmp_path / "c", *options)
 
 
+@pytest.mark.parametrize("machine", ["armv8-a", "armv8.2-a+dotprod"])
+@pytest.mark.parametrize("shape", [*SHAPES])
+def test_c_agrees_on_arm(shape: str, machine: str, tmp_path: Path) -> None:
+    if shutil.which("qemu-aarch64") is None:
+        pytest.skip("qemu-user runs what is compiled for ARM")
+    path = tmp_path / "c"
+    folder.write(path, random_net("ALL+MB" if shape == "all" else "H", **SHAPES[shape]), "c", 2)
+    cross = f"CC={compiler('aarch64-linux-gnu-gcc')} -static", f"CFLAGS=-O2 -march={machine}"
+    subprocess.run(["make", "-s", "-C", str(path), "test/test", *cross], check=True)
+    runs = ["qemu-aarch64", "test/test", "nnue.bin", "test/games.txt"]
+    done = subprocess.run(runs, cwd=path, capture_output=True, text=True)
+    assert ": 0 wrong" in done.stdout
+
+
 def rust(program: str) -> str:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is needed to compile exported Rust")
