@@ -76,6 +76,14 @@ def test_the_table_fits_80_columns_with_a_line_for_the_name(
     figures = ["123,456,789", "123,456,789", "positions/CPU-s", "1.00", "0.15", "1,000"]
     assert (lines[2].split(), lines[4].split()) == (figures, ["0.50", "s"])
     assert max(map(len, lines)) == 80
+    assert lines[-1] == "all ratios reach what is asked: 1"
+
+
+def test_what_is_too_slow_is_told_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [LONG, harness.row("slow", "s", 1.0, 2.0, 0.9), SHORT]
+    monkeypatch.setattr(importlib.import_module("benchmarks.search"), "rows", lambda: rows)
+    said = CliRunner().invoke(application(), ["bench", "search"]).stdout
+    assert said.splitlines()[-1] == "1 of 2 ratios are below what is asked: slow"
 
 
 def test_json_is_an_object_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import os
+import random
 import stat
 import subprocess
 import sys
 import time
+from itertools import permutations
 from pathlib import Path
 
+import chess
 import numpy as np
 import pytest
 import zstandard
@@ -325,6 +328,29 @@ def test_rounds_of_different_files_are_different_openings(tmp_path: Path) -> Non
     games = [("a", "b", "1-0"), ("b", "a", "1-0")]
     paths = [write_pgn(tmp_path / name, games, '[Round "3.1"]\n') for name in ("g.pgn", "h.pgn")]
     assert read_results(paths).cluster.tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("slices", [1, 7, 50])
+def test_slices_are_rated_as_the_whole(slices: int, tmp_path: Path) -> None:
+    """Whole pairs are in one slice, as parts of a tournament have it."""
+    rng = random.Random(0)
+    pairs = []
+    for square in range(8, 64):
+        board = chess.Board(None)
+        board.set_piece_map({0: chess.Piece.from_symbol("K"), square: chess.Piece.from_symbol("k")})
+        games = [
+            f'[White "{white}"]\n[Black "{black}"]\n[Result "{result}"]\n'
+            f'[FEN "{board.fen()}"]\n\n{result}'
+            for white, black in permutations(rng.sample("abcd", 2))
+            for result in rng.sample(sorted(RESULTS.values()), 1)
+        ]
+        pairs.append("\n\n".join(games) + "\n\n")
+    whole, paths = tmp_path / "whole.pgn", [tmp_path / f"{i}.pgn" for i in range(slices)]
+    whole.write_text("".join(pairs))
+    for i, path in enumerate(paths):
+        start, end = (len(pairs) * j // slices for j in (i, i + 1))
+        path.write_text("".join(pairs[start:end]))
+    assert ratings.to_csv(ratings.rate(paths)) == ratings.to_csv(ratings.rate(whole))
 
 
 @pytest.mark.parametrize("movetext", ["1. e4 ; an idea { of", "%{", '1. e4 {;} {\n[Site "no"]\n}'])

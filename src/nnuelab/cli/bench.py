@@ -61,12 +61,20 @@ def bench(
 
 
 def _print_table(rows: Iterable[dict[str, Any]]) -> None:
-    """A line with the name, and below it the figures: 80 columns, in a pipe, too."""
+    """A line with the name, below it the figures: 80 columns, in a pipe, too. Then a verdict."""
     print(_line({name: name.replace("_", " ") for name in WIDTHS}))
+    asked, missed = 0, []
     for row in rows:
-        missed = None not in (row["ratio"], row["at_least"]) and row["ratio"] < row["at_least"]
-        print(row["name"])
-        typer.secho(_line(row), fg="red" if missed else None)
+        print(row["name"], flush=True)
+        judged = None not in (row["ratio"], row["at_least"])
+        asked += judged
+        if judged and row["ratio"] < row["at_least"]:
+            missed.append(row["name"])
+        typer.secho(_line(row), fg="red" if row["name"] in missed else None)
+    if missed:
+        print(f"\n{len(missed)} of {asked} ratios are below what is asked: {', '.join(missed)}")
+    elif asked:
+        print(f"\nall ratios reach what is asked: {asked}")
 
 
 def _line(row: dict[str, Any]) -> str:

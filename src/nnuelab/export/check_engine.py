@@ -91,7 +91,7 @@ class Mistake:
 
 
 def command_of(engine: Path) -> list[str]:
-    """The command of a UCI engine, or of a host for a library, with the weights beside it if any."""
+    """The command of a UCI engine, or of a host for a library and the weights beside it, if any."""
     if engine.suffix != ".so":
         # A path has lost its "./", by which a shell tells a file here from a name on PATH.
         return [find_engine(engine.absolute() if engine.is_file() else engine)]

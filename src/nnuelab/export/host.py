@@ -1,7 +1,7 @@
 """A library by the exported header as a program that speaks enough UCI to be checked.
 
-``python -m nnuelab.export.host LIBRARY [WEIGHTS]``, so a crash ends it alone. A line that continues the one before is pushed
-move by move, any other one is a new root.
+``python -m nnuelab.export.host LIBRARY [WEIGHTS]``, so a crash ends it alone. A line that continues
+the one before is pushed move by move, any other one is a new root.
 """
 
 from __future__ import annotations
