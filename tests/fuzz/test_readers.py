@@ -7,6 +7,8 @@ slow test goes on for ``NNUELAB_FUZZ_MINUTES`` (60), as ``python -m tests.fuzz.s
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +40,13 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_kind_has_a_sound_file(sound: Path) -> None:
     assert [kind for kind in KINDS if not list(sound.glob(f"*.{kind}"))] == []
+
+
+def test_guided_files_are_refused_or_read(tmp_path: Path) -> None:
+    pytest.importorskip("atheris")
+    command = [sys.executable, "-m", "tests.fuzz.guided", "epd", tmp_path / "epd", "-runs=200"]
+    subprocess.run(command, check=True, capture_output=True)
+    assert len(list((tmp_path / "epd").iterdir())) > 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
