@@ -381,7 +381,7 @@ def _games(path: Path, players: list[str], rng: random.Random, count: int = 72) 
                 node.comment = f"{said} {rng.uniform(0.01, 0.02):.3f}s, n=400"
             result = rng.choice(("1-0", "0-1", "1/2-1/2"))
             tags = {"White": white, "Black": black, "Result": result, "Round": f"{number + 1}.1"}
-            for name, value in tags.items():
+            for name, value in (tags | {"PlyCount": str(node.ply() - game.ply())}).items():
                 game.headers[name] = value
             text = game.accept(chess.pgn.StringExporter(columns=None))
             file.write(text.replace("{ ", "{").replace(" }", "}") + "\n\n")

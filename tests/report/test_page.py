@@ -463,13 +463,16 @@ def test_what_is_missing_is_said_in_its_place(page):
     assert "snakemake" in said
 
 
-def test_no_serious_accessibility_fault(page):
+def test_no_accessibility_fault(page):
     check_accessibility(page)
 
 
 def test_nothing_is_wider_than_the_window(page):
-    width = page.evaluate("document.documentElement.scrollWidth")
-    assert width <= page.viewport_size["width"]
+    own = page.viewport_size
+    for width in (390, 768, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size(own)
 
 
 def test_first_paint_is_quick(page):
@@ -478,6 +481,10 @@ def test_first_paint_is_quick(page):
 
 
 # Without a browser
+
+
+def test_the_page_is_small(report):
+    assert report.stat().st_size < 8_000_000
 
 
 def test_the_same_results_give_the_same_page(folder, report, tmp_path):

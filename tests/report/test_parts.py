@@ -6,6 +6,7 @@ import json
 import shutil
 
 import chess
+import chess.pgn
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,6 +39,7 @@ from nnuelab.report.geometry import pictures
 from nnuelab.report.results import Experiment, Results
 from nnuelab.tournament.headers import read_results
 from tests import report_results
+from tests.nnue_nets import random_net
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +107,16 @@ def test_two_pieces_are_row_and_column():
     assert picture.group == "on rank 4"
     feature = picture.cells[picture.rows.index("own rook"), picture.columns.index("enemy pawn")]
     assert feature_set.feature_name(int(feature)) == "own rook left of enemy pawn on rank 4"
+
+
+@pytest.mark.parametrize("nets", [1, 40, 100, 1000])
+def test_many_nets_show_fewer_neurons_each(nets):
+    net = random_net("ALL+MB", l1=64)
+    every = neurons.Activity(*np.zeros((2, 64)), np.arange(64.0))
+    shown = weights.neurons_shown(net, every, nets)
+    assert 1 <= len(shown) <= weights.MOST_NEURONS
+    assert nets * len(shown) * net.n_features <= max(weights.MOST_OF_ALL, nets * net.n_features)
+    assert shown.tolist() == list(range(63, 63 - len(shown), -1))
 
 
 def test_large_sets_are_cut_to_what_fits(monkeypatch):
@@ -294,14 +306,39 @@ def test_a_cross_table_counts_every_game_twice(folder):
 def test_sample_games_are_legal_and_from_whites_view(folder):
     players = [f"{name}#{seed}" for name in report_results.SETS for seed in report_results.SEEDS]
     found = games.samples(folder / "tournament/axis.pgn", players[0], players[1:])
-    assert len(found) == 3
+    assert all(players[0] in (game["white"], game["black"]) for game in found[:3])
+    assert len(found) > 3
+    assert all(game["why"].startswith("quickest") for game in found[3:])
     for game in found:
-        assert players[0] in (game["white"], game["black"])
         board = chess.Board(game["fen"])
         for move in game["moves"]:
             board.push_san(move["san"])
             assert board.board_fen() == move["board"]
             assert isinstance(move["eval"], float)
+
+
+def test_the_quickest_games_of_a_set_are_those_of_a_literal_search(folder, tmp_path):
+    names = [f"{name}#{seed}" for name in report_results.SETS for seed in report_results.SEEDS]
+    path, lengths = tmp_path / "cut.pgn", {}
+    with open(folder / "tournament/axis.pgn") as file, open(path, "w") as cut:
+        for i, game in enumerate(iter(lambda: chess.pgn.read_game(file), None)):
+            plies = 3 + i * 7 % 9
+            list(game.mainline())[plies - 1].variations.clear()
+            game.headers["PlyCount"] = str(plies)
+            print(game, end="\n\n", file=cut)
+            players = [game.headers[of].partition("#")[0] for of in ("White", "Black")]
+            if game.headers["Result"] == "0-1":
+                players.reverse()
+            if game.headers["Result"] != "1/2-1/2" and len(set(players)) == 2:
+                for what, name in zip(("win", "loss"), players, strict=True):
+                    lengths.setdefault(f"quickest {what} of {name}", []).append(plies)
+    told = {
+        why: len(game["moves"])
+        for game in games.samples(path, names[0], names[1:])
+        for why in filter(None, game["why"].split(", "))
+    }
+    assert told == {why: min(found) for why, found in lengths.items()}
+    assert len(told) == 2 * len(report_results.SETS)
 
 
 @pytest.mark.parametrize(

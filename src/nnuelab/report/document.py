@@ -11,6 +11,7 @@ from urllib.parse import quote
 from nnuelab import __version__
 
 FOLDER = Path(__file__).parent
+_SIGNS = re.compile(r"[+,/]|[\w.]+(?:-[\w.]+)+")
 
 
 def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
@@ -35,10 +36,7 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
     )
     environment.tests["number"] = _is_number
     environment.filters["address"] = lambda path: link(*path)
-    # Names of sets and variants break behind a sign, never within a word.
-    environment.filters["breakable"] = lambda text: Markup(
-        re.sub(r"[+,/]", r"\g<0><wbr>", str(escape(text)))
-    )
+    environment.filters["breakable"] = lambda text: Markup(_SIGNS.sub(_broken, str(escape(text))))
     return environment.get_template(template).render(
         version=__version__,
         pieces=_pieces(),
@@ -46,6 +44,15 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
         scripts=[(FOLDER / name).read_text() for name in scripts],
         **values,
     )
+
+
+def _broken(sign: re.Match[str]) -> str:
+    """Names of sets and variants break behind a sign, never within a word.
+
+    >>> _SIGNS.sub(_broken, "ALL+H,l2-16 wins")
+    'ALL+<wbr>H,<wbr><span class="whole">l2-16</span> wins'
+    """
+    return f'<span class="whole">{sign[0]}</span>' if "-" in sign[0] else f"{sign[0]}<wbr>"
 
 
 def link(*parts: str) -> str:

@@ -14,13 +14,14 @@ from nnuelab import artifacts
 from nnuelab.charts import Figure, save
 from nnuelab.report import table
 from nnuelab.report.results import Experiment
+from nnuelab.tournament import yardsticks
 
-# Names and sizes aren't results, and the study's numbers aren't ours.
-METRICS = [
+# What answers the question, as `dvc exp show` has a column for each number of each row.
+METRICS = ["val_loss_mean"]
+METRICS += [
     name
-    for name in table.COLUMNS
-    if name not in ("feature_set", "n_features", "l1", "l2", "seeds")
-    and not name.startswith("published")
+    for kind in (yardsticks.NODES, yardsticks.COST)
+    for name in (kind.column, f"{kind.column}_error", kind.p)
 ]
 
 

@@ -19,6 +19,7 @@ from nnuelab.names import NetName
 from nnuelab.tournament.headers import Results
 
 _SCORE = re.compile(r"^\s*([+-])(M)?(\d+(?:\.\d+)?)/")
+DECIDED = {"1-0": 1, "0-1": -1}  # the winner first, of White and Black
 SHOWN_MATE = 100.0  # pawns; where a graph puts a forced mate
 
 
@@ -64,16 +65,45 @@ def cross_table(results: Results, order: Sequence[str], *, by_set: bool = False)
 
 
 def samples(path: Path, hero: str, others: Sequence[str]) -> list[dict[str, Any]]:
-    """The first game of ``hero`` against each of the others, in the order of ``others``."""
+    """Games worth a look: firsts, and for each set its quickest win and loss against another one.
+
+    Parameters
+    ----------
+    path : Path
+        PGN; where a game has no tag PlyCount, it isn't the quickest.
+    hero, others : str, sequence of str
+        Nets: the first game of the one against each of the others, in their order.
+
+    Returns
+    -------
+    list of dict
+        Tags, moves and positions; ``why`` it is here, "" for the first of a pairing.
+    """
     wanted = {frozenset((hero, other)): other for other in others}
-    found: dict[str, dict[str, Any]] = {}
+    entries = {name: NetName.parse(name).entry for name in (hero, *others)}
+    found: dict[str, bytes] = {}
+    quickest: dict[tuple[str, str], tuple[int, bytes]] = {}
     for tags, text in pgn_files.games(path):
-        other = wanted.pop(frozenset((tags.get("White", ""), tags.get("Black", ""))), None)
-        if other is not None and (game := _game(text)) is not None:
-            found[other] = game
-        if not wanted:
-            break
-    return [found[other] for other in others if other in found]
+        players = tags.get("White", ""), tags.get("Black", "")
+        if (other := wanted.pop(frozenset(players), None)) is not None:
+            found[other] = text
+        plies, points = tags.get("PlyCount", ""), DECIDED.get(tags.get("Result", ""))
+        if points is None or not plies.isdecimal():
+            continue
+        won, lost = (
+            entries.setdefault(name, NetName.parse(name).entry) for name in players[::points]
+        )
+        for of in {("win", won), ("loss", lost)} if won != lost else ():
+            if of not in quickest or int(plies) < quickest[of][0]:
+                quickest[of] = int(plies), text
+    whys: dict[bytes, list[str]] = {found[other]: [] for other in others if other in found}
+    for entry in dict.fromkeys(entries.values()):
+        for what in ("win", "loss"):
+            if (what, entry) in quickest:
+                text = quickest[what, entry][1]
+                whys.setdefault(text, []).append(f"quickest {what} of {entry}")
+    read_games = ((_game(text), why) for text, why in whys.items())
+    return [game | {"why": ", ".join(why)} for game, why in read_games if game is not None]
 
 
 def read(text: bytes) -> chess.pgn.Game | None:

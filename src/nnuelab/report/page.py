@@ -247,7 +247,7 @@ class _Builder:
         if len(best) > 1:
             hero, *others = best.values()
             chosen = games.samples(experiment.pgn, hero, others)
-            called = labels(best.values())
+            called = labels({game[of]: None for game in chosen for of in ("white", "black")})
             for game in chosen:
                 game["called"] = {of: called[game[of]] for of in ("white", "black")}
             self.blobs["games"][experiment.name] = chosen
@@ -426,7 +426,7 @@ def _weights(measured: Sequence[tuple[NetFiles, Activity]]) -> dict[str, Any]:
     said: dict[str, Any] = {"sets": {}, "nets": {}}
     kept: dict[str, np.ndarray] = {}
     for net, found in measured:
-        shown = weights.neurons_shown(net.net, found)
+        shown = weights.neurons_shown(net.net, found, len(measured))
         name = net.net.feature_set
         if name not in kept:
             layout = weights.layout(net.net.features, net.net.w1[:, shown])

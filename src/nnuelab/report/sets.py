@@ -140,7 +140,7 @@ def _everywhere(found: Results, name: str) -> Grid:
     more = frozenset({"row"} if all(called[row[1]] == name for row in rows) else ())
     return Grid(
         f"set-{NetName(name).folder}-elo",
-        "Wherever it played",
+        f"Wherever {name} played",
         list(columns.items()),
         rows,
         sources,

@@ -14,15 +14,15 @@ from nnuelab.report.geometry import Picture, pictures
 from nnuelab.report.neurons import Activity, strongest
 
 MOST_CELLS = 30_000  # of the pictures of one term
-MOST_WEIGHTS = 400_000  # of one net
-FEWEST_NEURONS, MOST_NEURONS = 4, 32
+MOST_WEIGHTS, MOST_OF_ALL = 400_000, 2_500_000  # of one net; of all: about 4 MB of the page
+MOST_NEURONS = 32
 STRONGEST = 8  # features named for each neuron
 
 
-def neurons_shown(net: Net, activity: Activity) -> np.ndarray:
-    """The neurons with the most influence, as many as there is room for."""
-    count = int(np.clip(MOST_WEIGHTS // net.n_features, FEWEST_NEURONS, MOST_NEURONS))
-    return activity.order[:count]
+def neurons_shown(net: Net, activity: Activity, nets: int) -> np.ndarray:
+    """The neurons with the most influence, as many as one of so many nets has room for."""
+    room = min(MOST_WEIGHTS, MOST_OF_ALL // nets)
+    return activity.order[: int(np.clip(room // net.n_features, 1, MOST_NEURONS))]
 
 
 def layout(feature_set: FeatureSet, weights: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:

@@ -37,8 +37,8 @@ function activeLists(names, terms, place, fen, picture) {
   return names.flatMap((term) => {
     const [own, theirs] = terms[term][place];
     return [
-      make("h4", {}, `${term}: ${own.length} active for the side to move`), featureList(own, turn, () => fen, picture),
-      make("h4", {}, `${term}: ${theirs.length} for the other side`), featureList(theirs, other, () => fen, picture),
+      make("h3", {}, `${term}: ${own.length} active for the side to move`), featureList(own, turn, () => fen, picture),
+      make("h3", {}, `${term}: ${theirs.length} for the other side`), featureList(theirs, other, () => fen, picture),
     ];
   });
 }

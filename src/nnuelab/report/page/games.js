@@ -10,7 +10,7 @@ const scored = (pawns) => (Math.abs(pawns) >= 100 ? (pawns > 0 ? "mate" : "-mate
 function viewer(element, games) {
   const select = element.querySelector(".choose");
   let game, ply, flipped = false;
-  options(select, games.map((g, i) => [i, `${g.white} \u2013 ${g.black} ${g.result} (round ${g.round})`]));
+  options(select, games.map((g, i) => [i, `${g.white} \u2013 ${g.black} ${g.result} (round ${g.round})${g.why ? `: ${g.why}` : ""}`]));
 
   function choose(index) {
     game = games[index];
@@ -135,6 +135,8 @@ for (const element of document.querySelectorAll(".viewer")) {
   whenSeen(element, async () => {
     const all = await unpack("games"), { games, set } = element.dataset;
     const isOf = (game) => [game.white, game.black].some((player) => setOf(player) === set);
-    viewer(element, set === undefined ? all[games].map((game) => ({ ...game, ...game.called })) : Object.values(all).flat().filter(isOf));
+    const named = (game) => !` ${game.why},`.includes(` of ${set},`); // its quickest ones come first
+    viewer(element, set === undefined ? all[games].map((game) => ({ ...game, ...game.called }))
+      : Object.values(all).flat().filter(isOf).sort((a, b) => named(a) - named(b)));
   });
 }

@@ -12,7 +12,7 @@ const EXAMPLE = 2;
 function example(element, { positions, sets, terms }, known) {
   const set = element.dataset.explore;
   const picture = make("div", {}), code = make("code", {}), said = make("p", { class: "moved", "aria-live": "polite" });
-  const lists = make("div", { class: "active", role: "region", tabindex: 0, "aria-label": "Features" });
+  const lists = make("div", { class: "active", role: "region", tabindex: 0, "aria-label": `Features of ${set}` });
   const place = make("select", {}), choice = make("select", {});
   const back = make("button", { type: "button", click: () => { line.pop(); goOn(); } }, "take back");
   let line = []; // the position and what was played since: FEN, and from the second on the move as Python told it

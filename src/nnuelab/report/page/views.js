@@ -29,7 +29,7 @@ function route() {
     current?.classList.remove("shown");
     view.classList.add("shown");
     current = view;
-    const title = view.querySelector("h1, h2");
+    const title = view.querySelector("h2");
     document.title = `${view.id === "/" ? "" : `${title.textContent.trim()} \u2013 `}nnuelab report`;
     for (const link of document.querySelectorAll("#nav a")) {
       if (decodeURIComponent(link.hash.slice(1)) === view.id) {
@@ -66,15 +66,15 @@ route();
 // Search over everything that has a name
 
 const KINDS = [
-  [".view", (view) => view.querySelector("h1, h2").lastChild.textContent, (view) => view.querySelector(".kind")?.textContent ?? "view"],
+  [".view", (view) => view.querySelector("h2").lastChild.textContent, (view) => view.querySelector(".kind")?.textContent ?? "view"],
   [".view h3[id]", (title) => title.textContent, viewOf],
-  ["figure.plot", (figure) => figure.querySelector("h4").textContent, (figure) => `plot, ${viewOf(figure)}`],
+  ["figure.plot", (figure) => figure.querySelector("h3").textContent, (figure) => `plot, ${viewOf(figure)}`],
   ["table.grid", (grid) => grid.caption.textContent, (grid) => `table, ${viewOf(grid)}`],
   ["table.grid thead th", (head) => head.textContent, (head) => `column, ${viewOf(head)}`],
   ["#nets tbody tr", (row) => row.dataset.name, () => "net"],
 ];
 function viewOf(element) {
-  return element.closest(".view").querySelector("h1, h2").textContent.trim();
+  return element.closest(".view").querySelector("h2").textContent.trim();
 }
 let everything = null;
 function entries() {
