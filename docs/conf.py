@@ -50,8 +50,14 @@ def commands() -> str:
     """Every command with its options, as the program itself tells them."""
     group = typer.main.get_command(application())
     text = get_docs_for_click(obj=group, ctx=typer.Context(group, info_name=project), name=project)
-    examples = re.compile(r"^Example: (.*?)$\n\n", re.MULTILINE | re.DOTALL)
-    return examples.sub(r"```console\n$ \1\n```\n\n", text.partition("\n")[2])
+    examples = re.compile(r"^(?:Example: (?:.+\n)+\n)+", re.MULTILINE)
+    return examples.sub(lambda found: console(found[0]), text.partition("\n")[2])
+
+
+def console(examples: str) -> str:
+    """The examples of a command as they are typed."""
+    calls = [call.strip().replace("\n", " \\\n    ") for call in examples.split("Example:")[1:]]
+    return "\n".join(["```console", *(f"$ {call}" for call in calls), "```", "\n"])
 
 
 def modules(room: str) -> str:

@@ -6,7 +6,6 @@ import csv
 import doctest
 import importlib
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,20 +15,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
 import yaml
 from markdown_it import MarkdownIt
 
 import nnuelab
 from nnuelab import params
-from nnuelab.cli.__main__ import application
 from nnuelab.data.streams import lines
 
+from .calls import GROUP, arguments, command_of, parse
 from .conftest import ROOT
 from .nnue_data import games
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GROUP: Any = typer.main.get_command(application())
 PACKAGE = Path(nnuelab.__file__).parent
 WITH_EXAMPLES = [
     ".".join(("nnuelab", *path.relative_to(PACKAGE).with_suffix("").parts))
@@ -61,9 +58,8 @@ def calls(page: Path) -> Iterator[tuple[list[str], str]]:
     for _, code in blocks(page, "console"):
         for shown in re.split(r"^\$ ", code.replace("\\\n", " "), flags=re.MULTILINE):
             call, _, printed = shown.partition("\n")
-            words = shlex.split(call, comments=True)
-            if words[:1] == ["nnuelab"]:
-                yield words[1:], printed
+            if words := arguments(call):
+                yield words, printed
 
 
 def settings_on(page: Path) -> Iterator[dict[str, Any]]:
@@ -156,18 +152,17 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_commands_and_options_exist(page: Path) -> None:
+def test_commands_take_what_is_shown(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for words, _ in calls(page):
-        command: Any = GROUP
-        name = "nnuelab"
-        for word in words:
-            if not hasattr(command, "commands") or word not in command.commands:
-                break
-            command, name = command.commands[word], f"{name} {word}"
+        command, rest = command_of(words)
         assert not hasattr(command, "commands") or words[0].startswith("--"), words
         known = {o for option in command.params for o in (*option.opts, *option.secondary_opts)}
-        given = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
-        assert given <= known | {"--help"}, (name, given - known)
+        given = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
+        assert given <= known | {"--help"}, (words, given - known)
+        if command is not GROUP and not {"...", "--help"} & set(words):
+            parse(words, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from nnuelab.cli.__main__ import application
 from nnuelab.cli.app import Blocks
+from tests.calls import arguments, command_of, parse
 
 COMMAND = [sys.executable, "-m", "nnuelab.cli"]
 
@@ -67,15 +68,53 @@ def registered() -> dict[str, Any]:
     return walk(application(), "nnuelab")
 
 
+def examples(function: Any) -> list[str]:
+    """The examples of a command, which end its help."""
+    _, *found = (function.__doc__ or "").split("\n    Example: ")
+    return [" ".join(example.split()) for example in found]
+
+
 def test_help_shows_an_example_of_every_command() -> None:
     done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
     shown = " ".join(done.stdout.split("Examples:")[1].split())
     commands = registered()
     assert {"nnuelab perft", "nnuelab features active", "nnuelab params schema"} <= set(commands)
-    for name, function in commands.items():
-        (example,) = re.findall(r"(?s)\n    Example: (.*)\n", function.__doc__ or "")
-        assert example.startswith(name), example
-        assert " ".join(example.split()) in shown
+    for function in commands.values():
+        first, _ = examples(function)
+        assert first in shown
+
+
+@pytest.mark.parametrize("name", registered())
+def test_a_command_has_two_examples_that_it_takes(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = examples(registered()[name])
+    assert first != second
+    for example in (first, second):
+        assert f"{example} ".startswith(f"{name} ")
+        parse(arguments(example), tmp_path, monkeypatch)
+    command, _ = command_of(name.split()[1:])
+    assert f"Example: {first} Example: {second}" in " ".join(command.help.split())
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("perft startpos", "Missing parameter: depth"),
+        ("sample games.pgn", "Missing parameter: output"),
+        ("eval --fin startpos", "No such option"),
+        ("perft startpos 33", "32"),
+        ("perft startpos five", "valid integer"),
+        ("unlock now", "unexpected extra argument"),
+        ("export net.nnue folder --lang pascal", "is not one of"),
+        ("crate missing", "does not exist"),
+    ],
+)
+def test_a_wrong_example_would_be_found(
+    call: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Exception, match=error):
+        parse(arguments(f"nnuelab {call}"), tmp_path, monkeypatch)
 
 
 def test_every_command_that_reads_a_net_or_an_expression_finds_blocks_of_ones_own() -> None:

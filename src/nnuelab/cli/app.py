@@ -130,12 +130,13 @@ def _reader_left() -> bool:
 
 
 def examples(group: TyperGroup) -> Iterator[tuple[str, str]]:
-    """Name and example of each command of a group and its subgroups, from its docstring."""
+    """Name and first example of each command of a group and its subgroups, by its docstring."""
     for name, command in group.commands.items():
         if isinstance(command, TyperGroup):
             yield from ((f"{name} {inner}", example) for inner, example in examples(command))
         else:
-            yield name, " ".join((command.help or "").partition("Example:")[2].split())
+            first = (command.help or "").partition("Example:")[2].partition("Example:")[0]
+            yield name, " ".join(first.split())
 
 
 app = typer.Typer(

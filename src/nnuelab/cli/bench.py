@@ -39,6 +39,8 @@ def bench(
     """Measure speed: medians of several rounds, alternating with the reference.
 
     Example: nnuelab bench search
+
+    Example: nnuelab bench kernels --json > kernels.jsonl
     """
     names = _names()
     if not names:

@@ -42,6 +42,9 @@ def cost(
 
     Example: nnuelab cost ALL=results/nets/ALL/1/net.nnue H+V=results/nets/H+V/1/net.nnue
     --positions results/data/validation.npy --output cost.csv
+
+    Example: nnuelab cost HALFKP=halfkp.nnue ALL+H+V=lines.nnue --positions validation.npy
+    --output cost.csv --anchor HALFKP --precision 0.005
     """
     from nnuelab.nnue.netfile import read_net
     from nnuelab.tournament import cost as costs

@@ -31,6 +31,8 @@ def crate(
     inputs, and versions. A file that isn't what its record says is left out.
 
     Example: nnuelab crate results --license https://creativecommons.org/publicdomain/zero/1.0/
+
+    Example: nnuelab crate results-tiny --name 'A tiny run' --date 2025-01-31
     """
     from nnuelab.report import crate as crates
 

@@ -39,6 +39,8 @@ def convert(
     """Convert positions between this project's datasets and other formats.
 
     Example: nnuelab data convert training.binpack positions.npy
+
+    Example: nnuelab data convert positions.csv.zst positions.npy --max-unusable 0
     """
     from nnuelab.data import conversion
 
@@ -73,6 +75,9 @@ def index(
     """Join files of positions: their index is itself a dataset; nothing is copied.
 
     Example: nnuelab data index 2024.binpack old.bf=0.5 --output train.shards
+
+    Example: nnuelab data index 2024.binpack 2023.binpack --output train.shards
+    --validation validation.npy --validation-share 0.01
     """
     from nnuelab.data import joining
 

@@ -37,6 +37,9 @@ def datagen(
     Interrupted runs resume; the file is the same for any number of workers.
 
     Example: nnuelab datagen --net results/nets/ALL/1/net.nnue --output games.pgn.zst --games 100
+
+    Example: nnuelab datagen --engine stockfish --depth 8 --output stockfish.pgn.zst --games 20000
+    --seed 2
     """
     from nnuelab.selfplay.datagen import Parameters
     from nnuelab.selfplay.datagen import datagen as play_games

@@ -24,6 +24,8 @@ def doctor(
     Ends with status 1 where something that the default run needs is missing.
 
     Example: nnuelab doctor
+
+    Example: nnuelab doctor --json
     """
     from nnuelab.report import machine
 

@@ -37,6 +37,8 @@ def download(
     """Fetch games, puzzles or an opening book; interrupted downloads resume.
 
     Example: nnuelab download --source lichess --part 2013-01 --output 2013-01.pgn.zst
+
+    Example: nnuelab download --source lichess --part 2013-01..2013-12 --output games --max-rate 5
     """
     from nnuelab.data import download as downloads
     from nnuelab.params.models import months

@@ -57,6 +57,8 @@ def uci(
     """Run the engine: UCI on stdin and stdout, for a GUI or a bridge.
 
     Example: nnuelab uci --net results/nets/ALL/1/net.nnue
+
+    Example: nnuelab uci --net results/nets/ALL+RING/1/net.nnue --blocks my_blocks.py
     """
     from nnuelab.engine.protocol import Conversation
     from nnuelab.engine.uci import Uci, read_evaluator, read_orderer
@@ -103,6 +105,8 @@ def evaluate(
     """Evaluate positions: centipawns for the side to move, one integer a line.
 
     Example: nnuelab eval --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+
+    Example: nnuelab eval --net results/nets/ALL/1/net.nnue --max-unusable 10 < fens.txt
     """
     from nnuelab.chess import notation
     from nnuelab.data.unusable import Unusable
@@ -141,6 +145,8 @@ def perft(
     """Count the leaf nodes of the legal move tree.
 
     Example: nnuelab perft startpos 5 --divide
+
+    Example: nnuelab perft "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1" 4
     """
     from nnuelab.chess import notation
     from nnuelab.chess import perft as perft_module

@@ -39,6 +39,8 @@ def export(
     """Write a net as code for other engines, with its tests.
 
     Example: nnuelab export results/nets/ALL+H+V/1/net.nnue my-engine/nnue
+
+    Example: nnuelab export net.nnue my-crate --lang rust --games 500
     """
     from nnuelab.export import folder as exported
     from nnuelab.nnue.netfile import read_net

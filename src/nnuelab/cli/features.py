@@ -45,6 +45,8 @@ def list_blocks(
     """List every block with its size and definition.
 
     Example: nnuelab features list --blocks my_blocks.py
+
+    Example: nnuelab features list --json
     """
     from nnuelab.features import registry
 
@@ -81,6 +83,8 @@ def new(
     """Write the file of a new feature block and its test, to begin with.
 
     Example: nnuelab features new OUTER_RING --folder my_blocks
+
+    Example: nnuelab features new RING
     """
     from nnuelab.features import new_block
 
@@ -97,6 +101,8 @@ def topk(
     """Find the most frequent pairs of pieces in a dataset: the list of the block TOPK.
 
     Example: nnuelab features topk results/data/train.npy -k 512 --output pairs.csv
+
+    Example: nnuelab features topk results/data/train.npy -k 4096 --output pairs.csv
     """
     from nnuelab.data import validation
     from nnuelab.features import pair_list
@@ -121,6 +127,9 @@ def active(
     """Print the indices of the active features: of the side to move, then of the other.
 
     Example: nnuelab features active ALL+H --fen "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+
+    Example: nnuelab features active RING --names --blocks my_blocks.py
+    --fen "4k3/8/8/8/4P3/8/8/4K3 w - - 0 1"
     """
     from nnuelab.chess import notation
     from nnuelab.features import check, parse
@@ -146,6 +155,8 @@ def check_features(
     """Check the properties that every feature set must have; exit status 1 if one fails.
 
     Example: nnuelab features check ALL+H+V --games 100
+
+    Example: nnuelab features check RING*H --games 20 --seed 7 --blocks my_blocks.py
     """
     from nnuelab.features import check, parse
     from nnuelab.report import feature_statistics
@@ -201,6 +212,8 @@ def stats(
     """Count the feature changes of legal moves in real positions, and measure their cost.
 
     Example: nnuelab features stats ALL+H+V games.pgn.zst --csv stats.csv --plot stats.svg
+
+    Example: nnuelab features stats HALFKAV2_HM results/data/train.npy --l1 1024 --positions 20000
     """
     from rich.table import Table
 

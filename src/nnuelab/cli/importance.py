@@ -68,6 +68,9 @@ def importance(
 
     Example: nnuelab importance results/nets/ALL/1/checkpoint.pt --by 'term*role'
     --positions results/data/validation.npy --output importance.csv
+
+    Example: nnuelab importance checkpoint.pt --positions validation.npy --output importance.csv
+    --plot importance.svg --net net.nnue --games 1000
     """
     need_torch()
     from nnuelab import charts
@@ -136,6 +139,9 @@ def importance_path(
 
     Example: nnuelab importance-path results/nets/ALL+PP/1/checkpoint.pt --by 'term*files apart'
     --positions results/data/validation.npy --output path.csv
+
+    Example: nnuelab importance-path results/nets/ALL+H+V/1/checkpoint.pt
+    --positions results/data/validation.npy --output path.csv --plot path.svg
     """
     need_torch()
     from nnuelab import charts

@@ -43,6 +43,9 @@ def label(
     """Score each sample, and split them by game.
 
     Example: nnuelab label sampled.npy --train train.npy --validation validation.npy
+
+    Example: nnuelab label sampled.npy --train train.npy --validation validation.npy
+    --labeller stockfish --nodes 20000 --cache labels
     """
     from nnuelab.data import labels
 
@@ -85,6 +88,9 @@ def label_part(
 
     Example: nnuelab label-part sampled.npy --labeller engine --nodes 500 --part 2/7
     --output 2of7.labels
+
+    Example: nnuelab label-part sampled.npy --labeller stockfish --depth 9 --option Hash=64
+    --part 1/7 --output 1of7.labels
     """
     from nnuelab.data import labels
     from nnuelab.parts import Part

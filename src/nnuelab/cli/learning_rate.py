@@ -33,6 +33,9 @@ def learning_rate(
     nnuelab train --found trains with the rate that was chosen.
 
     Example: nnuelab learning-rate slow.pt fast.pt --output rate.json --losses rates.csv
+
+    Example: nnuelab learning-rate rates/*.pt --output rate.json --losses rates.csv
+    --blocks my_blocks.py
     """
     artifacts.check_apart([*checkpoints, *(blocks or [])], [output, losses])
     artifacts.check_ending(output, "a rate", ".json")

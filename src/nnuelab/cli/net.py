@@ -76,6 +76,8 @@ def convert(
     .pt, becomes .onnx, a model of features; this needs nnuelab[onnx].
 
     Example: nnuelab net convert net.nnue net.nn
+
+    Example: nnuelab net convert quantised.bin net.nnue --direct 255,64,400
     """
     from nnuelab.features import parse
     from nnuelab.nnue import bullet, netfile
@@ -166,6 +168,8 @@ def mask(
     Groups are those that nnuelab importance lists.
 
     Example: nnuelab net mask net.nnue --by 'term*role' --without 'ALL, knight' --output masked.nnue
+
+    Example: nnuelab net mask net.nnue --without H --without V --output masked.nnue
     """
     from nnuelab.features.groups import chosen
     from nnuelab.nnue import netfile
@@ -198,6 +202,8 @@ def spread(
     """Compare what equal trainings say of the same positions: how far nets scatter, without games.
 
     Example: nnuelab net spread results/nets/ALL/*/net.nnue --positions results/data/validation.npy
+
+    Example: nnuelab net spread first.nnue second.nnue --positions test.npy --count 10000 --json
     """
     import json as encoder
 

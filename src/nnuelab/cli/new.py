@@ -21,6 +21,8 @@ def new(
     rules from the installed package.
 
     Example: nnuelab new my-encodings
+
+    Example: nnuelab new .
     """
     from nnuelab.params import project
 

@@ -62,6 +62,10 @@ def train(
 
     Example: nnuelab train --features ALL --train train.npy --validation validation.npy
     --checkpoint checkpoint.pt --history history.csv --epochs 5
+
+    Example: nnuelab train --features ALL --train train.npy --validation validation.npy
+    --from checkpoint.pt --method pqr --learning-rate 0.00001 --epochs 1 --checkpoint tuned.pt
+    --history tuned.csv
     """
     inputs = [train, validation, *filter(None, [start]), *(found or []), *(blocks or [])]
     artifacts.check_apart(inputs, [checkpoint, history])
@@ -108,6 +112,8 @@ def quantize(
     """Quantize a trained net to integers.
 
     Example: nnuelab quantize checkpoint.pt --output net.nnue --positions train.npy
+
+    Example: nnuelab quantize checkpoint.pt --output net.nn --format nn
     """
     inputs = {"checkpoint": checkpoint, **({"positions": positions} if positions else {})}
     artifacts.check_apart([*inputs.values(), *(blocks or [])], [output])
@@ -158,6 +164,9 @@ def verify(
 
     Example: nnuelab verify net.nnue --checkpoint checkpoint.pt --positions validation.npy
     --output verify.json --plot verify.png
+
+    Example: nnuelab verify net.nnue --checkpoint checkpoint.pt --positions test.npy
+    --output verify.json --plot verify.png --max-abs-mean 5 --min-share-within-50 0.99
     """
     artifacts.check_apart([net, checkpoint, positions, *(blocks or [])], [output, plot])
     artifacts.check_ending(plot, "the histogram", ".png")

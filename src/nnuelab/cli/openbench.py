@@ -45,6 +45,9 @@ def openbench(
 
     Example: nnuelab openbench ../mine --path src --net nnue.bin --name Mine --repository
     https://github.com/me/mine --output openbench
+
+    Example: nnuelab openbench ../mine --net new.bin --net old.bin --name Mine
+    --repository https://github.com/me/mine --output openbench --compiler clang++ --sprt 0,3
     """
     from nnuelab.export.openbench import Project, net_name, write
     from nnuelab.tournament.sprt import read_test

@@ -39,6 +39,9 @@ def report(
     """Make one HTML page of all results; missing parts are reported in their place.
 
     Example: nnuelab report axis pairwise --output results/report.html
+
+    Example: nnuelab report --results results-tiny --output results-tiny/report.html
+    --figures results-tiny/figures
     """
     from nnuelab import artifacts
     from nnuelab.report import export, page
@@ -86,6 +89,8 @@ def paper(
     """Make the tables (LaTeX, CSV) and figures (PDF, CSV) of a paper, and a paper.tex of them.
 
     Example: nnuelab paper axis pairwise --output results/paper
+
+    Example: nnuelab paper --results results-tiny --output results-tiny/paper
     """
     from nnuelab import artifacts
     from nnuelab.report import paper
@@ -127,6 +132,8 @@ def serve(
     The page lets the engine analyse positions of your own, and shows a run of the workflow live.
 
     Example: nnuelab serve --port 8001 --policy net.policy
+
+    Example: nnuelab serve --results results-tiny
     """
     from nnuelab.report import play
     from nnuelab.report import results as found

@@ -76,6 +76,8 @@ def plan(
     experiment, stage, hours where nothing goes wrong, and median and 95th percentile of 200 draws.
 
     Example: nnuelab plan axis --cores 64 --profile profiles/slurm --price 0.04
+
+    Example: nnuelab plan axis --measured
     """
     from dataclasses import replace
 

@@ -50,6 +50,10 @@ def train(
     Example: nnuelab policy train --features ALL --layers 256 --train train.npy
     --validation validation.npy --checkpoint checkpoint.pt --history history.csv
     --output net.policy
+
+    Example: nnuelab policy train --features ALL --layers 512 --layers 64 --value-weight 0.5
+    --epochs 4 --train train.npy --validation validation.npy --checkpoint checkpoint.pt
+    --history history.csv --output net.policy
     """
     inputs = [train, validation, *([start] if start else []), *(blocks or [])]
     artifacts.check_apart(inputs, [checkpoint, history, output])
@@ -80,6 +84,9 @@ def evaluate(
     """Measure how well policies know the moves of held-out positions.
 
     Example: nnuelab policy evaluate net.policy --positions validation.npy --csv evaluation.csv
+
+    Example: nnuelab policy evaluate first.policy second.policy --positions validation.npy --count 0
+    --csv evaluation.csv
     """
     from nnuelab.policy import metrics, table
 
@@ -117,6 +124,8 @@ def make_table(
 
     Example: nnuelab policy table results/policy/nets/pair/1 results/policy/nets/pair/2
     --csv table.csv
+
+    Example: nnuelab policy table results/policy/nets/*/* --csv table.csv
     """
     from nnuelab.policy import table
 

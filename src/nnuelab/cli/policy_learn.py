@@ -46,6 +46,9 @@ def seed(
     An interrupted run resumes.
 
     Example: nnuelab policy selfplay seed --output seed.policy --history episodes.csv
+
+    Example: nnuelab policy selfplay seed --output seed.policy --games 8 --temperature 1
+    --guard threefold
     """
     _learn(output, history, settings, terms, blocks)
 
@@ -65,6 +68,9 @@ def gradient(
     An interrupted run resumes.
 
     Example: nnuelab policy selfplay gradient --output gradient.policy --history gradient.csv
+
+    Example: nnuelab policy selfplay gradient --output gradient.policy --baseline value
+    --iterations 400 --games 512
     """
     _learn(output, history, settings, terms, blocks)
 
@@ -84,6 +90,9 @@ def expert(
     An interrupted run resumes; the file is the same for any number of workers.
 
     Example: nnuelab policy selfplay expert --output expert.policy --history expert.csv
+
+    Example: nnuelab policy selfplay expert --output expert.policy --simulations 96 --iterations 100
+    --workers 8
     """
     _learn(output, history, settings, None, blocks, workers)
 

@@ -30,6 +30,8 @@ def watch(
     """Watch a policy play against itself by the walk, as Neural Chess shows it.
 
     Example: nnuelab policy watch results/policy/nets/seed/1/net.policy --move 1
+
+    Example: nnuelab policy watch net.policy --plies 60 --move 10 --no-live
     """
     from nnuelab.policy import console
     from nnuelab.policy import watch as watching
@@ -70,6 +72,8 @@ def gif(
     """Show many games at once: 10 x 5 boards, 150 ms a half-move.
 
     Example: nnuelab policy gif games.pgn --output games.gif
+
+    Example: nnuelab policy gif generated.pgn.zst --output generated.gif
     """
     from itertools import islice
 
@@ -101,6 +105,8 @@ def score(
     """Score games by mates alone, and by material where none ended them.
 
     Example: nnuelab policy score games.pgn --csv scores.csv
+
+    Example: nnuelab policy score games.pgn --against random --against material --csv scores.csv
     """
     from nnuelab.tournament import true_scores
 

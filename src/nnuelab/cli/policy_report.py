@@ -30,6 +30,9 @@ def agreement(
 
     Example: nnuelab policy agreement pair=results/policy/nets/pair/1/net.policy
     --games results/tournament/axis.pgn --csv agreement.csv
+
+    Example: nnuelab policy agreement first.policy second.policy --games axis.pgn
+    --games pairwise.pgn --count 1000 --csv agreement.csv
     """
     from nnuelab.policy.policyfile import read_policy
     from nnuelab.report import agreement as report

@@ -62,6 +62,8 @@ def power(
     params.yaml says how far trainings scatter.
 
     Example: nnuelab power mobility --detect 15
+
+    Example: nnuelab power --sets 5 --seeds 8 --games-per-pairing 60
     """
     from dataclasses import replace
 

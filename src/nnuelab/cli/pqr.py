@@ -39,6 +39,9 @@ def pqr(
 
     Example: nnuelab pqr results/nets/ALL/1/net.nnue --positions results/data/validation.npy
     --plot pqr.svg
+
+    Example: nnuelab pqr scores=scores.pt tuned=tuned.pt --positions test.npy --count 0
+    --csv pqr.csv
     """
     import json as encoder
 

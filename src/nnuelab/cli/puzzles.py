@@ -55,6 +55,8 @@ def puzzles(
 
     Example: nnuelab puzzles puzzles.csv --net results/nets/ALL/1/net.nnue --nodes 1000
     --output results/puzzles.json
+
+    Example: nnuelab puzzles --net stockfish --depth 8 --count 500 --csv groups.csv
     """
 
     from nnuelab.report import inspect, render

@@ -75,6 +75,10 @@ def table(
 
     Example: nnuelab table results/nets/ALL/*/net.nnue results/nets/H+V/*/net.nnue --experiment axis
     --pgn results/tournament/axis.pgn --csv axis.csv --markdown axis.md
+
+    Example: nnuelab table results/nets/ALL/*/net.nnue results/nets/H+V/*/net.nnue --experiment axis
+    --pgn results/tournament/axis.pgn --cost results/tournament/cost/axis.csv
+    --cost-pgn results/tournament/axis_cost.pgn --csv axis.csv --markdown axis.md
     """
     from nnuelab import artifacts
     from nnuelab.report import hypotheses, readable, reading
@@ -151,6 +155,8 @@ def inspect(
     """Show what a file is, where it came from, and what is in it.
 
     Example: nnuelab inspect results/axis_table.csv --plot axis.svg
+
+    Example: nnuelab inspect results/nets/ALL/1/net.nnue --positions results/data/validation.npy
     """
     import json as encoder
 
@@ -190,6 +196,9 @@ def diff(
     """Show what differs between two files, or the tables of two runs, and by how much.
 
     Example: nnuelab diff results results-tiny
+
+    Example: nnuelab diff results/nets/ALL/1/net.nnue results/nets/ALL/2/net.nnue
+    --positions results/data/validation.npy
     """
     import json as encoder
 
@@ -214,6 +223,8 @@ def check(
     """Check the settings; every error is reported with its path.
 
     Example: nnuelab params check --overlay config/tiny.yaml
+
+    Example: nnuelab params check --overlay config/tiny.yaml --overlay mine.yaml
     """
     from nnuelab.params import Params, ParamsError, check_files, plans, read
 
@@ -240,6 +251,8 @@ def list_targets(
     """List the experiments and what else the workflow makes, with their minutes on this machine.
 
     Example: nnuelab params list --overlay config/tiny.yaml
+
+    Example: nnuelab params list
     """
     from textwrap import shorten
 
@@ -296,6 +309,8 @@ def schema() -> None:
     """Print the JSON schema of params.yaml, for editors.
 
     Example: nnuelab params schema > params.schema.json
+
+    Example: nnuelab params schema | diff params.schema.json -
     """
     from nnuelab import params as models
 

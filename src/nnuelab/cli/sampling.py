@@ -37,6 +37,9 @@ def sample(
     """Sample positions from games.
 
     Example: nnuelab sample games.pgn.zst --output sampled.npy
+
+    Example: nnuelab sample games.pgn.zst --output sampled.npy --per-game 10 --min-rating 2000
+    --plot sampled.svg
     """
     from nnuelab.data import sampling
 
@@ -81,6 +84,9 @@ def sample_part(
     as one job.
 
     Example: nnuelab sample-part 2024-01.pgn.zst --output 2024-01.sample
+
+    Example: nnuelab sample-part 2024-01.pgn.zst --output 2024-01.sample --only-evaluated
+    --min-rating 2000
     """
     from nnuelab.data import sampling
 

@@ -44,6 +44,9 @@ def search(
 
     Example: nnuelab search --train results/data/train.npy --validation results/data/validation.npy
     --output results/search --hours 6
+
+    Example: nnuelab search --train results/data/train.npy --validation results/data/validation.npy
+    --output results/search --factors KING --max-cost 1.4 --rungs 2
     """
     import yaml
 
@@ -116,6 +119,9 @@ def search_check(
 
     Example: nnuelab search-check --train results/data/train.npy --validation
     results/data/validation.npy --csv check.csv --count 5
+
+    Example: nnuelab search-check --train results/data/train.npy
+    --validation results/data/validation.npy --csv check.csv --positions 2000000 --epochs 1
     """
     from nnuelab.discovery import trust
 

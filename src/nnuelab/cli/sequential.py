@@ -33,6 +33,9 @@ def sequential(
     the next round). All intervals together hold with 1 - alpha.
 
     Example: nnuelab sequential results/rounds/*.pgn --set ALL+MB --rounds 10 --equivalence 15
+
+    Example: nnuelab sequential results/rounds/*.pgn --set H+V,l1-512 --anchor ALL,l1-512
+    --alpha 0.01
     """
     from nnuelab.tournament.sequential import looks, read_rounds
 
@@ -57,6 +60,8 @@ def sprt_table(
     that a test ended is overstated.
 
     Example: nnuelab sprt-table results/tournament/sprt/mine/*/*.pgn
+
+    Example: nnuelab sprt-table first.pgn second.pgn --csv sprt.csv
     """
     from nnuelab.report.sprt import row, to_csv
 

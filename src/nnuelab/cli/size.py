@@ -47,6 +47,9 @@ def size(
 
     Example: nnuelab size ALL.nnue MB-64.nnue MB-128.nnue MB-256.nnue --positions validation.npy
     --output size.json --costs size.csv
+
+    Example: nnuelab size ALL.nnue RING-64.nnue RING-256.nnue --positions validation.npy
+    --output size.json --costs size.csv --precision 0.005 --blocks my_blocks.py
     """
     from nnuelab.nnue.netfile import read_net
     from nnuelab.tournament import cost

@@ -68,6 +68,9 @@ def spsa(
 
     Example: nnuelab spsa --tune 'bishop_pair=10,0,200' --tune 'mobility*' --output tuned.yaml
     --history spsa.csv
+
+    Example: nnuelab spsa --constant 'futility*' --net results/nets/ALL/1/net.nnue
+    --iterations 10000 --output tuned.yaml --history spsa.csv
     """
     from nnuelab.evaluator import read
     from nnuelab.hce.evaluation import DEFAULT

@@ -55,6 +55,9 @@ def positions(
 
     Example: nnuelab texel positions games.pgn --output train.npy --validation validation.npy
     --filters filters.csv
+
+    Example: nnuelab texel positions lichess.csv.zst --quiet skip --sample 1000000
+    --output train.npy --validation validation.npy --filters filters.csv
     """
     from nnuelab.hce.evaluator import HceEvaluator
     from nnuelab.selfplay import texel_positions
@@ -78,6 +81,9 @@ def trace(
     """Count the terms of an evaluation in each position, for its tuning.
 
     Example: nnuelab texel trace train.npy --output train.trace
+
+    Example: nnuelab texel trace train.npy --evaluation my_evaluation.yaml --blocks my_terms.py
+    --output train.trace
     """
     from nnuelab.data import dataset
     from nnuelab.hce import evaluation as evaluations

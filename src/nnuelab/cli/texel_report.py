@@ -33,6 +33,9 @@ def plot(
     """Draw the histories of runs: error, entropy, and where the bits ended.
 
     Example: nnuelab texel plot results/texel/pbil/history.csv --error error.svg --bits bits.svg
+
+    Example: nnuelab texel plot adam=adam/history.csv pbil=pbil/history.csv --error error.svg
+    --scale log
     """
     from nnuelab import charts
     from nnuelab.cli.app import named_files
@@ -84,6 +87,9 @@ def residuals(
 
     Example: nnuelab texel residuals validation.trace --positions validation.npy
     --evaluation tuned.yaml --output residuals.json --plot residuals.svg
+
+    Example: nnuelab texel residuals validation.trace --positions validation.npy
+    --output residuals.json --k-plot k.svg
     """
     from nnuelab import charts
     from nnuelab.hce import evaluation as evaluations
@@ -128,6 +134,9 @@ def errors(
     Prints CSV: name, error, k, difference to the first and half of its 95 % interval.
 
     Example: nnuelab texel errors validation.npy tuned=tuned.yaml net=default
+
+    Example: nnuelab texel errors validation.npy 'untuned={hce: default}' tuned=tuned.yaml
+    --csv errors.csv
     """
     from nnuelab.report import texel_errors
 
@@ -164,6 +173,8 @@ def export(
     """Write the weights of an evaluation as tables of C or Rust, S(mg, eg), for other engines.
 
     Example: nnuelab texel export results/texel/adam/tuned.yaml --language rust --output terms.rs
+
+    Example: nnuelab texel export tuned.yaml --order a8 > terms.h
     """
     from nnuelab.hce import evaluation as evaluations
     from nnuelab.hce import export as exporting
@@ -197,6 +208,8 @@ def match_table(
     """Print the table of a match as BayesElo does: rank, Elo, errors, score, opponents, draws.
 
     Example: nnuelab texel match-table results/texel/games.pgn --csv match.csv --anchor untuned
+
+    Example: nnuelab texel match-table results/texel/games.pgn --output match.txt
     """
     from nnuelab.tournament import bayeselo, ratings
 

@@ -53,6 +53,9 @@ def tune(
 
     Example: nnuelab texel tune train.trace --validation validation.trace --output tuned.yaml
     --history history.csv --terms terms.csv --optimizer pbil --bits 515
+
+    Example: nnuelab texel tune train.trace --optimizer gauss-newton --l2 0.3 --freeze material
+    --output tuned.yaml --history history.csv --terms terms.csv
     """
     from nnuelab.hce import checkpoint, outcome, tuning
     from nnuelab.hce import trace as traces
@@ -117,6 +120,9 @@ def simplify(
 
     Example: nnuelab texel simplify train.trace --validation validation.trace
     --evaluation tuned.yaml --output simplify.csv
+
+    Example: nnuelab texel simplify train.trace --validation validation.trace --output simplify.csv
+    --weight all --steps 5
     """
     import pandas as pd
 
@@ -174,6 +180,9 @@ def outliers(
     """List the positions whose results an evaluation is most wrong about.
 
     Example: nnuelab texel outliers train.trace train.npy --evaluation tuned.yaml
+
+    Example: nnuelab texel outliers validation.trace validation.npy --evaluation tuned.yaml
+    --count 100
     """
     from nnuelab.hce import error
     from nnuelab.hce import outliers as found

@@ -105,6 +105,9 @@ def tournament(
 
     Example: nnuelab tournament ALL=all.nnue H+V=hv.nnue --book book.epd --games-per-pairing 200
     --output games.pgn
+
+    Example: nnuelab tournament new=new.nnue old=old.nnue --book book.epd --format match
+    --games-per-pairing 20000 --sprt 0,5 --output match.pgn
     """
     from nnuelab.parts import Part
     from nnuelab.tournament.cost import read as read_costs
@@ -179,6 +182,9 @@ def rate(
     `nnuelab inspect` shows what --details writes.
 
     Example: nnuelab rate results/tournament/axis.pgn --anchor ALL#1
+
+    Example: nnuelab rate results/tournament/axis.pgn --sets ALL --experiment axis
+    --details axis_details.json
     """
     from nnuelab.data.unusable import Unusable
     from nnuelab.report.reading import read_record
@@ -225,6 +231,8 @@ def spread(
     """Gather how far equal trainings scatter in strength, for the errors of further experiments.
 
     Example: nnuelab spread results/tournament/axis_details.json --csv spread.csv
+
+    Example: nnuelab spread results/published/*_details.json --csv spread.csv
     """
     from nnuelab.report.inspect import damaged
     from nnuelab.report.reading import read_json
@@ -265,6 +273,10 @@ def contrast(
 
     Example: nnuelab contrast results/published/layers_details.json --plus ALL,l2-16 --minus
     ALL,l2-32
+
+    Example: nnuelab contrast results/published/mirroring_details.json --mean
+    --plus "ALL,l2-16,learning_rate-0.001" --minus "ALL,l2-32,learning_rate-0.001"
+    --plus "KB(1),l2-16,learning_rate-0.001" --minus "KB(1),l2-32,learning_rate-0.001"
     """
     from nnuelab import params
     from nnuelab.report.inspect import damaged
@@ -313,6 +325,8 @@ def sprt(
     counts, elo and error (logistic, 95 %). Games pair by players and opening, as in `rate`.
 
     Example: nnuelab sprt --counts 365,16618,36229,16974,390 --elo0 0 --elo1 2 --model normalized
+
+    Example: nnuelab sprt match.pgn --player new --elo0 0 --elo1 5
     """
     from nnuelab.report.sprt import RESULT, result
     from nnuelab.tournament.sprt import Sprt, from_pgn, read_counts
@@ -355,6 +369,9 @@ def ablate(
     Prints CSV: term, elo, error (95 %), games, llr. A test of 0 against 5 Elo ends it early.
 
     Example: nnuelab ablate null-move delta+futility
+
+    Example: nnuelab ablate late-reduction --net results/nets/ALL/1/net.nnue --nodes 10000
+    --games 1000
     """
     from nnuelab.data.parallel import cores
     from nnuelab.engine.terms import TERMS

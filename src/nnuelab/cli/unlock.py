@@ -21,6 +21,8 @@ def unlock() -> None:
     """Unlock the folder after a killed run; refuse while a run is working there.
 
     Example: nnuelab unlock
+
+    Example: nnuelab unlock && snakemake results/axis_table.csv
     """
     if not any(STATE.glob("locks/*.lock")):
         return
