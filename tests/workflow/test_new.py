@@ -1,10 +1,11 @@
-"""The wheel works without the repository: `nnuelab new` makes a project that runs by its rules."""
+"""Wheel and sdist work without the repository: `nnuelab new` makes a project of their rules."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import pytest
@@ -15,14 +16,31 @@ TINY = ("--configfile", "config/tiny.yaml")
 LARGEST = 10_000_000  # bytes of a wheel
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    """Built from a copy: building leaves its own folders behind."""
-    folder = tmp_path_factory.mktemp("wheel")
-    project(folder / "clone")
+def wheel_of(source, folder):
+    """The wheel that is built from a folder or from an sdist."""
     words = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder]
-    subprocess.run([sys.executable, "-m", "pip", *words, folder / "clone"], check=True)
+    subprocess.run([sys.executable, "-m", "pip", *words, source], check=True)
     (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """A copy: building leaves its own folders behind."""
+    return project(tmp_path_factory.mktemp("built") / "clone")
+
+
+@pytest.fixture(scope="module")
+def wheel(clone, tmp_path_factory):
+    return wheel_of(clone, tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def sdist(clone, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sdist")
+    build = f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=clone, check=True, capture_output=True)
+    (found,) = folder.glob("*.tar.gz")
     return found
 
 
@@ -39,6 +57,22 @@ def made(wheel, tmp_path_factory):
 
 def test_a_wheel_is_small(wheel):
     assert wheel.stat().st_size < LARGEST
+
+
+def test_an_sdist_gives_the_same_wheel(wheel, sdist, tmp_path):
+    files = [
+        {entry.filename: entry.CRC for entry in zipfile.ZipFile(path).infolist()}
+        for path in (wheel, wheel_of(sdist, tmp_path))
+    ]
+    assert files[1] == files[0]
+
+
+def test_an_sdist_holds_only_what_is_needed(sdist):
+    """Of the tests, setuptools would take a part."""
+    with tarfile.open(sdist) as archive:
+        parts = [name.split("/")[1:] for name in archive.getnames()]
+    assert {"LICENSE", "README.md", "CITATION.cff"} < {path[0] for path in parts if path}
+    assert not [path for path in parts if "tests" in path[:1] or "make" in path]
 
 
 def test_a_project_plans_the_jobs_of_the_clone(made):
