@@ -54,13 +54,13 @@ def test_a_missing_package_is_needed_and_has_a_remedy(monkeypatch: pytest.Monkey
         "name": "torch",
         "found": "not installed; trains nets",
         "verdict": "needed",
-        "remedy": "./run --setup, or pip install torch",
+        "remedy": "./run --setup, or pip install 'nnuelab[train]'",
     }
     done = call()
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
     place = lines.index("needed torch         not installed; trains nets")
-    assert lines[place + 1].strip() == "./run --setup, or pip install torch"
+    assert lines[place + 1].strip() == "./run --setup, or pip install 'nnuelab[train]'"
 
 
 def test_what_makes_it_slow_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from nnuelab.learning.checkpoint import Running
 from nnuelab.learning.loader import Labelled, Loader
 from nnuelab.learning.optimizers import DenseAdam
 from nnuelab.learning.parallel import Threads
-from nnuelab.nnue import verify
+from nnuelab.nnue import inference, verify
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.layers import Layers, activated
 from nnuelab.nnue.network import Network, quantized
@@ -92,7 +92,7 @@ def test_a_net_that_rounds_is_the_integer_net(kind: dict[str, Any]) -> None:
         net = quantize(checkpoint)
         if rounding:
             assert checkpoint.shifts.items() <= net.shifts.items()
-        integers = verify.integer_outputs(net, positions)
+        integers = inference.integer_outputs(net, positions)
         floats = verify.float_outputs(checkpoint.features, checkpoint.network(), positions)
         difference = integers - floats
         assert verify.saturated(net, positions) == 0
@@ -146,7 +146,7 @@ def integer_loss(path: Path, validation: Path) -> float:
     checkpoint = Checkpoint.read(path)
     loader = Loader(validation, checkpoint.features, SETTINGS.objective, 1 << 20)
     (labelled,) = loader.in_order()
-    values = verify.integer_outputs(quantize(checkpoint), labelled.records)
+    values = inference.integer_outputs(quantize(checkpoint), labelled.records)
     outputs = torch.from_numpy(values.astype(np.float32))
     return float(SETTINGS.objective.losses(outputs, labelled.target).double().mean())
 

@@ -18,7 +18,7 @@ from nnuelab.data.records import RECORD, from_fen
 from nnuelab.errors import UserError
 from nnuelab.features.tables import compiled
 from nnuelab.learning.loader import extract
-from nnuelab.nnue import verify
+from nnuelab.nnue import inference, verify
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.inference import Inference
 from nnuelab.nnue.layers import Layers
@@ -94,7 +94,7 @@ def test_the_mean_error_on_other_positions_is_taken_out(dataset: Path, tmp_path:
 
     def error(net: Net, chosen: np.ndarray) -> np.ndarray:
         floats = verify.float_outputs(checkpoint.features, checkpoint.network(), chosen)
-        return verify.integer_outputs(net, chosen) - floats
+        return inference.integer_outputs(net, chosen) - floats
 
     assert error(off, seen).mean() > 30
     assert abs(error(found, seen).mean()) < 0.1

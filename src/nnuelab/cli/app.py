@@ -81,6 +81,13 @@ def _told() -> Iterator[None]:
         sys.stdout.flush()
     except UserError as error:
         _end(f"error: {error}")
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] != "torch":
+            raise
+        _end(
+            f"error: this command needs torch ({error}); ./run --setup, or pip install "
+            "'nnuelab[train]'"
+        )
     except MemoryError as error:
         what = f"out of memory: {error}" if str(error) else "out of memory"
         _end(

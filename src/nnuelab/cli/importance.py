@@ -12,7 +12,6 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
-from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
 
 if TYPE_CHECKING:
@@ -72,7 +71,6 @@ def importance(
     Example: nnuelab importance checkpoint.pt --positions validation.npy --output importance.csv
     --plot importance.svg --net net.nnue --games 1000
     """
-    need_torch()
     from nnuelab import charts
     from nnuelab.features.groups import groups
     from nnuelab.nnue import importance as measuring
@@ -143,7 +141,6 @@ def importance_path(
     Example: nnuelab importance-path results/nets/ALL+H+V/1/checkpoint.pt
     --positions results/data/validation.npy --output path.csv --plot path.svg
     """
-    need_torch()
     from nnuelab import charts
     from nnuelab.nnue import garrote
     from nnuelab.nnue import importance as measuring

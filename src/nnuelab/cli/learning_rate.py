@@ -10,7 +10,6 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks, app
-from nnuelab.cli.nnue import need_torch
 from nnuelab.settings import found
 
 
@@ -40,7 +39,6 @@ def learning_rate(
     artifacts.check_apart([*checkpoints, *(blocks or [])], [output, losses])
     artifacts.check_ending(output, "a rate", ".json")
     artifacts.check_ending(losses, "a table", ".csv")
-    need_torch()
     from nnuelab.nnue import rates
 
     trials = rates.read(checkpoints)

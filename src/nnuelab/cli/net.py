@@ -14,7 +14,6 @@ from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
 from nnuelab.cli.importance import By
-from nnuelab.cli.nnue import need_torch
 from nnuelab.errors import UserError
 
 if TYPE_CHECKING:
@@ -141,7 +140,6 @@ def _from_bullet(
 
 
 def _convert_float(source: Path, output: Path, blocks: list[Path] | None) -> None:
-    need_torch()
     from nnuelab.nnue import onnx_file
     from nnuelab.nnue.checkpoint import Checkpoint
 
@@ -207,7 +205,6 @@ def spread(
     """
     import json as encoder
 
-    need_torch()
     from nnuelab.nnue.spread import measure
 
     found = measure(nets, positions, count)

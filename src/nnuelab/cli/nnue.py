@@ -19,15 +19,6 @@ from nnuelab.settings.quantize import Quantization, Verification
 from nnuelab.settings.train import Training
 
 
-def need_torch() -> None:
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise UserError(
-            f"this command needs torch ({error}); run ./run --setup, or pip install torch"
-        ) from error
-
-
 @app.command()
 @with_settings()
 def train(
@@ -69,7 +60,6 @@ def train(
     """
     inputs = [train, validation, *filter(None, [start]), *(found or []), *(blocks or [])]
     artifacts.check_apart(inputs, [checkpoint, history])
-    need_torch()
     from nnuelab.features import parse
     from nnuelab.nnue import training
 
@@ -124,7 +114,6 @@ def quantize(
             "the study's scheme doesn't correct the mean error: leave out --positions, "
             "or quantize with --scheme fine"
         )
-    need_torch()
     from nnuelab.data import validation
     from nnuelab.nnue import netfile
     from nnuelab.nnue.checkpoint import Checkpoint
@@ -170,7 +159,6 @@ def verify(
     """
     artifacts.check_apart([net, checkpoint, positions, *(blocks or [])], [output, plot])
     artifacts.check_ending(plot, "the histogram", ".png")
-    need_torch()
     from nnuelab.nnue import verify as verification
 
     figures = verification.verify(net, checkpoint, positions, settings.count)

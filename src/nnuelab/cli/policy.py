@@ -10,7 +10,6 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
-from nnuelab.cli.nnue import need_torch
 from nnuelab.cli.options import with_settings
 from nnuelab.settings import MAX_SEED
 from nnuelab.settings.policy import PolicyTraining
@@ -58,7 +57,6 @@ def train(
     inputs = [train, validation, *([start] if start else []), *(blocks or [])]
     artifacts.check_apart(inputs, [checkpoint, history, output])
     artifacts.check_ending(output, "a policy", ".policy")
-    need_torch()
     from nnuelab.features import parse
     from nnuelab.policy import training
 

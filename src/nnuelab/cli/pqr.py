@@ -9,7 +9,6 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks, app, named_files
-from nnuelab.cli.nnue import need_torch
 
 
 @app.command()
@@ -45,7 +44,6 @@ def pqr(
     """
     import json as encoder
 
-    need_torch()
     from nnuelab import charts
     from nnuelab.nnue import pqr as triplets
     from nnuelab.report import inspect, render

@@ -20,6 +20,7 @@ from numba import from_dtype, types
 
 from nnuelab.chess import notation
 from nnuelab.chess.position import POSITION
+from nnuelab.data.records import unpack
 from nnuelab.features.kernels import feature_set as kernels
 from nnuelab.features.records import FEATURES
 from nnuelab.features.tables import compiled
@@ -449,3 +450,20 @@ def evaluate(net, position):
     refresh(net, position, turn, accumulators[0])
     refresh(net, position, turn ^ 1, accumulators[1])
     return forward(net, position, accumulators[0], accumulators[1])
+
+
+@jit
+def _evaluate_all(net, chosen, values):
+    stack = np.zeros(1, POSITION)
+    for i in range(len(chosen)):
+        unpack(chosen[i], stack[0])
+        values[i] = evaluate(net, stack[0])
+
+
+def integer_outputs(net: Net, chosen: np.ndarray) -> np.ndarray:
+    """Centipawns for the side to move of RECORD [n], int64 [n]."""
+    evaluator = Inference(net)
+    values = np.empty(len(chosen), np.int64)
+    _evaluate_all(evaluator.record, chosen, values)
+    evaluator.check()
+    return values

@@ -21,7 +21,7 @@ from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
 from nnuelab.learning.loader import HELD_OUT
-from nnuelab.nnue import netfile, verify
+from nnuelab.nnue import inference, netfile, verify
 from nnuelab.nnue.checkpoint import Checkpoint
 from nnuelab.nnue.network import Network
 
@@ -173,7 +173,7 @@ def values(nets: Mapping[str, Path], asked: Triplets) -> dict[str, np.ndarray]:
         else:
             net = netfile.read_net(path)
             features = net.features
-            said = verify.integer_outputs(net, asked.records)
+            said = inference.integer_outputs(net, asked.records)
         if not np.isfinite(said).all():
             raise UserError(f"{path} gives a value that is not a number; train it again")
         found[name] = said

@@ -49,6 +49,7 @@ import numpy as np
 
 from nnuelab.errors import UserError
 from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.inference import integer_outputs
 from nnuelab.nnue.layers import LEVELS, USUAL, Direct, Layers, bucket_of
 from nnuelab.nnue.netfile import STUDY_SHIFTS, Net, no_second_layer
 from nnuelab.nnue.network import CENTIPAWNS
@@ -62,7 +63,7 @@ from nnuelab.nnue.scales import (
     narrow_l1_shift,
     safe_l1_shift,
 )
-from nnuelab.nnue.verify import float_outputs, integer_outputs
+from nnuelab.nnue.verify import float_outputs
 
 ONES = (255, 127)  # activations of 1.0 without a second layer
 WEIGHTS = tuple(1 << places for places in range(10, -1, -1))  # and weights of 1.0

@@ -13,7 +13,8 @@ import numpy as np
 
 from nnuelab.data import validation
 from nnuelab.errors import UserError
-from nnuelab.nnue import netfile, verify
+from nnuelab.nnue import netfile
+from nnuelab.nnue.inference import integer_outputs
 from nnuelab.settings.train import Training
 
 
@@ -53,9 +54,7 @@ def measure(nets: Sequence[Path], positions: Path, count: int) -> Spread:
     chosen = validation.spaced(positions, count)
     if len(chosen) < 2:
         raise UserError(f"{positions} has one position; give a dataset with more")
-    return of_values(
-        np.array([verify.integer_outputs(netfile.read_net(net), chosen) for net in nets])
-    )
+    return of_values(np.array([integer_outputs(netfile.read_net(net), chosen) for net in nets]))
 
 
 def of_values(values: np.ndarray) -> Spread:

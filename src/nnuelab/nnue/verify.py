@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from nnuelab.chess.position import POSITION
 from nnuelab.data import records, validation
 from nnuelab.errors import UserError
 from nnuelab.features import FeatureSet
@@ -19,8 +18,9 @@ from nnuelab.learning import memory
 from nnuelab.learning.loader import extract
 from nnuelab.learning.parallel import Threads
 from nnuelab.learning.sparse import Batch
-from nnuelab.nnue import inference, netfile
+from nnuelab.nnue import netfile
 from nnuelab.nnue.checkpoint import Checkpoint
+from nnuelab.nnue.inference import integer_outputs
 from nnuelab.nnue.network import Network
 
 CLOSE = 50  # centipawns; the study asks that most differences be within this
@@ -104,15 +104,6 @@ def float_outputs(feature_set: FeatureSet, network: Network, chosen: np.ndarray)
     return torch.cat(parts).double().numpy()
 
 
-def integer_outputs(net: netfile.Net, chosen: np.ndarray) -> np.ndarray:
-    """Centipawns of the integer net, int64 [n]."""
-    evaluator = inference.Inference(net)
-    values = np.empty(len(chosen), np.int64)
-    _evaluate(evaluator.record, chosen, values)
-    evaluator.check()
-    return values
-
-
 def saturated(net: netfile.Net, chosen: np.ndarray) -> int:
     """Positions in which an accumulator leaves int16."""
     return sum(
@@ -125,14 +116,6 @@ def _batches(feature_set: FeatureSet, chosen: np.ndarray) -> Iterator[Batch]:
     step = memory.positions_at_once(feature_set, PART)
     for i in range(0, len(chosen), step):
         yield extract(compiled(feature_set), chosen[i : i + step], feature_set.max_active)
-
-
-@jit
-def _evaluate(net, chosen, values):
-    stack = np.zeros(1, POSITION)
-    for i in range(len(chosen)):
-        records.unpack(chosen[i], stack[0])
-        values[i] = inference.evaluate(net, stack[0])
 
 
 @jit

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from nnuelab.chess.moves import MAX_MOVES, legal_moves, origin, target
 from nnuelab.chess.position import POSITION
 from nnuelab.data.records import pack, unpack, unpack_board
 from nnuelab.jit import at, jit
-from nnuelab.learning.loader import Objective
 from nnuelab.policy.choice import without_underpromotions
 from nnuelab.policy.inference import seen
 from nnuelab.policy.policyfile import SQUARES
-
-
-class Played(Objective):
-    """Positions with the move played next."""
-
-    method: ClassVar[str] = "played"
-    samples: ClassVar[str] = "positions with the move played"
-    missing: ClassVar[str] = "no position with the move played; sample it from games"
-
-    def keep(self, records: np.ndarray) -> np.ndarray:
-        """Those whose move is known, bool [n]."""
-        found: np.ndarray = records["move"] != 0
-        return found
 
 
 def played(records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,14 +15,27 @@ from nnuelab.features import FeatureSet
 from nnuelab.features.tables import compiled
 from nnuelab.learning import schedules
 from nnuelab.learning.checkpoint import RunState, consistent
-from nnuelab.learning.loader import Labelled, Loader, extract
+from nnuelab.learning.loader import Labelled, Loader, Objective, extract
 from nnuelab.learning.optimizers import DenseAdam
 from nnuelab.learning.parallel import Group
 from nnuelab.policy import losses
-from nnuelab.policy.labels import Played, legal_pairs, mirrored, played
+from nnuelab.policy.labels import legal_pairs, mirrored, played
 from nnuelab.policy.network import Network, Seen, seen_by_the_mover
 from nnuelab.policy.policyfile import SQUARES, Policy
 from nnuelab.settings.policy import PolicyTraining
+
+
+class Played(Objective):
+    """Positions with the move played next."""
+
+    method: ClassVar[str] = "played"
+    samples: ClassVar[str] = "positions with the move played"
+    missing: ClassVar[str] = "no position with the move played; sample it from games"
+
+    def keep(self, records: np.ndarray) -> np.ndarray:
+        """Those whose move is known, bool [n]."""
+        found: np.ndarray = records["move"] != 0
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import altair as alt
 
 from nnuelab import charts
-from nnuelab.nnue.garrote import Gate
-from nnuelab.nnue.importance import Importance
+
+if TYPE_CHECKING:  # both modules import torch
+    from nnuelab.nnue.garrote import Gate
+    from nnuelab.nnue.importance import Importance
 
 ROW = 18  # pixels of a group
 MOST = 60  # groups that are drawn, those of the largest rise

@@ -28,7 +28,7 @@ LEAST_DISK = 5  # GB: the environment and the default run
 
 # What each package is for, and how to get it; the first of a clone's are in requirements.lock.
 PACKAGES = {
-    "torch": ("trains nets", "./run --setup, or pip install torch"),
+    "torch": ("trains nets", "./run --setup, or pip install 'nnuelab[train]'"),
     "snakemake": ("runs the workflow", "./run --setup"),
     "dvc": ("versions data and nets", "./run --setup"),
 }
