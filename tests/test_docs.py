@@ -253,3 +253,14 @@ def test_datasets_open_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     names: dict[str, Any] = {}
     exec(code, names)
     assert len(names["positions"]) == len(games(1))
+
+
+def test_only_a_release_is_cited_by_its_number() -> None:
+    released = ".dev" not in nnuelab.__version__
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited.get("version") == (nnuelab.__version__ if released else None)
+    assert ("date-released" in cited) == released
+    latest = re.search(r"^## ([\d.]+)(, unreleased)?$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert latest is not None
+    assert nnuelab.__version__.partition(".dev")[0] == latest[1]
+    assert (latest[2] is None) == released

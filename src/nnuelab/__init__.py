@@ -4,4 +4,4 @@ Rooms import only downwards: cli > params > report > selfplay > tournament > eng
 features > chess > what stands alone (jit, vectors, artifacts, intervals, progress ...) > errors.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"

@@ -18,6 +18,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nnuelab import __version__
 from nnuelab.chess import notation
 from nnuelab.engine.search import Engine
 from nnuelab.errors import UserError
@@ -121,7 +122,7 @@ def test_games_of_this_engine_are_those_that_it_plays_move_by_move(ours: Path) -
 def test_games_are_legal_distinct_and_end_as_their_tags_say(played: Path, ours: Path) -> None:
     for path, number, player in (
         (played, 12, "Fake 1.0"),
-        (ours, 40, "nnuelab 0.1.0 ALL"),
+        (ours, 40, f"nnuelab {__version__} ALL"),
     ):
         found = games(path)
         assert len(found) == number
@@ -207,7 +208,7 @@ def test_another_net_plays_other_games_and_stands_in_the_record(ours: Path, tmp_
     datagen(output, Source(NetEvaluator(net)), 2, replace(OURS, max_opening_score=3000), workers=1)
     record = json.loads(output.with_name(output.name + ".json").read_text())
     assert set(record["inputs"]) == {"net"}
-    assert record["player"] == "nnuelab 0.1.0 H+V"
+    assert record["player"] == f"nnuelab {__version__} H+V"
     assert text(output)[:400] != text(ours)[:400]
 
 

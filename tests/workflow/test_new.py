@@ -10,6 +10,7 @@ import zipfile
 
 import pytest
 
+from nnuelab import __version__
 from tests.workflow.project import ROOT, Folder, project
 
 TINY = ("--configfile", "config/tiny.yaml")
@@ -57,6 +58,10 @@ def made(wheel, tmp_path_factory):
 
 def test_a_wheel_is_small(wheel):
     assert wheel.stat().st_size < LARGEST
+
+
+def test_a_wheel_has_the_version_of_the_package(wheel):
+    assert wheel.name.startswith(f"nnuelab-{__version__}-")
 
 
 def test_an_sdist_gives_the_same_wheel(wheel, sdist, tmp_path):
