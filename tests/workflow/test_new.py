@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -95,19 +96,21 @@ def test_a_project_takes_nothing_from_the_clone(made):
     assert str(ROOT) not in found
 
 
-def test_the_clone_is_a_module_of_other_workflows(tmp_path):
-    """As Snakemake's workflow catalog and snakedeploy expect it."""
-    folder = Folder(tmp_path)
-    (tmp_path / "config").mkdir()
-    for name in ("params.yaml", "config/tiny.yaml"):
-        shutil.copy(ROOT / name, tmp_path / "config")
-    shutil.copytree(ROOT / "resources", tmp_path / "resources")
-    (tmp_path / "Snakefile").write_text(
-        'configfile: "config/params.yaml"\n\n'
-        f"module nnuelab:\n    snakefile: {str(ROOT / 'workflow/Snakefile')!r}\n"
-        "    config: config\n\nuse rule * from nnuelab\n"
-    )
-    jobs = folder.would_run(*TINY)
+def test_what_snakedeploy_writes_plans_the_jobs_of_the_clone(tmp_path):
+    """By the module that config/README.md shows, of a repository that Snakemake has fetched."""
+    folder = Folder(tmp_path / "mine")
+    shutil.copytree(ROOT / "config", folder.path / "config")
+    shutil.copy(ROOT / "params.yaml", folder.path / "config/config.yaml")
+    shutil.copytree(ROOT / "resources", folder.path / "resources")
+    (module,) = re.findall(r"(?s)```python\n(.*?)```", (ROOT / "config/README.md").read_text())
+    (folder.path / "workflow").mkdir()
+    (folder.path / "workflow/Snakefile").write_text(module)
+    source = Folder(project(tmp_path / "source"))
+    source.git("init", "--quiet", "--initial-branch", "main")
+    source.commit()
+    fetched = "snakemake/snakemake/source-cache/snakemake-git-cache/github.com/OWNER/nnuelab"
+    source.git("clone", "--quiet", "--bare", ".", str(tmp_path / fetched))
+    jobs = folder.would_run(*TINY, XDG_CACHE_HOME=str(tmp_path))
     assert jobs.pop("default") == 1
     assert jobs == Folder(ROOT).would_run("--forceall", *TINY)
 
