@@ -50,6 +50,7 @@ from tests.nnue_data import material, pack_move
 from tests.policy.policies import random_policy
 
 SETS = ("ALL", "H+PH+MC")
+NODES_DEEP = 5000
 SEEDS = (1, 2)
 
 
@@ -73,7 +74,7 @@ def make(root: Path) -> Path:
         rated = games.with_name("axis_ratings.csv")
         rated.write_text(ratings.to_csv(ratings.rate(games)))
         _record(rated, root, [games], {})
-        nodes = 5000 if games.parent.name.startswith("deep") else 400
+        nodes = NODES_DEEP if games.parent.name.startswith("deep") else 400
         _record(games, root, [], {"players": {name: {"nodes": nodes} for name in players}})
     costs = folder / "tournament" / "cost" / "axis.csv"
     cost.write(costs, [cost.Cost(name, 1 + i / 4, 0.01, 9e5, 30) for i, name in enumerate(SETS)])
@@ -90,7 +91,8 @@ def make(root: Path) -> Path:
     rows = table.build("axis", nets, pgn, "ALL", others, counted, cost.read(costs))
     csv.write_text(table.to_csv(rows))
     made_of = [pgn, *others.values(), costs, *nets, *counted]
-    _record(csv, root, made_of, {"experiment": "axis", "anchor": "ALL"})
+    told = {"experiment": "axis", "anchor": "ALL", "nodes_deep": NODES_DEEP}
+    _record(csv, root, made_of, told)
     _triplets(folder / "statistics" / "pqr" / "axis.json", players, rng)
     return folder
 

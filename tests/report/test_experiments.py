@@ -317,7 +317,7 @@ def test_rows_of_a_grid_differ_in_every_part_on_a_narrow_terminal(grid):
 
 
 def test_columns_of_the_second_limit_name_its_nodes(tmp_path):
-    """On the page and on a terminal by the games beside the table, in Markdown by those given."""
+    """By the games on the page and in Markdown, on a terminal by the table's own record."""
     folder = report_results.make(tmp_path)
     path = tmp_path / "report.html"
     call = ["report", "axis", "--results", str(folder), "--output", str(path)]
@@ -341,6 +341,7 @@ def test_names_are_short_on_the_page_and_whole_in_its_csv(browser, tmp_path):
     path = tmp_path / "report.html"
     call = ["report", "axis", "--results", str(folder), "--output", str(path)]
     assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
+    assert '<span class="whole">l2-' in path.read_text()  # doesn't break in sentences
     with watched(browser, path, 60_000) as page:
         page.goto(f"{path.as_uri()}#/experiment/axis")
         view = page.locator("[id='/experiment/axis']")

@@ -11,7 +11,6 @@ from urllib.parse import quote
 from nnuelab import __version__
 
 FOLDER = Path(__file__).parent
-_SIGNS = re.compile(r"[+,/]|[\w.]+(?:-[\w.]+)+")
 
 
 def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> str:
@@ -36,7 +35,13 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
     )
     environment.tests["number"] = _is_number
     environment.filters["address"] = lambda path: link(*path)
-    environment.filters["breakable"] = lambda text: Markup(_SIGNS.sub(_broken, str(escape(text))))
+    # Names of sets and variants break behind a sign, in sentences as words do; never at a hyphen.
+    environment.filters["breakable"] = lambda text: Markup(
+        re.sub(r"[+,/]", r"\g<0><wbr>", str(escape(text)))
+    )
+    environment.filters["unbroken"] = lambda text: Markup(
+        re.sub(r"[\w.]+(-[\w.]+)+", r'<span class="whole">\g<0></span>', str(escape(text)))
+    )
     return environment.get_template(template).render(
         version=__version__,
         pieces=_pieces(),
@@ -44,15 +49,6 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
         scripts=[(FOLDER / name).read_text() for name in scripts],
         **values,
     )
-
-
-def _broken(sign: re.Match[str]) -> str:
-    """Names of sets and variants break behind a sign, never within a word.
-
-    >>> _SIGNS.sub(_broken, "ALL+H,l2-16 wins")
-    'ALL+<wbr>H,<wbr><span class="whole">l2-16</span> wins'
-    """
-    return f'<span class="whole">{sign[0]}</span>' if "-" in sign[0] else f"{sign[0]}<wbr>"
 
 
 def link(*parts: str) -> str:
