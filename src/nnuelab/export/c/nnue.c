@@ -493,20 +493,22 @@ static void compare(const ply *from, ply *to, changes *c) {
 /* Appends the features of direct terms that come (or go) with pieces. */
 static void change_direct(const int *places, int n, int view, int king, bool comes,
                           uint8_t *counts, list *out) {
+    int found = out->n; /* in a register: to the compiler, counts may lie anywhere */
     for (int i = 0; i < n; i++)
         for (int t = 0; t < DIRECT; t++) {
             const factor *f = &factors[terms[t].first];
             int place = places[i] ^ (view ? TURNED : 0);
             int32_t row = f->rows[PLACES * f->classes[king] + place];
             if (row < 0) continue;
-            out->rows[out->n] = terms[t].offset + row;
+            out->rows[found] = terms[t].offset + row;
             if (terms[t].counted < 0) {
-                out->n++;
+                found++;
             } else {
                 uint8_t *counted = &counts[terms[t].counted + row];
-                out->n += comes ? !(*counted)++ : !--*counted;
+                found += comes ? !(*counted)++ : !--*counted;
             }
         }
+    out->n = found;
 }
 
 /* Accumulators -------------------------------------------------------------------------------- */
