@@ -40,6 +40,7 @@ NEEDING = {
     "policy train": f"policy train --features ALL {DATA} {RUN} --output trained.policy",
     "policy selfplay": "policy selfplay seed --output seed.policy",
     "inspect a checkpoint": "inspect old.pt",
+    "pqr": f"pqr {' '.join(NETS)} --positions {POSITIONS}",
 }
 
 
@@ -60,9 +61,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def called(folder: Path, words: str) -> subprocess.CompletedProcess[str]:
+def called(folder: Path, words: str, blocked: str = "blocked") -> subprocess.CompletedProcess[str]:
     """A command, and whatever it starts, without torch."""
-    path = f"{folder / 'blocked'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    path = f"{folder / blocked}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     return subprocess.run(
         [sys.executable, "-m", "nnuelab.cli", *shlex.split(words)],
         cwd=folder,
@@ -86,3 +87,14 @@ def test_what_needs_torch_says_so(folder: Path, command: str) -> None:
     (line,) = done.stderr.splitlines()
     assert "needs torch" in line
     assert "pip install 'nnuelab[train]'" in line
+
+
+def test_a_broken_torch_is_told_likewise(folder: Path) -> None:
+    (folder / "broken/torch").mkdir(parents=True)
+    (folder / "broken/torch/__init__.py").write_text("import nowhere\n")
+    done = called(folder, NEEDING["train"], "broken")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "needs torch (No module named 'nowhere')" in line
+    doctor = called(folder, "doctor", "broken")
+    assert "unknown without torch" in doctor.stdout

@@ -18,6 +18,7 @@ from typer.testing import CliRunner, Result
 from nnuelab.chess import notation
 from nnuelab.cli import check_engine as _check_engine  # noqa: F401 (the command)
 from nnuelab.cli.app import app
+from nnuelab.errors import UserError
 from nnuelab.export import folder, numbering
 from nnuelab.export.check_engine import Check, Reading, check, command_of, lines_of
 from nnuelab.features import parse
@@ -64,14 +65,14 @@ def test_the_first_wrong_row_is_named(exported: tuple[Path, Path]) -> None:
     source, right = exported[0] / "nnue_tables.h", "{0,12,24,36,48,60,72,84,0,12,"
     assert right in source.read_text()  # of H: pawns on rank 1, which there are none of, and rank 2
     source.write_text(source.read_text().replace(right, "{0,12,24,36,48,60,72,84,12,12,"))
-    _, mistake = check(library(exported[0]), exported[1], Reading(), 20, 0, None)
+    mistake = check(library(exported[0]), exported[1], Reading(), 20, 0, None).mistake
     assert mistake is not None
     assert "the engine lacks row 3072 for" in mistake.fault
     assert "(own pawn on file a)" in mistake.fault
 
 
 def test_an_exported_library_is_right(exported: tuple[Path, Path]) -> None:
-    right, mistake = check(library(exported[0]), exported[1], Reading(), 5, 0, None)
+    right, mistake = check(library(exported[0]), exported[1], Reading(), 5, 0, None)[:2]
     assert (right, mistake) == (sum(len(g.positions) for g in random_games(5, 0)), None)
 
 
@@ -79,8 +80,10 @@ def test_a_library_of_ones_own_needs_no_weights(exported: tuple[Path, Path]) -> 
     """Here an exported one, without its weights: its rows come from tables."""
     (exported[0] / "nnue.bin").unlink()
     shared = library(exported[0])
-    right, mistake = check(shared, parse("KB(4)+H+V"), Reading(), 3, 0, None)
+    right, mistake = check(shared, parse("KB(4)+H+V"), Reading(), 3, 0, None)[:2]
     assert (right, mistake) == (sum(len(g.positions) for g in random_games(3, 0)), None)
+    with pytest.raises(UserError, match=r"there is no .*nnue\.bin; nnuelab export writes it"):
+        check(shared, exported[1], Reading(), 3, 0, None)
 
 
 @pytest.mark.parametrize("what", MISTAKES)
@@ -89,7 +92,7 @@ def test_a_planted_mistake_is_shrunk(what: str, exported: tuple[Path, Path]) -> 
     source = exported[0] / "nnue.c"
     assert old in source.read_text()
     source.write_text(source.read_text().replace(old, new))
-    _, mistake = check(library(exported[0]), exported[1], Reading(), 20, 0, None)
+    mistake = check(library(exported[0]), exported[1], Reading(), 20, 0, None).mistake
     assert mistake is not None
     assert len(mistake.moves) <= 1  # each of them shows behind one move
     board = chess.Board(mistake.fen)
@@ -138,11 +141,17 @@ def test_pawns_of_white_are_read(tmp_path: Path) -> None:
     ("told", "fault"),
     [
         ("stm: 4 other: 4", None),
-        ("stm: 4", None),
+        ("stm: 4 4 other: 4", "the engine has row 4 more than once for White (own king on e1)"),
+        ("stm: 4", "has not two lists"),
+        ("stm: 4 other: 4 stm: 4", "has not two lists"),
         ("stm: 3 4 other: 4", "the engine has row 3 for White (own king on d1); 1 are wrong"),
         ("STM : 4, other:", "the engine lacks row 4 for Black (own king on e1); 1 are wrong"),
-        ("stm: 4 99", "the engine has row 99 for White (no feature of the set); 1 are wrong"),
-        ("nothing", "no answer to features matches"),
+        (
+            "stm: 4 99 other:",
+            "the engine has row 99 for White (no feature of the set); 1 are wrong",
+        ),
+        (f"stm: 4 {'9' * 5000} other: 4", "(no feature of the set); 2 are wrong"),
+        ("nothing", "has not two lists"),
     ],
 )
 def test_features_are_compared(told: str, fault: str | None, tmp_path: Path) -> None:
@@ -197,17 +206,30 @@ def test_numbers_of_any_order_are_found(lists, order, random) -> None:
 
 
 def test_builds_are_checked_in_turn(tmp_path: Path) -> None:
-    for name in ("right", "castling"):
+    program = ENGINE.with_name("rows_engine.py")
+    for name in ("right", "castling", "sick"):
         path = tmp_path / name
-        program = ENGINE.with_name("rows_engine.py")
-        path.write_text(f"#!/bin/sh\nexec {sys.executable} {program} {name}\n")
+        run = f"exec {sys.executable} {program} {name}" if name != "sick" else "kill -ILL $$"
+        path.write_text(f"#!/bin/sh\n{run}\n")
         path.chmod(0o755)
     asked = "--features", "HALFKAV2_HM", "--ask", "rows", "--rows", "rows(.*)", "--own-numbers"
-    done = call(tmp_path / "castling", tmp_path / "right", *asked, "--games", 8)
+    builds = [tmp_path / name for name in ("castling", "sick", "right")]
+    done = call(*builds, *asked, "--games", 8)
     assert done.exit_code == 1
     assert "right: " in done.stdout
-    assert "positions, all right" in done.stdout
+    assert "positions, all right; " in done.stdout
+    assert "of 22,528 features were active" in done.stdout
     assert "castling, after" in done.stderr
+    assert "doesn't start as a UCI engine" in done.stderr
+
+
+def test_an_engine_that_fails_while_its_rows_are_learnt_is_told_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, str(ENGINE), "0.00", "dies", "stm: 4 other: 4"]
+    checked = Check(command, parse("KING"), Reading(ask="features", own_numbers=True))
+    with checked.engine, Progress(None, "positions", "check") as progress:
+        mistake = checked.learn_numbers(lines_of(random_games(9, 0), nulls=False), progress)
+    assert mistake is not None
+    assert "died" in mistake.fault
 
 
 def test_a_check_needs_a_net_or_a_set(tmp_path: Path) -> None:

@@ -16,12 +16,11 @@ for line in sys.stdin:
         print("readyok")
     elif words[:1] == ["position"]:
         plies = len(words[9:])
-    elif words[:1] == ["eval"]:
+    elif words[:1] in (["eval"], ["features"]):
         if plies > 2 and fault == "dies":
             break
         if plies > 2 and fault == "hangs":
             time.sleep(1000)
-        print(f"Final evaluation: {value} (white side)")
-    elif words[:1] == ["features"]:
-        print(sys.argv[3])
+        said = f"Final evaluation: {value} (white side)"
+        print(said if words[0] == "eval" else sys.argv[3])
     sys.stdout.flush()

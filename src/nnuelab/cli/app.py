@@ -7,6 +7,7 @@ import glob
 import os
 import select
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -82,7 +83,9 @@ def _told() -> Iterator[None]:
     except UserError as error:
         _end(f"error: {error}")
     except ImportError as error:
-        if (error.name or "").partition(".")[0] != "torch":
+        # It is missing, or its installation is broken: what it imports is missing.
+        places = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+        if error.name != "torch" and not any("torch" in Path(place).parts for place in places):
             raise
         _end(
             f"error: this command needs torch ({error}); ./run --setup, or pip install "

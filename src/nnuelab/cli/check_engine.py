@@ -103,10 +103,15 @@ def check_engine(
     reading = Reading(pattern, pawns, white, tolerance, patience, ask, rows, own_numbers)
     wrong = []
     for engine in engines:
-        n_right, mistake = check(engine, right, reading, games, seed, pgn)
-        if mistake is None:
-            typer.echo(f"{engine}: {n_right:,} positions, all right")
-        else:
-            wrong.append(f"{engine}, after {n_right:,} right positions, {mistake}")
+        try:
+            told = check(engine, right, reading, games, seed, pgn)
+        except UserError as error:  # the others are checked all the same
+            wrong.append(f"{engine}: {error}")
+            continue
+        if told.mistake is not None:
+            wrong.append(f"{engine}, after {told.right:,} right positions, {told.mistake}")
+            continue
+        seen = f"; {told.seen:,} of {told.features:,} features were active" if told.seen else ""
+        typer.echo(f"{engine}: {told.right:,} positions, all right{seen}")
     if wrong:
         raise UserError("\n".join(wrong))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import chess.pgn
 import numpy as np
@@ -27,6 +28,9 @@ PATTERN = r"evaluation[^0-9+-]*([+-]?[0-9]+(?:\.[0-9]+)?)"
 """What precedes the number in an answer to ``eval``, in any case; the last match counts."""
 ROWS = r"(?:stm|other) *:((?:[ ,]*[0-9]+)*)"
 """A list of features in an answer, in any case: of the side to move, then of the other."""
+
+
+WEIGHTS = "nnue.bin"  # beside an exported library
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,24 @@ class Mistake:
         return f"{where}: {self.fault}\nwrong position: {self.position}\nshortest line:  {line}"
 
 
+class Checked(NamedTuple):
+    """What a check has found.
+
+    Attributes
+    ----------
+    right : int
+        Positions.
+    mistake : Mistake or None
+    seen, features : int
+        Features that were active where rows were compared, of all.
+    """
+
+    right: int
+    mistake: Mistake | None
+    seen: int
+    features: int
+
+
 def command_of(engine: Path) -> list[str]:
     """The command of a UCI engine, or of a host for a library and the weights beside it, if any."""
     if engine.suffix != ".so":
@@ -98,8 +120,7 @@ def command_of(engine: Path) -> list[str]:
     if not engine.is_file():
         raise UserError(f"there is no {engine}; nnuelab export and make write it")
     host = [sys.executable, "-m", "nnuelab.export.host", str(engine.absolute())]
-    weights = engine.with_name("nnue.bin")
-    return host + [str(weights)] * weights.is_file()
+    return host + [str(engine.with_name(WEIGHTS))] * engine.with_name(WEIGHTS).is_file()
 
 
 def games_of(pgn: Path) -> Iterator[Game]:
@@ -152,10 +173,20 @@ class Check:
             self._bound, self._features = evaluator_of_net.bind(), evaluator_of_net.net.features
         self._tables = compiled(self._features)
         self._numbers: dict[int, int] | None = None
+        self._seen: set[int] = set()
         self.engine = UciEngine(command)
 
-    def learn_numbers(self, games: Iterable[Game], progress: Progress) -> None:
-        """Finds out which of the engine's rows is which here, where it numbers them otherwise."""
+    def learn_numbers(self, games: Iterable[Game], progress: Progress) -> Mistake | None:
+        """Finds out which of the engine's rows is which here, where it numbers them otherwise.
+
+        Asks the engine in every position of the games, or up to the first in which it fails, which
+        is returned as a mistake.
+
+        Raises
+        ------
+        UserError
+            When the engine doesn't start again.
+        """
         theirs: list[list[int]] = []
         ours: list[list[int]] = []
         for game in games:
@@ -164,13 +195,16 @@ class Check:
             for ply, position in enumerate(game.positions):
                 try:
                     answer = self._ask(self._reading.ask, _line(fen, moves[:ply]))
-                except UciError:
-                    break  # what is wrong is told when the game is checked
+                except UciError as error:
+                    self._numbers = numbering.found(theirs, ours)
+                    failed = Mistake(fen, moves[:ply], notation.to_fen(position), str(error))
+                    return self.first_mistake(game) or failed
                 for perspective, rows in self._lists(answer, position):
                     theirs.append(rows)
                     ours.append(proof.active(self._tables, position, perspective).tolist())
             progress.advance(len(game.positions))
         self._numbers = numbering.found(theirs, ours)
+        return None
 
     def first_mistake(self, game: Game) -> Mistake | None:
         """The first wrong answer of a game, shrunk to the shortest end of it that shows it."""
@@ -194,8 +228,8 @@ class Check:
             try:
                 fault = self._fault(_line(fen, moves[:ply]), position, value)
             except UciError as error:
-                fault = f"{error}, should say {value} centipawns for the side to move"
-                fault = str(error) if value is None else fault
+                should = f", should say {value} centipawns for the side to move"
+                fault = f"{error}{should * (value is not None)}"
             if fault is not None:
                 return Mistake(fen, moves[:ply], notation.to_fen(position), fault)
         return None
@@ -228,24 +262,39 @@ class Check:
         """What the engine has active, by perspective: 0 White's, 1 Black's."""
         lists = [found[1] for text in answer for found in self._rows.finditer(text)]
         first = 0 if self._reading.white else int(position["turn"])
-        numbers = [[int(number) for number in re.findall("[0-9]+", text)] for text in lists]
-        return list(zip((first, 1 - first), numbers, strict=False))
+        # No row has more digits, and Python refuses to read thousands of them.
+        numbers = [[int(number) for number in re.findall("-?[0-9]{1,18}", text)] for text in lists]
+        return list(zip((first, 1 - first), numbers, strict=False)) if len(lists) == 2 else []
 
     def _fault_of_rows(self, command: str, answer: list[str], position: np.void) -> str | None:
         lists = self._lists(answer, position)
         if not lists:
-            return f"no answer to {command} matches {self._reading.rows!r}"
+            return (
+                f"the answer to {command} has not two lists that match {self._reading.rows!r}, "
+                "one for each perspective"
+            )
         for perspective, told in lists:
+            player = ("White", "Black")[perspective]
+            # Numbers of rows that are none here are kept, as negative ones.
             here = self._numbers
-            known = {row: row if here is None else here.get(row, -1 - row) for row in told}
+            known = [row if here is None else here.get(row, -1 - row) for row in told]
             right = set(proof.active(self._tables, position, perspective).tolist())
-            if wrong := set(known.values()) ^ right:
-                row, player = min(wrong, key=abs), ("White", "Black")[perspective]
+            self._seen |= right
+            if wrong := set(known) ^ right:
+                row = min(wrong)
                 name, number = self._named(row)
                 word = "lacks" if row in right else "has"
                 what = f"row {number} for {player} ({name})"
                 return f"the engine {word} {what}; {len(wrong)} are wrong"
+            if len(known) > len(right):
+                row = next(row for row in known if known.count(row) > 1)
+                name, number = self._named(row)
+                return f"the engine has row {number} more than once for {player} ({name})"
         return None
+
+    def told(self, right: int, mistake: Mistake | None) -> Checked:
+        """What came of so many positions."""
+        return Checked(right, mistake, len(self._seen), self._features.size)
 
     def _named(self, row: int) -> tuple[str, str]:
         """Name of a feature, and its number in the engine where that is known."""
@@ -272,27 +321,32 @@ def check(
     games: int,
     seed: int,
     pgn: Path | None,
-) -> tuple[int, Mistake | None]:
+) -> Checked:
     """Checks random games, then those of a PGN file, up to the first mistake.
 
-    Returns
-    -------
-    (int, Mistake or None)
-        Positions that are right, and the mistake.
+    Raises
+    ------
+    UserError
+        When the engine doesn't start, the net isn't usable, or an exported library has no weights.
     """
     drawn = random_games(games, seed) + ([] if pgn is None else list(games_of(pgn)))
-    lines = list(lines_of(drawn, nulls=engine.suffix == ".so"))
-    if engine.suffix == ".so":  # whose host knows the command
+    is_library, has_weights = engine.suffix == ".so", engine.with_name(WEIGHTS).is_file()
+    command = command_of(engine)
+    is_set = isinstance(right, FeatureSet)
+    if is_library and not (has_weights or is_set) and b"nnue_load" in engine.read_bytes():
+        raise UserError(f"there is no {engine.with_name(WEIGHTS)}; nnuelab export writes it")
+    if is_library and (has_weights or is_set):  # an exported one has the rows of the definition
         reading = replace(reading, ask=reading.ask or "features")
-    checked, n_right = Check(command_of(engine), right, reading), 0
+    lines = list(lines_of(drawn, nulls=is_library))
+    checked, n_right = Check(command, right, reading), 0
     total = sum(len(line.positions) for line in lines) * (1 + reading.own_numbers)
     with checked.engine, Progress(total, "positions", "check") as progress:
-        if reading.own_numbers:
-            checked.learn_numbers(lines, progress)
+        if reading.own_numbers and (mistake := checked.learn_numbers(lines, progress)):
+            return checked.told(0, mistake)
         for line in lines:
             mistake = checked.first_mistake(line)
             if mistake is not None:
-                return n_right, mistake
+                return checked.told(n_right, mistake)
             n_right += len(line.positions)
             progress.advance(len(line.positions))
-    return n_right, None
+    return checked.told(n_right, None)

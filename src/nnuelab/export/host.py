@@ -16,7 +16,7 @@ def main(library: str, weights: str = "") -> None:
     """Answers commands until stdin ends."""
     nnue = ctypes.CDLL(library)
     nnue.nnue_size.restype = ctypes.c_size_t
-    if weights:
+    if weights and hasattr(nnue, "nnue_load"):
         nnue.nnue_load.restype = ctypes.c_char_p
         if error := nnue.nnue_load(weights.encode()):
             sys.exit(f"{weights}: {error.decode()}")
@@ -42,6 +42,8 @@ def main(library: str, weights: str = "") -> None:
             print("evaluation", nnue.nnue_evaluate(stack, int(not board.turn)))
         elif words[:1] == ["features"]:
             turn = int(not board.turn)
+            if hasattr(nnue, "nnue_evaluate"):  # whose updates may be lazy
+                nnue.nnue_evaluate(stack, turn)
             for whose, view in (("stm", turn), ("other", 1 - turn)):
                 print(f"{whose}:", *sorted(rows[: nnue.nnue_rows(stack, view, rows)]))
 

@@ -19,7 +19,7 @@ def found(theirs: Sequence[Sequence[int]], ours: Sequence[Sequence[int]]) -> dic
     Parameters
     ----------
     theirs, ours : sequence of sequence of int
-        Active rows of the same positions, from the same perspectives.
+        Active rows of the same positions, from the same perspectives; equally many.
 
     Returns
     -------
@@ -54,8 +54,8 @@ def found(theirs: Sequence[Sequence[int]], ours: Sequence[Sequence[int]]) -> dic
 
 def _where(lists: Sequence[Sequence[int]]) -> dict[int, tuple[int, ...]]:
     """The positions in which a row is active."""
-    found = defaultdict(list)
+    places = defaultdict(list)
     for i, rows in enumerate(lists):
         for row in set(rows):
-            found[row].append(i)
-    return {row: tuple(where) for row, where in found.items()}
+            places[row].append(i)
+    return {row: tuple(where) for row, where in places.items()}

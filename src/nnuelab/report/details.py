@@ -106,7 +106,8 @@ def of_table(path: Path, rows: list[dict[str, str]]) -> dict[str, Any]:
         facts["elo"] = table.relative(rows, anchor)
     record = path.with_name(f"{path.name}.json")
     made = reading.read_record(record)["parameters"] if record.is_file() else {}
-    return facts | {key: made[key] for key in ("nodes_deep",) if key in made}
+    deep = made.get("nodes_deep")
+    return facts | ({"nodes_deep": deep} if isinstance(deep, int) else {})
 
 
 def of_policy(path: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]], dict[str, Any]]:

@@ -17,11 +17,13 @@ from nnuelab.report.results import Experiment
 from nnuelab.tournament import yardsticks
 
 # What answers the question, as `dvc exp show` has a column for each number of each row.
-METRICS = ["val_loss_mean"]
-METRICS += [
-    name
-    for kind in (yardsticks.NODES, yardsticks.COST)
-    for name in (kind.column, f"{kind.column}_error", kind.p)
+METRICS = [
+    "val_loss_mean",
+    *(
+        name
+        for kind in (yardsticks.NODES, yardsticks.COST)
+        for name in (kind.column, f"{kind.column}_error", kind.p)
+    ),
 ]
 
 

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ import numpy as np
 from nnuelab.data import pgn as pgn_files
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
-from nnuelab.tournament.headers import Results
+from nnuelab.tournament.headers import POINTS, Results
 
 _SCORE = re.compile(r"^\s*([+-])(M)?(\d+(?:\.\d+)?)/")
-DECIDED = {"1-0": 1, "0-1": -1}  # the winner first, of White and Black
+PLAYED = "normal", "adjudication"  # other ends are faults of a player
 SHOWN_MATE = 100.0  # pawns; where a graph puts a forced mate
 
 
@@ -80,24 +81,23 @@ def samples(path: Path, hero: str, others: Sequence[str]) -> list[dict[str, Any]
         Tags, moves and positions; ``why`` it is here, "" for the first of a pairing.
     """
     wanted = {frozenset((hero, other)): other for other in others}
-    entries = {name: NetName.parse(name).entry for name in (hero, *others)}
+    entry_of = cache(lambda name: NetName.parse(name).entry)
     found: dict[str, bytes] = {}
     quickest: dict[tuple[str, str], tuple[int, bytes]] = {}
     for tags, text in pgn_files.games(path):
         players = tags.get("White", ""), tags.get("Black", "")
         if (other := wanted.pop(frozenset(players), None)) is not None:
             found[other] = text
-        plies, points = tags.get("PlyCount", ""), DECIDED.get(tags.get("Result", ""))
-        if points is None or not plies.isdecimal():
+        plies, points = tags.get("PlyCount", ""), POINTS.get(tags.get("Result", ""))
+        played = plies.isdecimal() and int(plies) and tags.get("Termination", "normal") in PLAYED
+        if not played or points not in (0, 1):
             continue
-        won, lost = (
-            entries.setdefault(name, NetName.parse(name).entry) for name in players[::points]
-        )
+        won, lost = map(entry_of, players if points else players[::-1])
         for of in {("win", won), ("loss", lost)} if won != lost else ():
             if of not in quickest or int(plies) < quickest[of][0]:
                 quickest[of] = int(plies), text
     whys: dict[bytes, list[str]] = {found[other]: [] for other in others if other in found}
-    for entry in dict.fromkeys(entries.values()):
+    for entry in dict.fromkeys(map(entry_of, (hero, *others))):
         for what in ("win", "loss"):
             if (what, entry) in quickest:
                 text = quickest[what, entry][1]

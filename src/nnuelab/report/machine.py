@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import shutil
@@ -148,10 +147,10 @@ def _kernels() -> Finding:
 
 
 def _gpu() -> Finding:
-    if not importlib.util.find_spec("torch"):
+    try:
+        import torch
+    except ImportError:
         return Finding("gpu", "unknown without torch", "absent")
-    import torch
-
     if torch.cuda.is_available():
         return Finding("gpu", torch.cuda.get_device_name())
     if shutil.which("nvidia-smi"):

@@ -14,7 +14,8 @@ from nnuelab.report.geometry import Picture, pictures
 from nnuelab.report.neurons import Activity, strongest
 
 MOST_CELLS = 30_000  # of the pictures of one term
-MOST_WEIGHTS, MOST_OF_ALL = 400_000, 2_500_000  # of one net; of all: about 4 MB of the page
+MOST_WEIGHTS = 400_000  # of one net
+MOST_OF_ALL = 2_500_000  # 4 MB of the page, unless a neuron of each net takes more
 MOST_NEURONS = 32
 STRONGEST = 8  # features named for each neuron
 

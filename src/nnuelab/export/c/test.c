@@ -1,4 +1,4 @@
-/* Replays games and compares evaluations, accumulators and numbers of active features. C and C++. */
+/* Replays games; compares evaluations, accumulators and numbers of active features. C and C++. */
 #include "../nnue.h"
 
 #include <stdio.h>
