@@ -172,7 +172,10 @@ def test_features_are_compared(told: str, fault: str | None, tmp_path: Path) -> 
         ("", None),
         ("castling", "the engine lacks row"),
         ("tables", "(own pawn on e2"),
-        ("strays", "the engine has row 99999 for White (no feature of the set); 1 are wrong"),
+        (
+            "strays",
+            "the engine has row 99999 of its own for White (no feature of the set); 1 are wrong",
+        ),
     ],
 )
 def test_rows_are_compared_whatever_their_numbers(fault: str, told: str | None) -> None:

@@ -113,5 +113,7 @@ def check_engine(
             continue
         seen = f"; {told.seen:,} of {told.features:,} features were active" if told.seen else ""
         typer.echo(f"{engine}: {told.right:,} positions, all right{seen}")
+        if engine.suffix != ".so":
+            typer.echo(f"{engine}: what its search does behind `go` wasn't checked", err=True)
     if wrong:
         raise UserError("\n".join(wrong))

@@ -94,7 +94,8 @@ def evaluate(
     net: ShippedNet = None,
     hce: Hce = None,
     fen: Annotated[
-        str | None, typer.Option(help="Position; without it, FENs from stdin, one a line.")
+        list[str] | None,
+        typer.Option(help="Position, repeatable; without it, FENs from stdin, one a line."),
     ] = None,
     max_unusable: Annotated[
         int,
@@ -112,19 +113,19 @@ def evaluate(
     from nnuelab.data.unusable import Unusable
     from nnuelab.evaluator import read, values
 
-    if fen is None and sys.stdin is None:
+    if not fen and sys.stdin is None:
         raise UserError("stdin is closed; send FENs there, one a line, or give --fen")
 
     unusable = Unusable("stdin", max_unusable)
 
     def positions() -> Iterator[np.void]:
-        for number, line in enumerate([fen] if fen is not None else sys.stdin, start=1):
+        for number, line in enumerate(fen or sys.stdin, start=1):
             if not line.strip():
                 continue
             try:
                 yield notation.from_fen(line.strip())
             except notation.FenError as error:
-                if fen is not None:
+                if fen:
                     raise
                 unusable.add(f"line {number}", str(error))
 

@@ -249,7 +249,7 @@ class Check:
         answer = self._ask("eval", line)
         numbers = [found for text in answer if (found := self._pattern.search(text))]
         if not numbers:
-            return f"no answer to eval matches {self._reading.pattern!r}"
+            return f"no answer to eval matches {self._reading.pattern}"
         value = float(numbers[-1][1]) * (100 if self._reading.pawns else 1)
         if self._reading.white and position["turn"]:
             value = -value
@@ -270,7 +270,7 @@ class Check:
         lists = self._lists(answer, position)
         if not lists:
             return (
-                f"the answer to {command} has not two lists that match {self._reading.rows!r}, "
+                f"the answer to {command} has not two lists that match {self._reading.rows}, "
                 "one for each perspective"
             )
         for perspective, told in lists:
@@ -285,7 +285,10 @@ class Check:
                 name, number = self._named(row)
                 word = "lacks" if row in right else "has"
                 what = f"row {number} for {player} ({name})"
-                return f"the engine {word} {what}; {len(wrong)} are wrong"
+                hint = ""
+                if len(wrong) > len(right):
+                    hint = ": is it another set, or has it --own-numbers?"
+                return f"the engine {word} {what}; {len(wrong)} are wrong{hint}"
             if len(known) > len(right):
                 row = next(row for row in known if known.count(row) > 1)
                 name, number = self._named(row)
@@ -299,9 +302,10 @@ class Check:
     def _named(self, row: int) -> tuple[str, str]:
         """Name of a feature, and its number in the engine where that is known."""
         if not 0 <= row < self._features.size:
-            return "no feature of the set", str(row if self._numbers is None else -1 - row)
+            number = str(row) if self._numbers is None else f"{-1 - row} of its own"
+            return "no feature of the set", number
         theirs = {ours: number for number, ours in (self._numbers or {}).items()}
-        number = str(row) if self._numbers is None else str(theirs.get(row, "?"))
+        number = str(row) if self._numbers is None else f"{theirs.get(row, '?')} of its own"
         return self._features.feature_name(row), number
 
 
