@@ -365,7 +365,8 @@ def test_a_wrong_hint_is_found_with_position_move_and_features(folder):
 
 def test_more_features_than_announced_are_found(folder):
     write_counts(folder, RIGHT_HINT)
-    with pytest.raises(check.PropertyFailed, match="2 features are active, more than max_active 1"):
+    told = "2 features are active, more than at_most, or max_active of a kind, says: 1"
+    with pytest.raises(check.PropertyFailed, match=told):
         check.PROPERTIES["indices and bounds"](parse("TOO_MANY"), check.random_games(1, 5))
 
 

@@ -403,7 +403,7 @@ def test_dvc_shows_the_numbers_of_the_table(folder):
     assert len(measured) == len(rows) == 2
     for name, row in rows.items():
         found = measured[f"results/report/metrics/axis/{quote(name, safe='+,')}.json"]["data"]
-        assert {"elo", "elo_time", "val_loss_mean", "puzzle_accuracy"} <= found.keys()
+        assert {"elo", "elo_cost", "val_loss_mean"} <= found.keys()
         assert found == {column: float(row[column]) for column in found}
     drawn = shown("plots", "show", "--json")["data"]
     (chart,) = drawn["Elo relative to the anchor, at fixed nodes"]

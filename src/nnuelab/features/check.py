@@ -283,7 +283,7 @@ def indices_and_bounds(features: FeatureSet, games: list[Game]) -> None:
                 if len(found) > features.max_active:
                     raise PropertyFailed(
                         f"{place()}: {len(found)} features are active, "
-                        f"more than at_most {features.max_active}"
+                        f"more than at_most, or max_active of a kind, says: {features.max_active}"
                     )
 
 
