@@ -104,9 +104,7 @@ def of_table(path: Path, rows: list[dict[str, str]]) -> dict[str, Any]:
     facts |= {"layers": ", ".join(sorted(sizes))}
     if anchor := table.anchor_of(rows):
         facts["elo"] = table.relative(rows, anchor)
-    record = path.with_name(f"{path.name}.json")
-    made = reading.read_record(record)["parameters"] if record.is_file() else {}
-    deep = made.get("nodes_deep")
+    deep = reading.parameters_of(path).get("nodes_deep")
     return facts | ({"nodes_deep": deep} if isinstance(deep, int) else {})
 
 

@@ -154,6 +154,16 @@ def read_record(path: Path) -> dict[str, Any]:
     return value | checked.model_dump()
 
 
+def parameters_of(path: Path) -> dict[str, Any]:
+    """What the record beside a file says that it was made with, {} without one.
+
+    Raises UserError when the record is damaged.
+    """
+    record = path.with_name(f"{path.name}.json")
+    made: dict[str, Any] = read_record(record)["parameters"] if record.is_file() else {}
+    return made
+
+
 def nodes_of(record: Mapping[str, Any], anchor: str) -> int:
     """Nodes of a move of the anchor's, by the record of its games; 0: unknown."""
     players = record.get("parameters", {}).get("players", {})

@@ -16,6 +16,7 @@ from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
 from nnuelab.report.reading import (
     nodes_of,
+    parameters_of,
     read_csv,
     read_json,
     read_record,
@@ -70,11 +71,10 @@ class NetFiles:
     @cached_property
     def objective(self) -> dict[str, Any]:
         """What it minimised, as far as a record tells; losses of others are other quantities."""
-        path = self.path.with_name("history.csv.json")
-        made = read_record(path)["parameters"] if path.is_file() else {}
-        objective = made.get("objective", {})
+        path = self.path.with_name("history.csv")
+        objective = parameters_of(path).get("objective", {})
         if not isinstance(objective, dict):
-            raise UserError(f"{path} is damaged (its objective is not an object); train again")
+            raise UserError(f"{path}.json is damaged (its objective is not an object); train again")
         return objective
 
     @cached_property

@@ -52,8 +52,7 @@ def read_trained(net: Path) -> TrainedNet:
         epochs = reading.read_csv(history, ("validation_loss",))
         error = reading.read_json(verify, "mean_cp", "rms_cp", "max_cp")
         solved = reading.read_json(puzzles, "accuracy")["accuracy"] if puzzles.is_file() else None
-        record = history.with_name(f"{history.name}.json")
-        made = reading.read_record(record)["parameters"] if record.is_file() else {}
+        made = reading.parameters_of(history)
         return TrainedNet(
             header.feature_set,
             header.n_features,
