@@ -106,7 +106,7 @@ def check_engine(
         try:
             told = check(engine, right, reading, games, seed, pgn)
         except UserError as error:  # the others are checked all the same
-            wrong.append(f"{engine}: {error}")
+            wrong.append(str(error))
             continue
         if told.mistake is not None:
             wrong.append(f"{engine}, after {told.right:,} right positions, {told.mistake}")
