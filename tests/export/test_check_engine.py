@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -65,14 +66,14 @@ def test_the_first_wrong_row_is_named(exported: tuple[Path, Path]) -> None:
     source, right = exported[0] / "nnue_tables.h", "{0,12,24,36,48,60,72,84,0,12,"
     assert right in source.read_text()  # of H: pawns on rank 1, which there are none of, and rank 2
     source.write_text(source.read_text().replace(right, "{0,12,24,36,48,60,72,84,12,12,"))
-    mistake = check(library(exported[0]), exported[1], Reading(), 20, 0, None).mistake
+    mistake = check(library(exported[0]), exported[1], Reading(), random_games(20, 0)).mistake
     assert mistake is not None
     assert "the engine lacks row 3072 for" in mistake.fault
     assert "(own pawn on file a)" in mistake.fault
 
 
 def test_an_exported_library_is_right(exported: tuple[Path, Path]) -> None:
-    right, mistake = check(library(exported[0]), exported[1], Reading(), 5, 0, None)[:2]
+    right, mistake = check(library(exported[0]), exported[1], Reading(), random_games(5, 0))[:2]
     assert (right, mistake) == (sum(len(g.positions) for g in random_games(5, 0)), None)
 
 
@@ -80,10 +81,10 @@ def test_a_library_of_ones_own_needs_no_weights(exported: tuple[Path, Path]) -> 
     """Here an exported one, without its weights: its rows come from tables."""
     (exported[0] / "nnue.bin").unlink()
     shared = library(exported[0])
-    right, mistake = check(shared, parse("KB(4)+H+V"), Reading(), 3, 0, None)[:2]
+    right, mistake = check(shared, parse("KB(4)+H+V"), Reading(), random_games(3, 0))[:2]
     assert (right, mistake) == (sum(len(g.positions) for g in random_games(3, 0)), None)
     with pytest.raises(UserError, match=r"there is no .*nnue\.bin; nnuelab export writes it"):
-        check(shared, exported[1], Reading(), 3, 0, None)
+        check(shared, exported[1], Reading(), random_games(3, 0))
 
 
 @pytest.mark.parametrize("what", MISTAKES)
@@ -92,7 +93,7 @@ def test_a_planted_mistake_is_shrunk(what: str, exported: tuple[Path, Path]) -> 
     source = exported[0] / "nnue.c"
     assert old in source.read_text()
     source.write_text(source.read_text().replace(old, new))
-    mistake = check(library(exported[0]), exported[1], Reading(), 20, 0, None).mistake
+    mistake = check(library(exported[0]), exported[1], Reading(), random_games(20, 0)).mistake
     assert mistake is not None
     assert len(mistake.moves) <= 1  # each of them shows behind one move
     board = chess.Board(mistake.fen)
@@ -208,22 +209,58 @@ def test_numbers_of_any_order_are_found(lists, order, random) -> None:
     assert [{numbers[row] for row in line} for line in theirs] == list(map(set, lists))
 
 
+def build(path: Path, *words: object) -> Path:
+    """An engine of tests as a program of its own."""
+    path.write_text("#!/bin/sh\nexec " + shlex.join(map(str, [sys.executable, *words])) + "\n")
+    path.chmod(0o755)
+    return path
+
+
 def test_builds_are_checked_in_turn(tmp_path: Path) -> None:
-    program = ENGINE.with_name("rows_engine.py")
-    for name in ("right", "castling", "sick"):
-        path = tmp_path / name
-        run = f"exec {sys.executable} {program} {name}" if name != "sick" else "kill -ILL $$"
-        path.write_text(f"#!/bin/sh\n{run}\n")
-        path.chmod(0o755)
+    names = ("right", "castling")
+    rows_engine = ENGINE.with_name("rows_engine.py")
+    right, castling = (build(tmp_path / name, rows_engine, name) for name in names)
+    sick = build(tmp_path / "sick", "-c", "import os; os.abort()")
     asked = "--features", "HALFKAV2_HM", "--ask", "rows", "--rows", "rows(.*)", "--own-numbers"
-    builds = [tmp_path / name for name in ("castling", "sick", "right")]
-    done = call(*builds, *asked, "--games", 8)
+    done = call(castling, sick, right, *asked, "--games", 8)
     assert done.exit_code == 1
     assert "right: " in done.stdout
     assert "positions, all right; " in done.stdout
     assert "of 22,528 features were active" in done.stdout
     assert "castling, after" in done.stderr
     assert "doesn't start as a UCI engine" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (None, None),
+        ("silent", "; {other} says depth "),
+        ("hangs", "{other}, after 1 searches alike, in position fen "),
+        ("dies", "{other}, after 0 searches alike, in position fen "),
+    ],
+)
+def test_searches_of_builds_are_compared(
+    fault: str | None, told: str | None, tmp_path: Path
+) -> None:
+    right, other = (
+        build(tmp_path / name, ENGINE.with_name("fake_engine.py"), 0, *given)
+        for name, given in (("right", []), ("other", [fault] if fault else []))
+    )
+    pgn = tmp_path / "games.pgn"
+    games = ["8/8/8/4k3/8/8/4K3/8 w - - 0 1", "8/8/8/4k3/8/8/4K3/7R w - - 0 1"]
+    pgn.write_text("".join(f'[SetUp "1"]\n[FEN "{fen}"]\n\n1. Ke3 *\n\n' for fen in games))
+    done = call(right, other, "--depth", 3, "--games", 0, "--pgn", pgn, "--patience", 0.5)
+    assert done.exit_code == (told is not None)
+    if told is None:
+        assert done.stdout == "2 searches, alike in all 2 engines\n"
+    else:
+        assert told.format(other=other) in done.stderr
+        assert "go depth 3: " in done.stderr
+
+
+def test_searches_need_two_engines() -> None:
+    assert "--depth compares two or more UCI engines" in call(ENGINE, "--depth", 4).stderr
 
 
 def test_an_engine_that_fails_while_its_rows_are_learnt_is_told_at_once(tmp_path: Path) -> None:

@@ -69,6 +69,12 @@ def check_engine(
             show_default="stm: and other:, then numbers",
         ),
     ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Let all builds search each game's middle: they must say the same."
+        ),
+    ] = None,
     patience: Annotated[float, typer.Option(min=0.1, help="Seconds for an answer.")] = 10.0,
     blocks: Blocks = None,
 ) -> None:
@@ -77,10 +83,12 @@ def check_engine(
     Example: nnuelab check-engine my-engine/nnue/libnnue.so --net net.nnue
 
     Example: nnuelab check-engine ./avx2 ./avx512 --features 'HALFKAV2_HM+FULL_THREATS(16)'
-    --own-numbers
+    --own-numbers --depth 8
     """
     from nnuelab import features as sets
-    from nnuelab.export.check_engine import PATTERN, ROWS, Reading, check
+    from nnuelab.export.check_engine import PATTERN, ROWS, Reading, check, games_of
+    from nnuelab.export.check_search import compare
+    from nnuelab.features.check import random_games
     from nnuelab.nnue.netfile import read_net
 
     pattern, rows = pattern or PATTERN, rows or ROWS
@@ -95,16 +103,21 @@ def check_engine(
         raise UserError(f"there is no file {pgn}")
     asked = None if features is None else sets.parse(features)
     right = net or asked
-    if right is None:
+    if right is None and depth is None:
         raise typer.BadParameter("give --net, --features, or both")
+    if depth is not None and (len(engines) < 2 or any(each.suffix == ".so" for each in engines)):
+        raise typer.BadParameter("--depth compares two or more UCI engines, builds of one")
     if net and asked and (found := read_net(net).features.name) != asked.name:
         raise UserError(f"{net} is a net of {found}, not of {asked.name}")
     ask = ask or ("features" if asked or own_numbers else None)
     reading = Reading(pattern, pawns, white, tolerance, patience, ask, rows, own_numbers)
+    lines = random_games(games, seed) + ([] if pgn is None else list(games_of(pgn)))
     wrong = []
     for engine in engines:
+        if right is None:
+            break
         try:
-            told = check(engine, right, reading, games, seed, pgn)
+            told = check(engine, right, reading, lines)
         except UserError as error:  # the others are checked all the same
             wrong.append(str(error))
             continue
@@ -113,7 +126,13 @@ def check_engine(
             continue
         seen = f"; {told.seen:,} of {told.features:,} features were active" if told.seen else ""
         typer.echo(f"{engine}: {told.right:,} positions, all right{seen}")
-        if engine.suffix != ".so":
+        if engine.suffix != ".so" and depth is None:
             typer.echo(f"{engine}: what its search does behind `go` wasn't checked", err=True)
+    if depth is not None:
+        try:
+            alike = compare(engines, lines, depth, patience)
+            typer.echo(f"{alike:,} searches, alike in all {len(engines)} engines")
+        except UserError as error:
+            wrong.append(str(error))
     if wrong:
         raise UserError("\n".join(wrong))

@@ -19,7 +19,7 @@ from nnuelab.data.uci import UciEngine, UciError, find_engine
 from nnuelab.errors import UserError
 from nnuelab.export import numbering, proof
 from nnuelab.features import FeatureSet
-from nnuelab.features.check import Game, random_games
+from nnuelab.features.check import Game
 from nnuelab.features.tables import compiled
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.progress import Progress
@@ -90,8 +90,12 @@ class Mistake:
 
     def __str__(self) -> str:
         where = f"after {self.moves[-1]}" if self.moves else "without any move"
-        line = _line(self.fen, self.moves)
-        return f"{where}: {self.fault}\nwrong position: {self.position}\nshortest line:  {line}"
+        line = line_of(self.fen, self.moves)
+        return (
+            f"{where}: {self.fault}\n"
+            f"wrong position: {self.position}\n"
+            f"shortest line:  position {line}"
+        )
 
 
 class Checked(NamedTuple):
@@ -145,6 +149,16 @@ def lines_of(games: Iterable[Game], nulls: bool) -> Iterator[Game]:
         yield Game(game.positions[first:], game.moves[first:])
 
 
+def words_of(game: Game) -> tuple[str, list[str]]:
+    """Where a game begins, and its moves."""
+    return notation.to_fen(game.positions[0]), list(map(notation.move_to_uci, game.moves))
+
+
+def line_of(fen: str, moves: Sequence[str]) -> str:
+    """What follows `position` in UCI."""
+    return f"fen {fen}" + f" moves {' '.join(moves)}" * bool(moves)
+
+
 class Check:
     """An engine beside a net, or a set alone.
 
@@ -190,11 +204,11 @@ class Check:
         theirs: list[list[int]] = []
         ours: list[list[int]] = []
         for game in games:
-            fen, moves = _words(game)
+            fen, moves = words_of(game)
             self.engine.new_game()
             for ply, position in enumerate(game.positions):
                 try:
-                    answer = self._ask(self._reading.ask, _line(fen, moves[:ply]))
+                    answer = self._ask(self._reading.ask, line_of(fen, moves[:ply]))
                 except UciError as error:
                     self._numbers = numbering.found(theirs, ours)
                     failed = Mistake(fen, moves[:ply], notation.to_fen(position), str(error))
@@ -219,14 +233,14 @@ class Check:
         return found
 
     def _replay(self, game: Game) -> Mistake | None:
-        fen, moves = _words(game)
+        fen, moves = words_of(game)
         values: Iterable[int | None] = [None] * len(game.positions)
         if self._bound is not None:
             values = evaluator.values(self._bound, game.positions)
         self.engine.new_game()
         for ply, (position, value) in enumerate(zip(game.positions, values, strict=True)):
             try:
-                fault = self._fault(_line(fen, moves[:ply]), position, value)
+                fault = self._fault(line_of(fen, moves[:ply]), position, value)
             except UciError as error:
                 should = f", should say {value} centipawns for the side to move"
                 fault = f"{error}{should * (value is not None)}"
@@ -235,7 +249,7 @@ class Check:
         return None
 
     def _ask(self, command: str | None, line: str) -> list[str]:
-        return self.engine.ask(f"{line}\n{command}\n", self._reading.patience)
+        return self.engine.ask(f"position {line}\n{command}\n", self._reading.patience)
 
     def _fault(self, line: str, position: np.void, expected: int | None) -> str | None:
         """What is wrong with the answers, None where nothing is."""
@@ -309,31 +323,19 @@ class Check:
         return self._features.feature_name(row), number
 
 
-def _words(game: Game) -> tuple[str, list[str]]:
-    """Where a game begins, and its moves."""
-    return notation.to_fen(game.positions[0]), list(map(notation.move_to_uci, game.moves))
-
-
-def _line(fen: str, moves: Sequence[str]) -> str:
-    return f"position fen {fen}" + f" moves {' '.join(moves)}" * bool(moves)
-
-
 def check(
     engine: Path,
     right: Path | FeatureSet,
     reading: Reading,
-    games: int,
-    seed: int,
-    pgn: Path | None,
+    games: Iterable[Game],
 ) -> Checked:
-    """Checks random games, then those of a PGN file, up to the first mistake.
+    """Checks games, up to the first mistake.
 
     Raises
     ------
     UserError
         When the engine doesn't start, the net isn't usable, or an exported library has no weights.
     """
-    drawn = random_games(games, seed) + ([] if pgn is None else list(games_of(pgn)))
     is_library, has_weights = engine.suffix == ".so", engine.with_name(WEIGHTS).is_file()
     command = command_of(engine)
     is_set = isinstance(right, FeatureSet)
@@ -341,7 +343,7 @@ def check(
         raise UserError(f"there is no {engine.with_name(WEIGHTS)}; nnuelab export writes it")
     if is_library and (has_weights or is_set):  # an exported one has the rows of the definition
         reading = replace(reading, ask=reading.ask or "features")
-    lines = list(lines_of(drawn, nulls=is_library))
+    lines = list(lines_of(games, nulls=is_library))
     checked, n_right = Check(command, right, reading), 0
     total = sum(len(line.positions) for line in lines) * (1 + reading.own_numbers)
     with checked.engine, Progress(total, "positions", "check") as progress:
