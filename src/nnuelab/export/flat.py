@@ -24,6 +24,7 @@ from nnuelab.features.records import PIECES, PLACES, SQUARES_ON_BOARD
 
 BY_PLACE, BY_COUNT, OF_PAIRS, ON_LINES = "BY_PLACE", "BY_COUNT", "OF_PAIRS", "ON_LINES"
 OF_SQUARES, OF_NUMBERS, OF_TARGETS = "OF_SQUARES", "OF_NUMBERS", "OF_TARGETS"
+MORE_KINDS = BY_COUNT, OF_PAIRS, ON_LINES, OF_SQUARES, OF_NUMBERS, OF_TARGETS
 COMPARED = OF_PAIRS, OF_SQUARES, OF_NUMBERS, OF_TARGETS
 MOST_TUPLES = 1 << 14  # active at once; a stack of positions keeps them all
 UNTOLD = "castling"
@@ -144,6 +145,13 @@ def terms_of(features: FeatureSet) -> list[Term]:
 def factors_of(terms: list[Term]) -> list[Factor]:
     """The factors of terms, each once."""
     return list(dict.fromkeys(factor for term in terms for factor, _ in term.factors))
+
+
+def found_in(factors: list[Factor]) -> dict[str, bool]:
+    """Which code factors need, by the names of its conditions."""
+    kinds = {factor.kind for factor in factors}
+    chooses = any(factor.chosen.size for factor in factors)
+    return {**{f"HAS_{kind}": kind in kinds for kind in MORE_KINDS}, "CHOOSES": chooses}
 
 
 def _of_set(features: FeatureSet) -> Iterator[Term]:

@@ -10,20 +10,16 @@ import numpy as np
 
 from nnuelab.export import square_code
 from nnuelab.export.flat import (
-    BY_COUNT,
-    OF_NUMBERS,
-    OF_PAIRS,
-    OF_SQUARES,
+    MORE_KINDS,
     OF_TARGETS,
-    ON_LINES,
     Term,
     factors_of,
+    found_in,
 )
+from nnuelab.export.templates import decided
 from nnuelab.nnue.netfile import Net
 
 SOURCES = Path(__file__).parent / "c"
-KINDS = BY_COUNT, OF_PAIRS, ON_LINES, OF_SQUARES, OF_NUMBERS, OF_TARGETS
-"""Whose code is left out where a net hasn't any."""
 OPTIONAL = "LISTED", "PSQT", "SETS"
 """Sizes that no code is left to ask for where they are 0."""
 _C_TYPES = {
@@ -43,9 +39,8 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     sizes = _sizes(net, terms, weights)
     factors = factors_of(terms)
     kinds = {factor.kind for factor in factors}
-    known = {**sizes, **_activations(net), **{f"HAS_{kind}": kind in kinds for kind in KINDS}}
-    known["MORE_KINDS"] = not kinds.isdisjoint(KINDS)
-    known["CHOOSES"] = any(factor.chosen.size for factor in factors)
+    known = {**sizes, **_activations(net), **found_in(factors)}
+    known["MORE_KINDS"] = not kinds.isdisjoint(MORE_KINDS)
     known["COMPARES_ROWS"] = known["HAS_OF_NUMBERS"] or known["HAS_OF_TARGETS"]
     listed = sizes["LISTED"] and known["HAS_OF_SQUARES"]
     known["APPENDS_SQUARES"] = listed or known["HAS_OF_TARGETS"]
@@ -57,7 +52,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
         target = folder / ("test" if source.name == "test.c" else "") / source.name
         target.parent.mkdir(exist_ok=True)
         text = filled(source.read_text(), net, terms)
-        target.write_text(text if source.suffix == ".md" else _decided(text, known))
+        target.write_text(text if source.suffix == ".md" else decided(text, known))
     (folder / "nnue.bin").write_bytes(weights)
     (folder / "nnue_tables.h").write_text(_tables(net, terms, sizes))
 
@@ -70,25 +65,6 @@ def filled(text: str, net: Net, terms: list[Term]) -> str:
 def _most(terms: list[Term]) -> int:
     """A bound of the rows that are active at once, of the set and while a factor is listed."""
     return max(sum(term.most for term in terms), *(factor.most for factor in factors_of(terms)))
-
-
-def _decided(source: str, known: dict[str, int]) -> str:
-    """C code without what is behind ``#if NAME`` of a known 0, and without these conditions."""
-    kept: list[str] = []
-    shown: list[bool | None] = []  # by condition around a line; None: the compiler's to decide
-    for line in source.splitlines():
-        directive, *rest = line.split() or [""]
-        if directive.startswith("#if"):
-            shown.append(bool(known[rest[0]]) if rest[0] in known else None)
-        condition = directive.startswith(("#if", "#el", "#endif"))
-        hidden = condition and shown[-1] is not None
-        if hidden and directive == "#else":
-            shown[-1] = not shown[-1]
-        if directive == "#endif":
-            shown.pop()
-        if not hidden and False not in shown:
-            kept.append(line)
-    return "\n".join([*kept, ""])
 
 
 def _counts(terms: list[Term]) -> list[int]:

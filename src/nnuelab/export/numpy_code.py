@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.export.flat import Term, factors_of
+from nnuelab.export.flat import Term, factors_of, found_in
+from nnuelab.export.templates import decided
 from nnuelab.features.fingerprint import used_by
 from nnuelab.features.kinds import sources
 from nnuelab.features.records import GATE
@@ -24,8 +25,16 @@ OPERATIONS = "PIECE", "UNION", "GATE", "AND", "OR", "MINUS"
 
 def write(folder: Path, net: Net, terms: list[Term]) -> None:
     """Writes ``nnue.py`` and ``nnue.npz`` into a folder, and ``squares.py`` where it is needed."""
-    (folder / "nnue.py").write_text(SOURCE.read_text())
-    factors = factors_of(terms)
+    factors, activation = factors_of(terms), net.activation
+    known = {
+        **found_in(factors),
+        "SETS": any(factor.sets for factor in factors),
+        "MULTIPLIES": net.layers.first != "clipped" or activation != "clipped",
+        "L2": net.l2,
+        "L3": net.l3,
+        "PSQT": net.psqt is not None,
+    }
+    (folder / "nnue.py").write_text(decided(SOURCE.read_text(), known))
     arrays: dict[str, Any] = {
         f"{name}_{number}": getattr(factor, name)
         for number, factor in enumerate(factors)
@@ -43,7 +52,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
             for factor in factors
         ],
         "buckets": net.buckets,
-        "activations": [net.layers.first, net.activation],
+        "activations": [net.layers.first, activation],
         "direct": asdict(net.direct) if net.direct else {},
         "shifts": [net.l1_shift, net.l2_shift, net.l3_shift, net.out_shift],
     }

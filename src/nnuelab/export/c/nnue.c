@@ -78,7 +78,8 @@ enum { SIDE = L1, APART = 0, INPUTS = (L1 + 63) / 64 * 64, WIDTH = INPUTS };
 #endif
 enum { SPAN = WIDTH % LARGEST_TILE ? 128 : LARGEST_TILE, TILE = WIDTH % 128 ? 64 : SPAN, LAST = L2 ? OUTPUTS * (L3 ? L3 : L2) : 2 * L1 };
 #if L2
-enum { SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32, BLOCKS = 2 * INPUTS / 4, WORDS = (BLOCKS + 63) / 64 };
+enum { SUMS = (L2 + 7) / 8 * 8, SUMS_TILE = SUMS % 32 ? 8 : 32, BLOCKS = 2 * INPUTS / 4 };
+typedef uint16_t numbers __attribute__((vector_size(16), aligned(2), may_alias)); /* of blocks */
 #endif
 
 #if NARROW
@@ -142,8 +143,9 @@ typedef struct {
 static struct {
     _Alignas(64) weight w1[FEATURES][WIDTH];
 #if L2
-    _Alignas(64) int8_t w2[BUCKETS][BLOCKS][SUMS][4]; /* by blocks of four inputs */
+    _Alignas(64) int8_t w2[BUCKETS][BLOCKS + 1][SUMS][4]; /* by blocks of four inputs, the last is 0 */
     _Alignas(64) int32_t b2[BUCKETS][SUMS];
+    numbers listed[256]; /* the bits that are set, then anything */
 #endif
 #if L3
     int8_t wh[BUCKETS][L3][OUTPUTS * L2];
@@ -163,16 +165,15 @@ const char *nnue_load_memory(const void *data, size_t size) {
     const unsigned char *bytes = data;
     uint32_t a = 1, b = 0; /* Adler-32 */
     if (size != WEIGHT_BYTES) return "the file of weights has the wrong size for this code";
-    for (size_t i = 0; i < size; i++) {
-        a = (a + bytes[i]) % 65521;
-        b = (b + a) % 65521;
-    }
+    for (size_t i = 0; i < size; i++) a = (a + bytes[i]) % 65521, b = (b + a) % 65521;
     if ((b << 16 | a) != CHECKSUM) return "the file of weights is damaged, or of another net";
 #define READ(array) (memcpy(array, bytes, sizeof array), bytes += sizeof array)
     for (int row = 0; row < FEATURES; row++, bytes += L1 * sizeof(weight)) memcpy(net.w1[row], bytes, L1 * sizeof(weight));
     for (int view = 0; view < 2; view++) memcpy(empty.sides[view].accumulator, bytes, 2 * L1);
     bytes += 2 * L1;
 #if L2
+    for (int i = 0; i < 256; i++)
+        for (int set = i, n = 0; set; set &= set - 1) net.listed[i][n++] = (uint16_t)lowest((uint64_t)set);
     for (int i = 0; i < BUCKETS * L2; i++)
         for (int j = 0; j < 2 * SIDE; j++) {
             int input = j < SIDE ? j : j - SIDE + INPUTS;
@@ -201,9 +202,7 @@ const char *nnue_load(const char *path) {
 
 /* Features ------------------------------------------------------------------------------------ */
 
-static int own_king(const ply *p, int view) {
-    return lowest(p->pieces[KING + view]) ^ (view ? 56 : 0);
-}
+static int own_king(const ply *p, int view) { return lowest(p->pieces[KING + view]) ^ (view ? 56 : 0); }
 #if CHOOSES
 
 /* Leaves those of a factor's rows, from the i-th of a list on, that its set has. */
@@ -289,6 +288,12 @@ static void compare_sets(const ply *from, ply *to, changes *c) {
         for (int view = 0; view < 2; view++)
             c->added[view].n = n_added[view], c->removed[view].n = n_removed[view];
 #endif
+#if HAS_OF_TARGETS
+        bool targets = f->kind == OF_TARGETS;
+        uint64_t differ = targets ? changed : 0, others = f->n > 1 ? changed : 0; /* other victims */
+        for (int i = 0; i < 64 && targets; i++)
+            differ |= (uint64_t)(((before[i] ^ now[i]) | (now[i] & others)) != 0) << i;
+#endif
 #if COMPARES_ROWS
         for (int view = 0; view < 2; view++) {
             list *added = &c->added[view], *removed = &c->removed[view];
@@ -302,10 +307,10 @@ static void compare_sets(const ply *from, ply *to, changes *c) {
             }
 #endif
 #if HAS_OF_TARGETS
-            for (int i = 0; i < 64 && f->kind == OF_TARGETS; i++) {
-                uint64_t kept = before[i] & now[i];
+            for (uint64_t left = differ; left; left &= left - 1) {
+                int i = lowest(left);
+                uint64_t kept = before[i] & now[i] & ~others;
                 if (changed >> i & 1) kept = 0; /* another piece, if any */
-                if (f->n > 1) kept &= ~changed; /* another victim */
                 append_squares(f, from, view, i, before[i] & ~kept, offset, removed);
                 append_squares(f, to, view, i, now[i] & ~kept, offset, added);
             }
@@ -607,7 +612,6 @@ static void update_to_top(nnue *n) {
 /* Interface ----------------------------------------------------------------------------------- */
 
 size_t nnue_size(void) { return sizeof(nnue); }
-
 int nnue_width(void) { return L1; }
 
 int nnue_rows(nnue *n, int view, int32_t *rows) {
@@ -620,7 +624,6 @@ int nnue_rows(nnue *n, int view, int32_t *rows) {
 }
 
 const int16_t *nnue_accumulator(const nnue *n, int view) { return n->plies[n->top].sides[view].accumulator; }
-
 int nnue_active(const nnue *n, int view) { return n->plies[n->top].sides[view].active; }
 
 static void set_top(nnue *n, const uint64_t pieces[12]) {

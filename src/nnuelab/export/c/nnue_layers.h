@@ -10,11 +10,12 @@ static inline uint8_t product(int32_t v, int32_t w, int shift) { /* rounded to n
 }
 #endif
 
-/* Activates an accumulator to the inputs from `first`; sets the bits of blocks that are not 0. */
-static void activate(uint8_t *x, uint64_t *bits, const int16_t *accumulator, int first) {
-#if defined __AVX2__
-    const __m256i zero = _mm256_setzero_si256();
+/* Activates an accumulator to the inputs from `first`; lists the blocks that are not 0 behind `n`
+ * others, and returns how many there are then. */
+static int activate(uint8_t *x, uint16_t *blocks, int n, const int16_t *accumulator, int first) {
     for (int i = 0; i < INPUTS; i += 32) {
+#if defined __AVX2__
+        const __m256i zero = _mm256_setzero_si256();
         __m256i half[2], packed;
         for (int k = 0; k < 2; k++) {
             __m256i v = _mm256_loadu_si256((const void *)&accumulator[i + 16 * k]);
@@ -31,23 +32,26 @@ static void activate(uint8_t *x, uint64_t *bits, const int16_t *accumulator, int
         packed = _mm256_permute4x64_epi64(_mm256_packs_epi16(half[0], half[1]), 0xD8);
         packed = _mm256_max_epi8(packed, zero);
         _mm256_storeu_si256((void *)&x[first + i], packed);
-        __m256 used = _mm256_castsi256_ps(_mm256_cmpgt_epi32(packed, zero));
-        int block = (first + i) / 4;
-        bits[block / 64] |= (uint64_t)_mm256_movemask_ps(used) << block % 64;
-    }
+        packed = _mm256_cmpgt_epi32(packed, zero);
+        unsigned used = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(packed)); /* of eight blocks */
 #else
+        unsigned used = 0;
+        for (int j = i; j < i + 32; j++)
 #if MULTIPLIES_FIRST
-    for (int i = 0; i < INPUTS; i++)
-        x[first + i] = product(accumulator[i], accumulator[APART + i], L1_SHIFT);
+            x[first + j] = product(accumulator[j], accumulator[APART + j], L1_SHIFT);
 #else
-    for (int i = 0; i < INPUTS; i++) x[first + i] = clipped(accumulator[i], L1_SHIFT);
+            x[first + j] = clipped(accumulator[j], L1_SHIFT);
 #endif
-    for (int block = first / 4; block < (first + INPUTS) / 4; block++) {
-        uint32_t inputs;
-        memcpy(&inputs, &x[4 * block], 4);
-        bits[block / 64] |= (uint64_t)(inputs != 0) << block % 64;
+        for (int block = 0; block < 8; block++) {
+            uint32_t inputs;
+            memcpy(&inputs, &x[first + i + 4 * block], 4);
+            used |= (unsigned)(inputs != 0) << block;
+        }
+#endif
+        *(numbers *)&blocks[n] = net.listed[used] + (uint16_t)((first + i) / 4);
+        n += count(used);
     }
-#endif
+    return n;
 }
 
 /* Activates the sums of a hidden layer; to twice as many inputs where the activation is dual. */
@@ -106,9 +110,9 @@ static inline sums_of add_products(sums_of sums, int8_t weights[][4], int32_t in
 }
 #endif
 
-/* The sums of the second layer: blocks of zeros, as most are, are skipped. Blocks take turns
- * with sums of their own: none waits for the one before. */
-static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const uint64_t *bits) {
+/* The sums of the second layer, of the listed blocks: the others are 0, as most are. Blocks take
+ * turns with sums of their own: none waits for the one before. */
+static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const uint16_t *blocks, int n) {
     for (int start = 0; start < SUMS; start += SUMS_TILE) {
         enum { N = SUMS_TILE / NEURONS };
         static const int32_t none[NEURONS];
@@ -117,19 +121,14 @@ static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const ui
         for (int k = 0; k < CHAINS; k++)
             for (int i = 0; i < N; i++)
                 memcpy(&sums[k][i], k ? none : &net.b2[bucket][start + i * NEURONS], sizeof **sums);
-        for (size_t word = 0; word < WORDS; word++) {
-            int8_t(*weights)[SUMS][4] = &net.w2[bucket][64 * word];
-            uint64_t set = bits[word];
-            for (int left = count(set); left > 0; left -= CHAINS)
-                for (int k = 0; k < CHAINS && k < left; k++, set &= set - 1) {
-                    size_t block = (size_t)__builtin_ctzll(set);
-                    int32_t inputs;
-                    memcpy(&inputs, &x[256 * word + 4 * block], 4);
-                    for (int i = 0; i < N; i++)
-                        sums[k][i] =
-                            add_products(sums[k][i], &weights[block][start + i * NEURONS], inputs);
-                }
-        }
+        for (int j = 0; j < n; j += CHAINS)
+            for (int k = 0; k < CHAINS; k++) {
+                int8_t(*weights)[4] = &net.w2[bucket][blocks[j + k]][start];
+                int32_t inputs;
+                memcpy(&inputs, &x[4 * blocks[j + k]], 4);
+                for (int i = 0; i < N; i++)
+                    sums[k][i] = add_products(sums[k][i], &weights[i * NEURONS], inputs);
+            }
         memcpy(ends, sums, sizeof ends);
         for (int i = 0; i < SUMS_TILE; i++) {
             out[start + i] = ends[0][i];
@@ -139,15 +138,17 @@ static void add_blocks(int32_t out[SUMS], int bucket, const uint8_t *x, const ui
 }
 
 static int forward(const ply *p, int turn) {
-    uint8_t x[2 * INPUTS], y[OUTPUTS * L2 > LAST ? OUTPUTS * L2 : LAST];
-    uint64_t bits[WORDS] = {0};
+    uint8_t x[2 * INPUTS + 4], y[OUTPUTS * L2 > LAST ? OUTPUTS * L2 : LAST];
+    uint16_t blocks[BLOCKS + CHAINS];
     int32_t sums[SUMS];
-    int pieces = 0;
+    int pieces = 0, n = 0;
     for (int piece = 0; piece < 12; piece++) pieces += count(p->pieces[piece]);
     int bucket = (pieces - 1) * BUCKETS / 32;
-    activate(x, bits, p->sides[turn].accumulator, 0);
-    activate(x, bits, p->sides[turn ^ 1].accumulator, INPUTS);
-    add_blocks(sums, bucket, x, bits);
+    for (int view = 0; view < 2; view++)
+        n = activate(x, blocks, n, p->sides[turn ^ view].accumulator, view * INPUTS);
+    memset(&x[2 * INPUTS], 0, 4); /* a block of zeros, up to whole turns */
+    for (int i = 0; i < CHAINS; i++) blocks[n + i] = BLOCKS;
+    add_blocks(sums, bucket, x, blocks, n);
     activate_hidden(y, sums, L2, L2_SHIFT);
 #if L3
     int32_t hidden[L3];
