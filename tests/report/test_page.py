@@ -123,7 +123,7 @@ def test_every_table_sorts_by_every_column_both_ways(page):
 
 def _leading(text):
     """The number that a cell begins with: 72.4 of "72.4 [71.9, 72.8]", 600 of "600-799"."""
-    found = re.match(r"([+-]?[\d.]+)( \[|-\d|$)", text)
+    found = re.match(r"([+-]?[\d.]+)( \[| \u00b1|-\d|$)", text)
     return float(found[1]) if found else None
 
 
@@ -144,8 +144,14 @@ def test_numbers_equal_those_of_the_files(page, folder):
         shown = grid.locator("tbody tr").all()
         assert len(shown) == len(expected)
         for row in shown:
-            cells = [text.strip() for text in row.locator("th, td").all_inner_texts()]
-            assert cells == [expected[cells[0]][column] for column in columns]
+            cells = row.locator("th, td").all()
+            read = [cell.inner_text().strip() for cell in cells]
+            whole = [c.get_attribute("data-whole") or t for c, t in zip(cells, read, strict=True)]
+            assert whole == [expected[whole[0]][column] for column in columns]
+            for column in ("elo", "elo_cost") if name == "axis-table" else ():
+                elo, error = (expected[whole[0]][f"{column}{of}"] for of in ("", "_error"))
+                said = f"{float(elo):+.1f} \u00b1{error}" if whole[0] != "ALL" else "0"
+                assert read[columns.index(column)] == (said if error else elo)
 
 
 def verdicts(row):

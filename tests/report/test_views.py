@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 
 import chess
@@ -97,6 +98,45 @@ def test_the_tabulator_key_begins_with_the_skip_link(browser, report):
     page.keyboard.press("Tab")
     assert page.locator(":focus").inner_text() == "Skip to the results"
     page.close()
+
+
+REACHED = """() => {
+  const element = document.activeElement;
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  (window.reached ??= new Set()).add(element);
+  return {
+    view: element.closest(".view")?.id,
+    marked: outlineStyle !== "none" && parseFloat(outlineWidth) > 0,
+    what: element.outerHTML.slice(0, 200),
+  };
+}"""
+MISSED = """id => {
+  const kinds = "a[href], button, input, select, textarea, summary, [tabindex]";
+  return [...document.getElementById(id).querySelectorAll(kinds)]
+    .filter((element) => element.checkVisibility({ visibilityProperty: true }))
+    .filter((element) => element.tabIndex >= 0 && !element.disabled && !reached.has(element))
+    .map((element) => element.outerHTML.slice(0, 200));
+}"""
+
+
+def tabs(page):
+    """What has the focus after each press of Tab."""
+    for _ in range(2000):
+        page.keyboard.press("Tab")
+        yield page.evaluate(REACHED)
+    pytest.fail("the focus never leaves the view")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_keyboard_alone_reaches_all_of_a_view_and_shows_where_it_is(page, view):
+    choose(page, "/data" if view == "/" else "/")
+    if page.locator("#menu").is_visible():
+        page.locator("#menu").press("Enter")
+    page.locator(f'#nav a[href="#{view}"]').press("Enter")
+    wait_for(page, view)  # its title has the focus
+    reached = list(itertools.takewhile(lambda found: found["view"] == view, tabs(page)))
+    assert [found["what"] for found in reached if not found["marked"]] == []
+    assert not page.evaluate(MISSED, view)
 
 
 def test_nothing_of_a_hidden_view_is_drawn(browser, report):

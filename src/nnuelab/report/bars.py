@@ -60,14 +60,16 @@ class Bar:
         Of the Elo, which tells the yardstick.
     verdict : Verdict
         What isn't decided looks so.
-    quoted, text : str
-        The number with its error; and with its verdict and what that rests on.
+    cell, quoted, text : str
+        The number with the error that a table has room for; with any error; and with its verdict
+        and what that rests on.
     """
 
     column: str
     at: float
     zero: float
     verdict: Verdict
+    cell: str
     quoted: str
     text: str
     games: tuple[float, float] | None = None
@@ -94,6 +96,7 @@ def bar(row: Row, experiment: Experiment, scale: Scale, yardstick: Yardstick = N
         scale.place(float(row[yardstick.column])),
         scale.place(0.0),
         found,
+        quoted if row.get(f"{yardstick.column}_error") else row[yardstick.column],
         quoted,
         "the anchor, 0" if found is Verdict.ANCHOR else f"{text}, {reason}",
         **spans,

@@ -21,7 +21,7 @@ Row = Mapping[str, str]
 
 
 def _of_elo(kind: Yardstick, deep: int = 0) -> dict[str, str]:
-    """Titles of what was measured at a yardstick, the verdict and the error to quote first."""
+    """Titles of what was measured at a yardstick, first the verdict and the number."""
     column, where = kind.column, kind.at(deep)
     return {
         words.column_of(kind): f"verdict at {where}",
@@ -110,7 +110,7 @@ def results(found: Results, experiment: Experiment) -> Grid:
     rows, anchor, asked = experiment.rows, experiment.anchor, experiment.hypothesis
     _, common = names.shared([table.entry(row) for row in rows])
     main = [NODES, *filter(None, [words.paid(rows)])]
-    answers = ("feature_set", "variant", *(n for kind in main for n in list(_of_elo(kind))[:3]))
+    answers = ("feature_set", "variant", *(n for kind in main for n in list(_of_elo(kind))[:2]))
     shown = [*answers, "val_loss_mean", *TITLES]
     shown += [name for name in table.COLUMNS if name not in shown]
     cells = [row | _verdicts(row, experiment) for row in rows]
@@ -225,9 +225,10 @@ def sequential(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
 
     def bar(row: Row) -> Bar:
         scale = Scale(float(row["lower"]), float(row["upper"]))
-        at = min(max(scale.place(float(row["llr"])), 0.0), 100.0)
-        text = f"LLR {row['llr']} of {row['lower']} to {row['upper']}"
-        return Bar("elo", at, scale.place(0.0), _ACCEPTED[row["verdict"]][1], row["llr"], text)
+        llr, verdict = row["llr"], _ACCEPTED[row["verdict"]][1]
+        at = min(max(scale.place(float(llr)), 0.0), 100.0)
+        text = f"LLR {llr} of {row['lower']} to {row['upper']}"
+        return Bar("elo", at, scale.place(0.0), verdict, llr, llr, text)
 
     cells = [{**row, "verdict": _ACCEPTED[row["verdict"]][0]} for row in rows]
     return Grid(

@@ -144,7 +144,7 @@ def _everywhere(found: Results, name: str) -> Grid:
         list(columns.items()),
         rows,
         sources,
-        more | {"p"},
+        more | {"error", "p"},
         [("experiment", row[0]) for row in rows],
         {"elo": drawn},
         called=called,

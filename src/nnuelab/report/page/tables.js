@@ -1,8 +1,9 @@
 // Tables
 
+const textOf = (cell) => cell.textContent.trim();
 /** A cell as a number where it begins with one and goes on with an interval or a range of numbers. */
 function valueOf(row, column) {
-  const text = row.cells[column].textContent.trim();
+  const text = row.cells[column].dataset.whole ?? textOf(row.cells[column]);
   const number = Number(text.replace(/ \[.*\]$|(?<=\d)-\d+$/, ""));
   return text === "" ? null : Number.isNaN(number) ? text : number;
 }
@@ -33,23 +34,24 @@ function switchColumns(sheet, all) {
   sheet.classList.toggle("all", all);
   sheet.querySelector("[data-sheet=more]").setAttribute("aria-pressed", String(all));
 }
-/** The cells that are seen, as text; ``name`` is of a head, and ``text`` of another cell. */
-function cellsOf(table, name, text) {
-  const shown = [...table.tHead.rows[0].cells].filter((head) => head.checkVisibility());
+/** Cells of the columns that ``takes`` wants, as text; ``name`` is of a head, and ``text`` of another cell. */
+function cellsOf(table, takes, name, text) {
+  const shown = [...table.tHead.rows[0].cells].filter(takes);
   const places = shown.map((head) => head.cellIndex);
   const lines = [...table.tBodies[0].rows].map((row) => places.map((place) => text(row.cells[place])));
   return [shown.map(name), ...lines];
 }
-const textOf = (cell) => cell.textContent.trim();
+/** All columns, as numbers alone. */
 function csv(table) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return cellsOf(table, (head) => head.dataset.column, (cell) => cell.dataset.whole ?? textOf(cell)).map((line) => `${line.map(quoted).join(",")}\n`).join("");
+  return cellsOf(table, () => true, (head) => head.dataset.column, (cell) => cell.dataset.whole ?? textOf(cell)).map((line) => `${line.map(quoted).join(",")}\n`).join("");
 }
+/** The columns that are seen, as they are read. */
 function latex(table) {
   const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\u00b1": "$\\pm$", "\u00d7": "$\\times$" };
   const escaped = (text) => text.replace(/[\\~^\u00b1\u00d7]|[&%$#_{}]/g, (sign) => signs[sign] ?? `\\${sign}`).replace(/^-(?=\d)/, "$-$");
-  const [head, ...lines] = cellsOf(table, textOf, textOf);
-  const isNumber = (place) => lines.every((line) => line[place] === "" || !Number.isNaN(Number(line[place])));
+  const [head, ...lines] = cellsOf(table, (head) => head.checkVisibility(), textOf, textOf);
+  const isNumber = (place) => lines.every((line) => line[place] === "" || !Number.isNaN(Number(line[place].replace(/ \u00b1[\d.]+$/, ""))));
   const line = (cells) => `${cells.map(escaped).join(" & ")} \\\\`;
   return [`\\begin{tabular}{${head.map((_, place) => (isNumber(place) ? "r" : "l")).join("")}}`, "\\toprule", line(head), "\\midrule",
     ...lines.map(line), "\\bottomrule", "\\end{tabular}", ""].join("\n");
