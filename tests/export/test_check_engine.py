@@ -235,7 +235,8 @@ def test_builds_are_checked_in_turn(tmp_path: Path) -> None:
     ("fault", "told"),
     [
         (None, None),
-        ("silent", "; {other} says depth "),
+        ("sticky", "; {other} says depth "),
+        ("silent", "it tells no nodes"),
         ("hangs", "{other}, after 1 searches alike, in position fen "),
         ("dies", "{other}, after 0 searches alike, in position fen "),
     ],
@@ -259,8 +260,13 @@ def test_searches_of_builds_are_compared(
         assert "go depth 3: " in done.stderr
 
 
-def test_searches_need_two_engines() -> None:
+def test_searches_need_two_engines_and_games(tmp_path: Path) -> None:
     assert "--depth compares two or more UCI engines" in call(ENGINE, "--depth", 4).stderr
+    right = build(tmp_path / "right", ENGINE.with_name("fake_engine.py"), 0)
+    assert "no game to check" in call(right, right, "--depth", 4, "--games", 0).stderr
+    assert "give --net, --features" in call(right, right, "--depth", 4, "--ask", "rows").stderr
+    done = call(right, right, "--depth", 4, "--games", 3)
+    assert done.stdout == "3 searches, alike in all 2 engines\n"
 
 
 def test_an_engine_that_fails_while_its_rows_are_learnt_is_told_at_once(tmp_path: Path) -> None:

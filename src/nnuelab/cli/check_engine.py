@@ -75,7 +75,9 @@ def check_engine(
             min=1, help="Let all builds search each game's middle: they must say the same."
         ),
     ] = None,
-    patience: Annotated[float, typer.Option(min=0.1, help="Seconds for an answer.")] = 10.0,
+    patience: Annotated[
+        float, typer.Option(min=0.1, help="Seconds for an answer or a search.")
+    ] = 10.0,
     blocks: Blocks = None,
 ) -> None:
     """Compare an engine's evaluations and features with the right ones; shrink what is wrong.
@@ -103,7 +105,7 @@ def check_engine(
         raise UserError(f"there is no file {pgn}")
     asked = None if features is None else sets.parse(features)
     right = net or asked
-    if right is None and depth is None:
+    if right is None and (depth is None or ask or own_numbers):
         raise typer.BadParameter("give --net, --features, or both")
     if depth is not None and (len(engines) < 2 or any(each.suffix == ".so" for each in engines)):
         raise typer.BadParameter("--depth compares two or more UCI engines, builds of one")
@@ -112,7 +114,9 @@ def check_engine(
     ask = ask or ("features" if asked or own_numbers else None)
     reading = Reading(pattern, pawns, white, tolerance, patience, ask, rows, own_numbers)
     lines = random_games(games, seed) + ([] if pgn is None else list(games_of(pgn)))
-    wrong = []
+    if not lines:
+        raise typer.BadParameter("no game to check: give more than 0 --games, or --pgn")
+    wrong: list[str] = []
     for engine in engines:
         if right is None:
             break
@@ -135,4 +139,4 @@ def check_engine(
         except UserError as error:
             wrong.append(str(error))
     if wrong:
-        raise UserError("\n".join(wrong))
+        raise UserError("\n".join(dict.fromkeys(wrong)))

@@ -14,7 +14,7 @@ from nnuelab.progress import Progress
 
 
 def compare(engines: Sequence[Path], games: Iterable[Game], depth: int, patience: float) -> int:
-    """Searches the middle position of each game with every engine; all must say the same.
+    """Searches the middle of each game's longest part without null moves; all must say the same.
 
     They have one thread each, and cleared hash tables. A build that evaluates every position from
     scratch, or without vectors, searches the same tree as the others, unless one of them is wrong.
@@ -27,7 +27,7 @@ def compare(engines: Sequence[Path], games: Iterable[Game], depth: int, patience
     depth : int
         What is compared: its last depth, nodes, score and line, and the move.
     patience : float
-        Seconds for a search.
+        Seconds for each search.
 
     Returns
     -------
@@ -37,9 +37,11 @@ def compare(engines: Sequence[Path], games: Iterable[Game], depth: int, patience
     Raises
     ------
     UserError
-        Where two differ or one fails, with the position; or when one doesn't start.
+        Where two differ, or one fails or tells no nodes, with the position; or when one doesn't
+        start.
     """
-    lines = [line for line in lines_of(games, nulls=False) if line.moves]
+    parts = (lines_of([game], nulls=False) for game in games)
+    lines = [max(each, key=lambda part: len(part.moves)) for each in parts]
     with ExitStack() as stack, Progress(len(lines), "searches", "check") as progress:
         started = [stack.enter_context(UciEngine(command_of(engine))) for engine in engines]
         for alike, line in enumerate(lines):
@@ -52,6 +54,10 @@ def compare(engines: Sequence[Path], games: Iterable[Game], depth: int, patience
                     told.append(engine.search(position, f"depth {depth}", patience, clear=True))
                 except UciError as error:
                     raise UserError(f"{path}, {where}: {error}") from error
+                if told[-1].nodes is None:
+                    raise UserError(
+                        f"{path}, {where}: it tells no nodes, so trees can't be compared"
+                    )
                 if told[-1] != told[0]:
                     each = f"{engines[0]} says {_said(told[0])}; {path} says {_said(told[-1])}"
                     raise UserError(f"{where}: {each}")

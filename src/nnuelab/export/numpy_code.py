@@ -67,7 +67,8 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
 def _with_all_that_they_use(names: Iterable[str]) -> str:
     """The text of sources (:mod:`nnuelab.features.kinds.sources`), without any import of ours."""
     head = '"""Squares that the piece on a square has to do with; pieces are (role, colour)."""\n\n'
-    head += "from __future__ import annotations\n\nfrom functools import cache\n"
+    head += "from __future__ import annotations\n\nfrom functools import cache\n\n"
+    head += "Pieces = dict[int, tuple[int, int]]  # by square\n"
     texts: dict[str, str] = {}
 
     def add(name: str, value: Any) -> None:

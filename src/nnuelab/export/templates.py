@@ -26,7 +26,7 @@ def decided(source: str, known: Mapping[str, object]) -> str:
             shown.pop()
         if hidden or False in shown:
             cut = True
-        elif line or not (cut and not kept[-1]):
+        elif line or not (cut and kept and not kept[-1]):
             kept.append(line)
             cut = cut and not line
     return "\n".join([*kept, ""])
