@@ -150,8 +150,11 @@ def factors_of(terms: list[Term]) -> list[Factor]:
 def found_in(factors: list[Factor]) -> dict[str, bool]:
     """Which code factors need, by the names of its conditions."""
     kinds = {factor.kind for factor in factors}
-    chooses = any(factor.chosen.size for factor in factors)
-    return {**{f"HAS_{kind}": kind in kinds for kind in MORE_KINDS}, "CHOOSES": chooses}
+    return {
+        **{f"HAS_{kind}": kind in kinds for kind in MORE_KINDS},
+        "MORE_KINDS": not kinds.isdisjoint(MORE_KINDS),
+        "CHOOSES": any(factor.chosen.size for factor in factors),
+    }
 
 
 def _of_set(features: FeatureSet) -> Iterator[Term]:

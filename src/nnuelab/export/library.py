@@ -10,13 +10,12 @@ import numpy as np
 
 from nnuelab.export import square_code
 from nnuelab.export.flat import (
-    MORE_KINDS,
     OF_TARGETS,
     Term,
     factors_of,
     found_in,
 )
-from nnuelab.export.templates import decided
+from nnuelab.export.templates import activations, decided
 from nnuelab.nnue.netfile import Net
 
 SOURCES = Path(__file__).parent / "c"
@@ -38,9 +37,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
     weights = b"".join(array.tobytes() for array in net.arrays().values())
     sizes = _sizes(net, terms, weights)
     factors = factors_of(terms)
-    kinds = {factor.kind for factor in factors}
-    known = {**sizes, **_activations(net), **found_in(factors)}
-    known["MORE_KINDS"] = not kinds.isdisjoint(MORE_KINDS)
+    known = {**sizes, **activations(net), **found_in(factors)}
     known["COMPARES_ROWS"] = known["HAS_OF_NUMBERS"] or known["HAS_OF_TARGETS"]
     listed = sizes["LISTED"] and known["HAS_OF_SQUARES"]
     known["APPENDS_SQUARES"] = listed or known["HAS_OF_TARGETS"]
@@ -80,21 +77,6 @@ def _keys(terms: list[Term]) -> np.ndarray:
     """int64[64]: the class of the own king's square, whose change changes tables."""
     classes = [factor.classes for factor in factors_of(terms) if factor.classes.size]
     return np.unique(np.array([np.zeros(64), *classes]), axis=1, return_inverse=True)[1]
-
-
-def _activations(net: Net) -> dict[str, bool]:
-    """What the layers of a net have and do, of all that its code could."""
-    first, squared, direct = net.layers.first, net.activation != "clipped", net.direct
-    return {
-        "NARROW": net.w1.itemsize == 1,
-        "PAIRWISE": net.pairwise,
-        "FITS_INT32": direct is not None and direct.fits_int32(net.w3, net.activation),
-        "SQUARED": squared,
-        "DUAL": net.activation == "dual",
-        "CLIPS": first == "clipped" or net.activation != "squared",
-        "MULTIPLIES": first != "clipped" or squared,
-        "MULTIPLIES_FIRST": first != "clipped",
-    }
 
 
 def _sizes(net: Net, terms: list[Term], weights: bytes) -> dict[str, int]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nnuelab.export.flat import Term, factors_of, found_in
-from nnuelab.export.templates import decided
+from nnuelab.export.templates import activations, decided
 from nnuelab.features.fingerprint import used_by
 from nnuelab.features.kinds import sources
 from nnuelab.features.records import GATE
@@ -25,11 +25,11 @@ OPERATIONS = "PIECE", "UNION", "GATE", "AND", "OR", "MINUS"
 
 def write(folder: Path, net: Net, terms: list[Term]) -> None:
     """Writes ``nnue.py`` and ``nnue.npz`` into a folder, and ``squares.py`` where it is needed."""
-    factors, activation = factors_of(terms), net.activation
+    factors = factors_of(terms)
     known = {
         **found_in(factors),
+        **activations(net),
         "SETS": any(factor.sets for factor in factors),
-        "MULTIPLIES": net.layers.first != "clipped" or activation != "clipped",
         "L2": net.l2,
         "L3": net.l3,
         "PSQT": net.psqt is not None,
@@ -52,7 +52,7 @@ def write(folder: Path, net: Net, terms: list[Term]) -> None:
             for factor in factors
         ],
         "buckets": net.buckets,
-        "activations": [net.layers.first, activation],
+        "activations": [net.layers.first, net.activation],
         "direct": asdict(net.direct) if net.direct else {},
         "shifts": [net.l1_shift, net.l2_shift, net.l3_shift, net.out_shift],
     }

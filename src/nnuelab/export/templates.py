@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from nnuelab.nnue.netfile import Net
+
 
 def decided(source: str, known: Mapping[str, object]) -> str:
     """Code without what is behind ``#if NAME`` of a known name, and without these conditions.
@@ -30,3 +32,18 @@ def decided(source: str, known: Mapping[str, object]) -> str:
             kept.append(line)
             cut = cut and not line
     return "\n".join([*kept, ""])
+
+
+def activations(net: Net) -> dict[str, bool]:
+    """What the layers of a net have and do, of all that its code could."""
+    first, squared, direct = net.layers.first, net.activation != "clipped", net.direct
+    return {
+        "NARROW": net.w1.itemsize == 1,
+        "PAIRWISE": net.pairwise,
+        "FITS_INT32": direct is not None and direct.fits_int32(net.w3, net.activation),
+        "SQUARED": squared,
+        "DUAL": net.activation == "dual",
+        "CLIPS": first == "clipped" or net.activation != "squared",
+        "MULTIPLIES": first != "clipped" or squared,
+        "MULTIPLIES_FIRST": first != "clipped",
+    }

@@ -1,9 +1,10 @@
 // Tables
 
 const textOf = (cell) => cell.textContent.trim();
+const wholeOf = (cell) => cell.dataset.whole ?? textOf(cell);
 /** A cell as a number where it begins with one and goes on with an interval or a range of numbers. */
 function valueOf(row, column) {
-  const text = row.cells[column].dataset.whole ?? textOf(row.cells[column]);
+  const text = wholeOf(row.cells[column]);
   const number = Number(text.replace(/ \[.*\]$|(?<=\d)-\d+$/, ""));
   return text === "" ? null : Number.isNaN(number) ? text : number;
 }
@@ -44,7 +45,7 @@ function cellsOf(table, takes, name, text) {
 /** All columns, as numbers alone. */
 function csv(table) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return cellsOf(table, () => true, (head) => head.dataset.column, (cell) => cell.dataset.whole ?? textOf(cell)).map((line) => `${line.map(quoted).join(",")}\n`).join("");
+  return cellsOf(table, () => true, (head) => head.dataset.column, wholeOf).map((line) => `${line.map(quoted).join(",")}\n`).join("");
 }
 /** The columns that are seen, as they are read. */
 function latex(table) {
