@@ -54,7 +54,7 @@ def quoted(experiment: str, kind: str, sets: int, seeds: int) -> float:
 
 def test_the_file_of_spreads_has_what_published_details_tell():
     lines = (ROOT / "resources/spread.csv").read_text().splitlines()
-    for path in sorted((ROOT / "results/published").glob("*_details.json")):
+    for path in sorted((ROOT / "results/published/tournament").rglob("*_details.json")):
         rows = [spread.of_row(row, path.name) for row in json.loads(path.read_text())["spread"]]
         for line in spread.to_csv(rows).splitlines():
             # they would count as trainings of params.yaml, at other rates or twice
@@ -74,8 +74,8 @@ def test_the_published_errors_of_axis_follow_from_its_details_and_the_spreads():
     known = spread.read(ROOT / "resources/spread.csv")
     pooling = Pooling("axis", "nodes 400", {}, known)
     fits = {}
-    for column, name in (("elo", "axis_details.json"), ("elo_cost", "axis_cost_details.json")):
-        told = json.loads((ROOT / "results/published" / name).read_text())
+    for column, name in (("elo", "axis_details.json"), ("elo_cost", "cost/axis_details.json")):
+        told = json.loads((ROOT / "results/published/tournament" / name).read_text())
         players, elo = zip(*((row["name"], row["elo"]) for row in told["players"]), strict=True)
         covariance = np.array(told["covariance"])
         fits[column] = model.Fit(list(players), np.array(elo), covariance, 0.0, 0.0)

@@ -232,7 +232,7 @@ def spread(
 
     Example: nnuelab spread results/tournament/axis_details.json --csv spread.csv
 
-    Example: nnuelab spread results/published/*_details.json --csv spread.csv
+    Example: nnuelab spread results/published/tournament/cost/*_details.json --csv spread.csv
     """
     from nnuelab.report.inspect import damaged
     from nnuelab.report.reading import read_json
@@ -271,10 +271,10 @@ def contrast(
     --spread or that of params.yaml. The p is of this comparison alone, so choose it before you
     look.
 
-    Example: nnuelab contrast results/published/layers_details.json --plus ALL,l2-16 --minus
-    ALL,l2-32
+    Example: nnuelab contrast results/published/tournament/layers_details.json
+    --plus ALL,l2-16 --minus ALL,l2-32
 
-    Example: nnuelab contrast results/published/mirroring_details.json --mean
+    Example: nnuelab contrast results/published/tournament/mirroring_details.json --mean
     --plus "ALL,l2-16,learning_rate-0.001" --minus "ALL,l2-32,learning_rate-0.001"
     --plus "KB(1),l2-16,learning_rate-0.001" --minus "KB(1),l2-32,learning_rate-0.001"
     """

@@ -1,0 +1,39 @@
+"""The page of all published experiments: what a clone can show before anything is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from nnuelab.cli import page as _page  # noqa: F401 (registers its commands)
+from nnuelab.cli.app import app
+from tests.report.conftest import watched
+
+PUBLISHED = Path(__file__).resolve().parents[2] / "results/published"
+NAMES = {path.name.removesuffix("_table.csv") for path in PUBLISHED.glob("*_table.csv")}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    path = tmp_path_factory.mktemp("published") / "report.html"
+    command = ["report", "--results", str(PUBLISHED), "--output", str(path)]
+    CliRunner().invoke(app, command, catch_exceptions=False)
+    return path
+
+
+def test_the_page_is_small(report):
+    assert report.stat().st_size < 8_000_000
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_all_experiments_are_painted_within_a_second(report, browser, width):
+    viewport = {"width": width, "height": 900}
+    with watched(browser, report, timeout=30_000, viewport=viewport) as page:
+        page.wait_for_selector("main section", state="attached")
+        paints = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+        assert page.evaluate(paints) < 1000
+        shown = page.evaluate("[...document.querySelectorAll('section')].map(s => s.id)")
+        assert {f"/experiment/{name}" for name in NAMES} - {"/experiment/policy"} <= set(shown)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
