@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,14 @@ def test_the_proposed_plan_suffices_and_no_other_number_of_seeds_is_faster(plann
     assert planner.forecast("mobility", fewer, NODES).detects_primary > 20
     with pytest.raises(UserError, match="plan more seeds"):
         planner.cheapest("mobility", plan, 2.0, [2], primary=True)
+
+
+def test_one_seed_of_which_nothing_is_known_finds_nothing(planner):
+    plan = params.plans(planner.params)["mobility"]
+    unknown = dataclasses.replace(planner, known=[], training_sd=10.0)
+    assert len(unknown.cheapest("mobility", plan, 40.0, range(1, 9), primary=True).seeds) > 1
+    with pytest.raises(UserError, match="plan more seeds"):
+        unknown.cheapest("mobility", plan, 40.0, [1], primary=True)
 
 
 def test_a_gpu_is_paid_as_long_as_its_steps_take(settings):
@@ -101,17 +111,23 @@ def test_the_command_tells_each_limit_and_what_it_assumes(monkeypatch):
     runner = CliRunner()
     shown = runner.invoke(application(), ["power", "--sets", "3", "--seeds", "4"])
     assert shown.exit_code == 0, shown.output
-    head, nodes, cost = shown.stdout.splitlines()
-    row = dict(zip(head.split(","), nodes.split(","), strict=True))
+    row, cost = csv.DictReader(io.StringIO(shown.stdout))
     assert row["games_at"] == "fixed nodes"
     assert (row["sets"], row["seeds"], row["games"]) == ("3", "4", str(66 * 48))
     assert 0 < float(row["error"]) < float(row["detects_primary"]) < float(row["detects"])
-    assert cost.startswith(",equal cost,3,4,")
+    assert (cost["games_at"], cost["sets"], cost["seeds"]) == ("equal cost", "3", "4")
     shown = runner.invoke(application(), ["power", "axs"])
     assert shown.exit_code == 1
     assert "did you mean axis?" in shown.stderr
     shown = runner.invoke(application(), ["power", "axis", "--sets", "3"])
     assert shown.exit_code == 2
+
+
+def test_a_title_with_a_comma_is_one_cell(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    shown = CliRunner().invoke(application(), ["power", "found", "--overlay", "config/found.yaml"])
+    titles = [row["games_at"] for row in csv.DictReader(io.StringIO(shown.stdout))]
+    assert "equal cost, more nodes" in titles
 
 
 def mistakes(settings, hypothesis):

@@ -15,11 +15,11 @@ from nnuelab.errors import UserError
 from nnuelab.tournament import contrasts
 from tests.conftest import ROOT
 
-PUBLISHED = ROOT / "results" / "published"
+PUBLISHED = ROOT / "results" / "published" / "tournament"
 
 
 def details_of(experiment: str) -> dict[str, dict[str, Any]]:
-    paths = sorted(PUBLISHED.glob(f"{experiment}*_details.json"))
+    paths = sorted(PUBLISHED.rglob(f"{experiment}_details.json"))
     return {str(path): json.loads(path.read_text()) for path in paths}
 
 
@@ -40,7 +40,7 @@ def test_a_set_less_the_anchor_is_its_row(experiment: str) -> None:
 
 
 def contrast(experiment: str, *options: str) -> list[dict[str, float]]:
-    paths = [str(path) for path in PUBLISHED.glob(f"{experiment}*_details.json")]
+    paths = [str(path) for path in PUBLISHED.rglob(f"{experiment}_details.json")]
     spread = str(ROOT / "resources" / "spread.csv")
     done = CliRunner().invoke(app, ["contrast", *sorted(paths), "--spread", spread, *options])
     assert done.exit_code == 0, done.output
@@ -100,7 +100,7 @@ def test_sets_that_make_no_difference_are_refused(
     [
         ("layers_details.json", ("ALL,l2-61", "ALL,l2-32"), '(did you mean "ALL,l2-16"?)'),
         ("size_details.json", ("ALL,quarter", "ALL"), "sets don't all scatter alike"),
-        ("layers_table.csv", ("ALL,l2-16", "ALL,l2-32"), "layers_table.csv"),
+        ("../layers_table.csv", ("ALL,l2-16", "ALL,l2-32"), "layers_table.csv"),
     ],
 )
 def test_what_can_t_be_told_is_one_line(file: str, sets: tuple[str, str], message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -102,6 +103,7 @@ def power(
         "experiment,games_at,sets,seeds,games_per_pairing,games,error_games,error,detects,"
         "detects_primary,hours"
     )
+    lines = csv.writer(sys.stdout, lineterminator="\n")
     for name, plan in chosen.items():
         if seeds is not None:
             plan = replace(plan, seeds=list(range(1, seeds + 1)))
@@ -112,18 +114,19 @@ def power(
             tried = [seeds] if seeds else range(1, MOST_SEEDS + 1)
             plan = planner.cheapest(name, plan, detect, tried, primary=primary)
             numbers = {GAMES[each]: plan.tournament.games_at(each) for each in played}
-            told = ", ".join(f"{setting}: {number}" for setting, number in numbers.items())
-            print(f"{name or 'plan'}: seeds: {plan.seeds}, tournament: {{{told}}}", file=sys.stderr)
+            words = ", ".join(f"{setting}: {number}" for setting, number in numbers.items())
+            print(
+                f"{name or 'plan'}: seeds: {plan.seeds}, tournament: {{{words}}}", file=sys.stderr
+            )
         nets = len(plan.players)
         for yardstick in played:
             expected = planner.forecast(name, plan, yardstick)
             games = plan.tournament.games_at(yardstick)
-            print(
-                f"{name},{yardstick.title},{len(plan.entries)},{len(plan.seeds)},{games},"
-                f"{games * nets * (nets - 1) // 2},{expected.error_games:.1f},{expected.error:.1f},"
-                f"{expected.detects:.1f},{expected.detects_primary:.1f},{planner.hours(plan):.2f}",
-                flush=True,
-            )
+            counts = len(plan.entries), len(plan.seeds), games, games * nets * (nets - 1) // 2
+            elo = expected.error_games, expected.error, expected.detects, expected.detects_primary
+            told = [*counts, *(f"{each:.1f}" for each in elo), f"{planner.hours(plan):.2f}"]
+            lines.writerow([name, yardstick.title, *told])
+            sys.stdout.flush()
     for kind in sorted(planner.assumed):
         print(
             f"{kind}: no other experiment of this kind tells how far trainings scatter; taken from "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -292,13 +293,13 @@ def contrast(
         with damaged(path):
             found[str(path)] = read_json(path, "players", "covariance", "spread")
     trainings = contrasts.trainings_of(found, spreads.read(spread) if spread else [])
-    rows = ["details,elo,elo_error_games,elo_error,degrees_of_freedom,p"]
+    lines = [["details", "elo", "elo_error_games", "elo_error", "degrees_of_freedom", "p"]]
     for name, each in found.items():
         with damaged(Path(name)):
             row = contrasts.contrast(each, weights, trainings[name])
         numbers = row.elo, row.elo_error_games, row.elo_error, row.degrees_of_freedom, row.p
-        rows.append(",".join([name, *("" if n is None else f"{n:.4g}" for n in numbers)]))
-    print("\n".join(rows))
+        lines.append([name, *("" if n is None else f"{n:.4g}" for n in numbers)])
+    csv.writer(sys.stdout, lineterminator="\n").writerows(lines)
 
 
 @app.command()

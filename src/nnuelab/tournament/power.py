@@ -27,6 +27,10 @@ MOST_SEEDS = 64
 CASES = 15  # of how far trainings happen to scatter, equally likely
 
 
+class Untold(UserError):
+    """One seed, and nothing known: no error of training can be told."""
+
+
 @dataclass(frozen=True)
 class Design:
     """A tournament of all nets of some feature sets.
@@ -200,7 +204,7 @@ def _case(
     ]
     known = [(row.elo_error, row.degrees_of_freedom or np.inf) for row in rows if row.elo_error]
     if len(known) < len(rows):
-        raise UserError(
+        raise Untold(
             "with one seed, and no other experiment of this kind, no error of training can be "
             "told; plan two seeds or more"
         )
@@ -220,7 +224,8 @@ def games_needed(
 ) -> int | None:
     """Games of a pairing, an even number, with which a difference of ``detect`` will be found.
 
-    None where no number of games suffices: then trainings scatter too much for so few seeds.
+    None where no number of games suffices: then trainings scatter too much for so few seeds, or
+    there is one seed, and nothing tells how far they scatter.
     """
     from scipy.optimize import brentq
 
@@ -229,7 +234,10 @@ def games_needed(
         return (found.detects_primary if primary else found.detects) - detect
 
     low, high = np.log([2.0, MOST_GAMES])
-    if excess(high) > 0:
+    try:
+        if excess(high) > 0:
+            return None
+    except Untold:
         return None
     log = brentq(excess, low, high, xtol=0.01) if excess(low) > 0 else low
     return 2 * int(np.ceil(np.exp(log) / 2 - 1e-6))
