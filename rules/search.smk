@@ -3,7 +3,7 @@
 Needs the positions of results/data; makes results/search/prices.csv, what the terms cost, where it
 isn't there, history.csv, every set on every screen, front.csv, those that no other one beats, and
 front.yaml: the experiment `search`, in which the front plays with fresh seeds. Once it is there,
-results/search_table.csv is a target as any other table is.
+results/search_table.csv is a target as any other table is; `./run` makes it before that one.
 """
 
 

@@ -31,6 +31,7 @@ case "$*" in
     echo "version = 3.12.1" > .venv/pyvenv.cfg
     for name in python snakemake sphinx-build nnuelab uv; do cp "$0" ".venv/bin/$name"; done ;;
 *"$FAKE_BROKEN"*) echo "no network" >&2; exit 1 ;;
+*"${FAKE_MADE:-(none)}"*) : >"$FAKE_MADE" ;;
 *"$FAKE_KILL"*) kill -9 $PPID ;;
 esac
 """
@@ -230,6 +231,20 @@ def test_a_lock_is_looked_at_before_a_run(clone):
     status, _, calls = run(clone, "report", FAKE_BROKEN="unlock")
     assert (status, calls) == (1, ["nnuelab unlock"])
     assert run(clone, "-n")[2] == [CHECK, "snakemake -n"]
+
+
+def test_the_table_of_a_search_makes_the_search_first(clone):
+    run(clone, "--setup")
+    words = ["results-my/search_table.csv", "-j", "2"]
+    searches = "snakemake results-my/search/front.yaml -j 2"
+    assert run(clone, *words)[2] == [CHECK, searches]
+    broken = run(clone, *words, FAKE_BROKEN="front.yaml")
+    assert (broken[0], broken[2]) == (1, [CHECK, searches])
+    (clone / "results-my/search").mkdir(parents=True)
+    played = "snakemake " + " ".join(words)
+    front = "results-my/search/front.yaml"
+    assert run(clone, *words, FAKE_MADE=front)[2] == [CHECK, searches, played]
+    assert run(clone, *words)[2] == [CHECK, played]
 
 
 def test_list_is_the_packages(clone):
