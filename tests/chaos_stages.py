@@ -16,6 +16,10 @@ _TRACES = "../trace/out/train.trace --validation ../trace-held-out/out/validatio
 
 STAGES = {
     "datagen": "datagen --games 60 --nodes 20 --workers 2 --seed 3 --output out/games.pgn.zst",
+    "datagen-part": "datagen --games 60 --nodes 20 --workers 2 --seed 3 --part 1/2"
+    " --output out/games.part",
+    "datagen-parts": "datagen --games 60 --nodes 20 --workers 2 --seed 3"
+    " --parts ../datagen-part/out/games.part --output out/games.pgn.zst",
     "sample": "sample ../datagen/out/games.pgn.zst --workers 2 --output out/sampled.npy"
     " --report out/report.json --plot out/report.svg",
     "sample-part": "sample-part ../datagen/out/games.pgn.zst --workers 2 --output out/all.sample",

@@ -185,6 +185,7 @@ def test_a_reader_that_has_gone_is_no_failure(arguments: list[str]) -> None:
         "puzzles FILE --csv FILE",
         "table FILE --experiment e --pgn p --csv FILE --markdown m",
         "datagen --engine FILE --output FILE",
+        "datagen --parts FILE --output FILE",
         "spsa --evaluation FILE --tune t --output FILE --history h.csv",
         "sample FILE FILE --output o",
     ],
@@ -203,6 +204,7 @@ def test_an_output_does_not_destroy_an_input(command: str, tmp_path: Path) -> No
     ("command", "endings"),
     [
         ("datagen --output o.pgn", ".pgn.zst"),
+        ("datagen --part 1/2 --output o.pgn.zst", ".part"),
         ("spsa --tune t --output o.yml.gz --history h.csv", ".yaml, .yml"),
         ("quantize c.pt --output o.nn", ".nnue"),
         ("quantize c.pt --output o.nnue --format nn", ".nn"),

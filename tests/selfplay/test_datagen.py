@@ -273,6 +273,12 @@ def test_wrong_calls_are_refused(tmp_path) -> None:
         assert done.returncode == status
         assert words in done.stderr
         assert list(tmp_path.iterdir()) == [net]
+    for part in ("0/2", "3/2", "2"):
+        call = command(tmp_path / "a.part", "--part", part)
+        done = subprocess.run(call, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert f"part '{part}': it must be I/N" in done.stderr
+        assert list(tmp_path.iterdir()) == [net]
     done = subprocess.run(command(net, "--net", net), capture_output=True, text=True)
     assert done.returncode == 1
     assert "would overwrite" in done.stderr

@@ -9,7 +9,7 @@ import shutil
 import sys
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -158,6 +158,50 @@ class Journal:
             raise UserError(
                 f"{path} is damaged, or of an earlier version ({error}); make it again"
             ) from error
+
+    def join(
+        self, parts: Iterable[Path], number: Callable[[Any], int], what: str
+    ) -> dict[int, int]:
+        """Adds what finished parts of this run have, where it has no entry of the same number.
+
+        Parameters
+        ----------
+        parts : iterable of Path
+            As `write` wrote them.
+        number : callable
+            The number of an entry; AttributeError, LookupError, TypeError or ValueError where it
+            is no entry of this kind.
+        what : str
+            An entry, in words.
+
+        Returns
+        -------
+        dict of int to int
+            Where in the journal the entry of a number is.
+
+        Raises
+        ------
+        UserError
+            As `entries_of`, and for entries, of the journal too, that have no number.
+        """
+
+        def number_in(path: Path, entry: Any) -> int:
+            try:
+                return number(entry)
+            except (AttributeError, LookupError, TypeError, ValueError):
+                raise UserError(
+                    f"{path} has an entry that is no {what}; delete it and play it again"
+                ) from None
+
+        places: dict[int, int] = {}
+        for place, entry in enumerate(self):
+            places.setdefault(number_in(self.path, entry), place)
+        for path in parts:
+            for entry in self.entries_of(path):
+                if (found := number_in(path, entry)) not in places:
+                    places[found] = len(self)
+                    self.append(entry)
+        return places
 
     def write(self, file: BinaryIO, indices: Iterable[int]) -> None:
         """Writes entries as a part of this run, for `entries_of`, and a SHA-256 of all lines."""

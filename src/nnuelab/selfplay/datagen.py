@@ -1,14 +1,15 @@
 """Generated games: an engine plays itself at a fixed limit from random balanced openings.
 
-Guarantees: the same parameters and seed give the same games, whatever the number of workers;
-interrupted runs resume and end with the same file.
+Guarantees: the same parameters and seed give the same games, whatever the number of workers and
+whatever parts they are made in; interrupted runs resume and end with the same file.
 """
 
 from __future__ import annotations
 
-import itertools
+import sys
 import time
 from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -28,10 +29,12 @@ from nnuelab.engine.search import Engine
 from nnuelab.engine.state import INFINITE
 from nnuelab.errors import UserError
 from nnuelab.evaluator import Evaluator
+from nnuelab.parts import Part
 from nnuelab.progress import Progress
 from nnuelab.selfplay.openings import START, opening
 from nnuelab.settings.games import Rules
 from nnuelab.settings.sample import Sampling
+from nnuelab.tournament.adjudication import BLACK_WINS, DRAW, WHITE_WINS
 from nnuelab.tournament.external import StrictUciPlayer
 from nnuelab.tournament.game import Game, Move, Seat
 from nnuelab.tournament.limits import Limit
@@ -76,7 +79,9 @@ class Source:
 
     def files(self) -> dict[str, Path]:
         """Files that the games depend on, for the provenance."""
-        return {} if isinstance(self.player, str) else dict(self.player.files())
+        if isinstance(self.player, str):
+            return {"engine": Path(self.player)}
+        return dict(self.player.files())
 
     def name(self) -> str:
         """The name of the player, with its version; UserError when it can't play."""
@@ -201,10 +206,29 @@ def datagen(
     *,
     compression: int = COMPRESSION,
     workers: int = 0,
+    part: Part | None = None,
+    parts: Sequence[Path] = (),
 ) -> tuple[dict[str, int], Speed]:
     """Plays ``games`` games into ``output`` (.pgn.zst); see the module's guarantees.
 
     An unfinished run with another player, other parameters or code gives way.
+
+    Parameters
+    ----------
+    output : Path
+    source : Source
+    games : int
+    parameters : Parameters
+    compression : int
+        zstd's level.
+    workers : int
+        Processes; 0 for one per core.
+    part : Part, optional
+        Only these of the numbers 1 to ``games`` are played, and ``output`` is a part of the games,
+        not a PGN.
+    parts : sequence of Path
+        Parts of these games, made anywhere, of any divisions and numbers of games; what none of
+        them has is played.
 
     Returns
     -------
@@ -216,7 +240,8 @@ def datagen(
     Raises
     ------
     UserError
-        Without the engine or net, or when the parameters give no further opening.
+        Without the engine or net, when the parameters give no further opening, and for parts of
+        other games.
     """
     if isinstance(source.player, str):
         source = Source(find_engine(source.player))
@@ -228,8 +253,14 @@ def datagen(
         **asdict(parameters),
     }
     with Journal(output.with_name(output.name + ".partial"), identity) as journal:
-        speed = _play_on(games, journal, source, name, parameters, workers)
-        told = _write(output, itertools.islice(journal, games), compression)
+        places = journal.join(parts, _number, "game")
+        arguments = (source, name, parameters)
+        chosen, speed = _play_on(games, part, journal, places, arguments, workers)
+        if part is None:
+            told = _write(output, (journal[place] for place in chosen), compression)
+        else:
+            told = _write_part(output, journal, chosen)
+            told["part"] = {**asdict(part), "games": games}
         artifacts.provenance(
             output,
             inputs=source.files(),
@@ -243,50 +274,98 @@ def datagen(
     return told["results"], speed
 
 
+def _number(entry: Any) -> int:
+    """Of a game that an entry is of; ValueError and the like where it is none."""
+    number, texts = entry["number"], (entry["opening"], entry["pgn"])
+    if type(number) is not int or number < 1 or [*map(type, texts)] != [str, str]:
+        raise ValueError("no game with a number")
+    if entry["result"] not in (WHITE_WINS, DRAW, BLACK_WINS):
+        raise ValueError("no result")
+    return number
+
+
 def _play_on(
     games: int,
+    part: Part | None,
     journal: Journal,
-    source: Source,
-    name: str,
-    parameters: Parameters,
+    places: dict[int, int],
+    arguments: tuple[Source, str, Parameters],
     workers: int,
-) -> Speed:
-    """Plays until there are enough games, each of another opening."""
+) -> tuple[list[int], Speed]:
+    """Plays the numbers that are left; returns where in the journal the games stand, in order.
+
+    The whole has the first game of each opening. A part has all of its numbers: only the whole
+    knows which of their openings have been played before.
+    """
     speed, began, own = Speed(), time.monotonic(), time.process_time()
-    seen, last = set(), 0
-    for entry in journal:
-        seen.add(entry["opening"])
-        last = entry["number"]
-    arguments = (source, name, parameters)
-    numbers = itertools.count(last + 1)
-    workers = min(workers or cores(), games)  # more would start for nothing
+    numbers = range(1, games + 1) if part is None else part.of(range(1, games + 1))
+    wanted = len(numbers)
+    if part is None:
+        numbers = range(1, sys.maxsize)  # each opening that comes again takes one number more
+    workers = min(workers or cores(), wanted)  # more would start for nothing
+    chosen, seen, last = list[int](), set[str](), 0
     with (
-        Progress(games, "games", "datagen", done=len(journal)) as progress,
-        closing(ordered(_play_number, numbers, workers, _start_worker, arguments)) as results,
+        Progress(wanted, "games", "datagen") as progress,
+        closing(_in_order(numbers, journal, places, arguments, workers)) as found,
     ):
-        while len(journal) < games:
+        for entry, cost in found:
             # Judged here, in the order of the numbers, not in the workers: whose game comes
             # first must not depend on how many there are.
-            entry, cost = next(results)
-            speed.add(cost)
-            if entry["opening"] not in seen:
-                seen.add(entry["opening"])
-                journal.append(entry)
-                rate = speed.kept / (time.monotonic() - began)
+            number, opening = entry["number"], entry["opening"]
+            if cost is not None:
+                speed.add(cost)
+            if part is not None or opening not in seen:
+                seen.add(opening)
+                chosen.append(places[number])
+                last = number
+                rate = speed.kept / max(time.monotonic() - began, 1e-9)
+                progress.found(cost is None)
                 progress.advance(kept=f"{speed.kept:,} positions, {rate:,.0f}/s")
-                last = entry["number"]
-            elif entry["number"] - last >= MAX_REPEATED:
+            elif number - last >= MAX_REPEATED:
                 raise UserError(
                     f"{MAX_REPEATED:,} openings in a row have been played before, after "
-                    f"{len(journal):,} of {games:,} games: ask for fewer --games, or give more "
+                    f"{len(chosen):,} of {games:,} games: ask for fewer --games, or give more "
                     "--random-plies or a larger --max-opening-score"
                 )
+            if len(chosen) == wanted:
+                break
     speed.seconds = time.monotonic() - began
     speed.cpu += time.process_time() - own
-    return speed
+    return chosen, speed
 
 
-def _write(output: Path, entries: Any, level: int) -> dict[str, Any]:
+def _in_order(
+    numbers: range,
+    journal: Journal,
+    places: dict[int, int],
+    arguments: tuple[Source, str, Parameters],
+    workers: int,
+) -> Generator[tuple[dict[str, Any], Speed | None], None, None]:
+    """The games of these numbers, each with its cost where it is played now, not before."""
+    left = (number for number in numbers if number not in places)
+    with closing(ordered(_play_number, left, workers, _start_worker, arguments)) as played:
+        for number in numbers:
+            if number in places:
+                yield journal[places[number]], None
+            else:
+                entry, cost = next(played)
+                places[number] = len(journal)
+                journal.append(entry)
+                yield entry, cost
+
+
+def _write_part(output: Path, journal: Journal, places: list[int]) -> dict[str, Any]:
+    """Writes a part in the order of its numbers; returns its counts for the provenance."""
+    with artifacts.atomic(output) as temporary, temporary.open("wb") as file:
+        journal.write(file, places)
+    return _told(Counter(journal[place]["result"] for place in places))
+
+
+def _told(results: Counter[str]) -> dict[str, Any]:
+    return {"games": results.total(), "results": dict(sorted(results.items()))}
+
+
+def _write(output: Path, entries: Iterable[Any], level: int) -> dict[str, Any]:
     """Writes the games in order; returns their counts for the provenance."""
     results: Counter[str] = Counter()
     evaluations = 0
@@ -301,8 +380,4 @@ def _write(output: Path, entries: Any, level: int) -> dict[str, Any]:
             stream.write(text)
             results[entry["result"]] += 1
             evaluations += text.count(b"[%eval ")
-    return {
-        "games": results.total(),
-        "results": dict(sorted(results.items())),
-        "evaluations": evaluations,
-    }
+    return {**_told(results), "evaluations": evaluations}

@@ -174,26 +174,19 @@ def join(journal: Journal, parts: Sequence[Path], scheduled: Sequence[Pair]) -> 
         are no pair of games between the players that they should be of.
     """
     pairs = {pair.number: pair for pair in scheduled}
-    there = {_number(entry, pairs, journal.path) for entry in journal}
-    for path in parts:
-        for entry in journal.entries_of(path):
-            if (number := _number(entry, pairs, path)) not in there:
-                there.add(number)
-                journal.append(entry)
+    journal.join(parts, partial(_number, pairs), "pair of games")
 
 
-def _number(entry: Any, pairs: Mapping[int, Pair], path: Path) -> int:
-    """Of the pair that an entry of a file is of; UserError where it is none."""
-    try:
-        pair = pairs[entry["pair"]]
-        games = entry["games"]
-        are_texts = [type(games), *map(type, games)] == [list, str, str]
-        if are_texts and is_outcome(entry["outcome"], pair.first, pair.second):
-            "".join(games).encode()  # JSON may have halves of characters, which no file can hold
-            return pair.number
-    except (AttributeError, LookupError, TypeError, ValueError):
-        pass
-    raise UserError(f"{path} has an entry that is no pair of games; delete it and play it again")
+def _number(pairs: Mapping[int, Pair], entry: Any) -> int:
+    """Of the pair that an entry is of; ValueError and the like where it is none."""
+    pair = pairs[entry["pair"]]
+    games = entry["games"]
+    if [type(games), *map(type, games)] != [list, str, str]:
+        raise ValueError("no texts of two games")
+    if not is_outcome(entry["outcome"], pair.first, pair.second):
+        raise ValueError("no outcome of this pair")
+    "".join(games).encode()  # JSON may have halves of characters, which no file can hold
+    return pair.number
 
 
 def _play(
