@@ -41,7 +41,7 @@ from tests.nnue_nets import random_games, random_net
 from tests.policy.policies import random_policy
 
 ROOT = Path(__file__).parents[2]
-PLAYED = {"players": [["a", {}], ["b", {}]]}  # of the journal of a tournament
+PLAYED = {"players": [["a", {}], ["b", {}]]}  # of journals of games
 LABELLER, KEY = {"labeller": "engine"}, bytes(POSITION_BYTES)
 LEARNING = Gradient(
     **{"features": "H", "layers": [8], "iterations": 1, "games": 4, "max_plies": 10},
@@ -207,6 +207,13 @@ def _measured(folder: Path) -> None:
         journal.append({"pair": 1, "outcome": {**outcome, "troubles": {}}, "games": ["", ""]})
         with open(folder / "a.part", "wb") as file:
             journal.write(file, [0, 1])
+    with Journal(folder / "generated", PLAYED) as journal:
+        for number in (1, 2):
+            game = {"number": number, "opening": "00", "result": "1-0", "pgn": "1. e4 1-0\n"}
+            journal.append(game)
+        with open(folder / "a.generated", "wb") as file:
+            journal.write(file, [0, 1])
+        journal.remove()
     labels = label_parts.Labelled(np.zeros(3, np.int16), np.zeros(3, np.uint16), 0)
     label_parts.write(folder / "a.labelled", LABELLER, Part(1, 1), labels)
     with Cache(folder / "a.labels", LABELLER) as cache:

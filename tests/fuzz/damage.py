@@ -157,7 +157,7 @@ def of_json_lines(rng: Rng, content: bytes) -> bytes:
 
 
 def of_part(rng: Rng, content: bytes) -> bytes:
-    """A line of a part of a tournament; the checksum is right again."""
+    """A line of a part of games; the checksum is right again."""
     *lines, _ = content.splitlines(keepends=True)
     body = of_json_lines(rng, b"".join(lines))
     return body + hashlib.sha256(body).hexdigest().encode() + b"\n"

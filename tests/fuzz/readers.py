@@ -54,6 +54,7 @@ from nnuelab.report import feature_statistics, reading
 from nnuelab.report.inspect import inspect
 from nnuelab.report.live import Live
 from nnuelab.report.trained import read_trained
+from nnuelab.selfplay import datagen
 from nnuelab.settings import found as found_settings
 from nnuelab.settings.games import Games
 from nnuelab.settings.sample import Sampling
@@ -236,6 +237,16 @@ def _part(path: Path) -> None:
             journal.remove()
 
 
+def _generated(path: Path) -> None:
+    with Journal(path.with_name("joined"), PLAYED) as journal:
+        try:
+            places = journal.join([path], datagen._number, "game")
+            games = (journal[place] for place in places.values())
+            datagen._write(path.with_name("joined.pgn.zst"), games, level=1)
+        finally:
+            journal.remove()
+
+
 def _labels(path: Path) -> None:
     with Cache(_placed(path, "labels") / "labels", LABELLER) as cache:
         for score, move in cache.get([KEY]).values():
@@ -338,6 +349,7 @@ def _kinds() -> Iterable[tuple[str, Kind]]:
     yield "sample", Kind((_sampled,), Damage(archives))
     yield "journal", Kind((_journal,), Damage((damage.of_json_lines, damage.of_lines)))
     yield "part", Kind((_part,), Damage((damage.of_part, damage.of_lines)))
+    yield "generated", Kind((_generated,), Damage((damage.of_part, damage.of_lines)))
     yield "run", Kind((_run,), Damage((damage.of_json_lines, damage.of_lines)))
     yield "verify.json", Kind((_trained("verify.json"),), values)
     yield "record.json", Kind((reading.read_record, _trained("history.csv.json")), values)
