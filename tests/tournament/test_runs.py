@@ -385,6 +385,19 @@ def test_an_entry_that_is_no_pair_of_games_is_refused(tmp_path: Path, entry: obj
 # --- what goes wrong
 
 
+def test_a_worker_that_is_ended_while_it_ends_says_nothing() -> None:
+    program = """
+import atexit, multiprocessing, os, signal
+from nnuelab.tournament import workers
+atexit.register(os.kill, os.getpid(), signal.SIGTERM)
+ours, theirs = multiprocessing.Pipe()
+ours.close()
+workers._work(theirs, lambda: abs, None)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGTERM, "")
+
+
 @pytest.mark.parametrize(
     ("kind", "error", "said"),
     [

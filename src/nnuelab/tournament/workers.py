@@ -43,6 +43,9 @@ def _work(
     finally:
         if close := getattr(work, "close", None):
             close()
+        # Nothing is left to close: what the interpreter does at its end isn't to be interrupted
+        # by an exception, which it would print.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def run(
