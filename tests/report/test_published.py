@@ -37,3 +37,13 @@ def test_all_experiments_are_painted_within_a_second(report, browser, width):
         shown = page.evaluate("[...document.querySelectorAll('section')].map(s => s.id)")
         assert {f"/experiment/{name}" for name in NAMES} - {"/experiment/policy"} <= set(shown)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_every_link_opens_its_view(report, browser):
+    with watched(browser, report, timeout=30_000) as page:
+        for link in page.locator("#nav a").all():
+            address = link.get_attribute("href")
+            link.click()
+            (shown,) = page.locator(".view:visible").all()
+            assert address == f"#{shown.get_attribute('id')}"
+            assert link.get_attribute("aria-current") == "page"

@@ -6,10 +6,11 @@ const menu = byId("menu"), finder = byId("finder");
 const places = new Map(); // how far views were scrolled when they were left
 let current = null, here = "", chosen = true;
 
-/** The element that the address names: a view or a part of one. */
+/** The element that the address names: a view or a part of one. Ids are written as addresses are, so %2F stays. */
 function named() {
+  const address = location.hash.slice(1) || "/";
   try {
-    return byId(decodeURIComponent(location.hash.slice(1)) || "/") ?? byId("/");
+    return byId(address) ?? byId(decodeURIComponent(address)) ?? byId("/");
   } catch {
     return byId("/");
   }
@@ -32,7 +33,7 @@ function route() {
     const title = view.querySelector("h2");
     document.title = `${view.id === "/" ? "" : `${title.textContent.trim()} \u2013 `}nnuelab report`;
     for (const link of document.querySelectorAll("#nav a")) {
-      if (decodeURIComponent(link.hash.slice(1)) === view.id) {
+      if (link.getAttribute("href") === `#${view.id}`) {
         link.setAttribute("aria-current", "page");
         // Not by scrollIntoView, from which on the tabulator key would go on.
         const { top, bottom } = link.getBoundingClientRect();
