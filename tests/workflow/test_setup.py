@@ -199,12 +199,11 @@ def test_alone_it_makes_the_table_of_the_default_experiment_and_prints_it(clone)
 
 def test_settings_that_cannot_be_are_told_without_a_frame(clone):
     run(clone, "--setup")
-    for overlay in ("my.yaml", "other.yaml"):
-        (clone / overlay).touch()
-    given = ["--configfile", "my.yaml", "other.yaml", "--cores", "2"]
+    (clone / "my.yaml").touch()
+    given = ["--configfile", "my.yaml", "missing.yaml", "--cores", "2"]
     for words, checked in (
         ([], ""),
-        (["a_table.csv", *given], " --overlay my.yaml --overlay other.yaml"),
+        (["a_table.csv", *given], " --overlay my.yaml --overlay missing.yaml"),
     ):
         done = run(clone, *words, FAKE_BROKEN="params check")
         assert done == (1, ["no network"], [CHECK + checked])
