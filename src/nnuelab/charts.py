@@ -66,7 +66,28 @@ class Figure:
 def figure(name: str, title: str, caption: str, chart: Any, height: int = HEIGHT) -> Figure:
     """A chart as wide as its place; ``height`` in pixels."""
     chart = chart.properties(width="container", height=height, description=f"{title}. {caption}")
-    return Figure(name, title, caption, chart.to_dict())
+    spec = chart.to_dict()
+    _share_tooltips(spec, None)
+    return Figure(name, title, caption, spec)
+
+
+def _share_tooltips(spec: dict[str, Any], data: Any, told: Any = None) -> None:
+    """Marks of the same data tell the same numbers: lines and intervals those of their dots."""
+    data = spec.get("data", data)
+    told = _tooltips(spec, data) if told is None else told
+    for part in spec.get("layer", []):
+        _share_tooltips(part, data, told)
+    if "mark" in spec and spec["mark"].get("aria", True):
+        for shared, tooltip in told:
+            if shared == data:
+                spec["encoding"].setdefault("tooltip", tooltip)
+
+
+def _tooltips(spec: dict[str, Any], data: Any) -> list[tuple[Any, Any]]:
+    """Data with the tooltips of the marks that draw them."""
+    data = spec.get("data", data)
+    own = [(data, spec["encoding"]["tooltip"])] if "tooltip" in spec.get("encoding", {}) else []
+    return own + [found for part in spec.get("layer", []) for found in _tooltips(part, data)]
 
 
 def zoom(*channels: Literal["x", "y"]) -> Any:
@@ -108,6 +129,11 @@ def histogram(
             x=alt.X("low:Q").bin("binned").title(axis),
             x2="high:Q",
             y=alt.Y("count:Q").title(what),
+            tooltip=[
+                alt.Tooltip("low:Q", title=f"{axis}, from", format=".6~g"),
+                alt.Tooltip("high:Q", title="to", format=".6~g"),
+                alt.Tooltip("count:Q", title=what, format=","),
+            ],
         )
     )
 

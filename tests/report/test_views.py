@@ -28,7 +28,8 @@ DRAWN = ".plot .canvas, .viewer, [data-explore], [data-neurons], #weight-browser
 @pytest.fixture(scope="module", params=[1280, 390], ids=["desktop", "phone"])
 def page(request, browser, report):
     size = {"width": request.param, "height": 900}
-    with watched(browser, report, 30_000, viewport=size) as opened:
+    touch = request.param == 390
+    with watched(browser, report, 30_000, viewport=size, has_touch=touch) as opened:
         yield opened
 
 
@@ -58,6 +59,13 @@ def choose(page, path):
     page.locator(f'#nav a[href="#{path}"]').click()
 
 
+def draw_all(page):
+    """Of a view: plots are drawn when they come near the window."""
+    for place in page.locator(DRAWN).filter(visible=True).all():
+        place.scroll_into_view_if_needed()
+        page.wait_for_function("e => e.querySelector('svg')", arg=place.element_handle())
+
+
 def test_every_view_opens_by_its_link_and_shows_what_is_in_it(page):
     links = page.locator("#nav a").evaluate_all("l => l.map((a) => a.getAttribute('href'))")
     assert sorted(links) == sorted(f"#{view}" for view in VIEWS)
@@ -67,10 +75,43 @@ def test_every_view_opens_by_its_link_and_shows_what_is_in_it(page):
         assert shown(page) == [view]
         assert page.locator("#nav [aria-current]").get_attribute("href") == f"#{view}"
         assert page.evaluate("scrollY") == 0
-        for place in page.locator(DRAWN).filter(visible=True).all():
-            place.scroll_into_view_if_needed()
-            page.wait_for_function("e => e.querySelector('svg')", arg=place.element_handle())
+        draw_all(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+# Within the first and the last mark of each kind, and beside a line; names say no numbers.
+MARKS = """figure => [...figure.querySelectorAll(".role-mark:not([aria-hidden]):not(.mark-text)")]
+  .flatMap((kind) => {
+    const shapes = [...kind.children].filter((shape) => shape.getBoundingClientRect().width);
+    return [...new Set([shapes.at(0), shapes.at(-1)])].filter(Boolean);
+  }).flatMap((shape) => {
+    const { left, width, top, height } = shape.getBoundingClientRect();
+    const middle = [left + width / 2, top + height / 2];
+    if (!shape.closest(".mark-line")) return [middle];
+    const point = shape.getPointAtLength(shape.getTotalLength() * 0.4)
+      .matrixTransform(shape.getScreenCTM());
+    return [[point.x, point.y], [point.x + 4, point.y + 4]];
+  })"""
+
+
+def test_every_mark_of_every_plot_tells_its_numbers(page):
+    pointed = page.touchscreen.tap if page.locator("#menu").is_visible() else page.mouse.move
+    numbers = page.locator("#told")
+    for view in VIEWS:
+        choose(page, view)
+        draw_all(page)
+        for canvas in page.locator(".plot .canvas:visible").all():
+            canvas.evaluate("e => e.scrollIntoView({ block: 'center' })")
+            places = canvas.evaluate(MARKS)
+            assert places
+            for place in places:
+                pointed(1, 450)  # beside the plots
+                numbers.wait_for(state="hidden")
+                pointed(*place)
+                numbers.wait_for()
+                told = numbers.inner_text()
+                assert re.search(r"\d", told), (canvas, place)
+                assert "NaN" not in told, (canvas, place)
 
 
 def test_an_address_opens_its_view(browser, report):

@@ -88,7 +88,8 @@ def _curves(
         f"{x}:Q",
         alt.Tooltip(f"{of}:Q", format=".4f"),
     ]
-    thin = base(values).mark_line(strokeWidth=1, opacity=0.5).encode(detail="seed:N")
+    thin = base(values).mark_line(strokeWidth=1, opacity=0.5)
+    thin = thin.encode(detail="seed:N", tooltip=[*told, "seed:N"])
     thick = base(means).mark_line(strokeWidth=2.5)
     dots = base(means).mark_point(filled=True, size=30, opacity=1)
     dots = dots.encode(tooltip=[*told, alt.Tooltip("seeds:Q", title="mean of seeds")])

@@ -225,5 +225,9 @@ def _bars(counts: Mapping[str, int], title: str) -> Any:
     return (
         alt.Chart(alt.Data(values=values))
         .mark_bar()
-        .encode(x=alt.X("count:Q").title(title), y=alt.Y("name:N").sort(list(counts)).title(None))
+        .encode(
+            x=alt.X("count:Q").title(title),
+            y=alt.Y("name:N").sort(list(counts)).title(None),
+            tooltip=["name:N", alt.Tooltip("count:Q", title=title, format=",")],
+        )
     )

@@ -253,6 +253,10 @@ def k_curve(content: Mapping[str, Any]) -> Figure:
         .encode(
             x=alt.X("k:Q").title("K").scale(type="log", nice=False),
             y=alt.Y("error:Q").title("mean squared error").scale(zero=False),
+            tooltip=[
+                alt.Tooltip("k:Q", title="K", format=".4f"),
+                alt.Tooltip("error:Q", title="mean squared error", format=".6f"),
+            ],
         )
         .add_params(zoom("y"))
     )

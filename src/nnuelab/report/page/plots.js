@@ -51,7 +51,7 @@ async function plot(figure) {
   }
   canvas.classList.toggle("dark", isDark());
   const { view } = await vegaEmbed(canvas, spec, {
-    actions: false, renderer: "svg", config, tooltip: { theme: "custom" },
+    actions: false, renderer: "svg", config, tooltip: () => {}, // see tell
   });
   views.set(figure, view);
   figure.dataset.drawn = "true";
@@ -61,6 +61,59 @@ for (const figure of figures) whenSeen(figure, () => plot(figure));
 document.addEventListener("theme", (event) => {
   for (const figure of views.keys()) event.detail.push(plot(figure));
 });
+
+const REACH = 12; // pixels from a mark to the pointer that it answers: lines are thin, and fingers wide
+/** The marks with numbers, each with its distance from a place. */
+function* marks({ marktype, items }, x, y) {
+  let last;
+  for (const item of items) {
+    if (marktype === "group") {
+      for (const inner of item.items) yield* marks(inner, x - (item.x ?? 0), y - (item.y ?? 0));
+    } else if (item.tooltip && item.defined !== false) {
+      yield* marktype === "line" ? along(last ?? item, item, x, y) : beside(item, x, y);
+      last = item;
+    }
+  }
+}
+function* beside(item, x, y) {
+  const { x1, x2, y1, y2 } = item.bounds ?? { x1: item.x, x2: item.x, y1: item.y2, y2: item.y };
+  yield [Math.hypot(x - Math.min(Math.max(x, x1), x2), y - Math.min(Math.max(y, y1), y2)), item];
+}
+/** The line between two of its points answers for the nearer one. */
+function* along(from, to, x, y) {
+  const [width, height] = [to.x - from.x, to.y - from.y];
+  const part = ((x - from.x) * width + (y - from.y) * height) / (width ** 2 + height ** 2 || 1);
+  const at = Math.min(Math.max(part, 0), 1);
+  yield [Math.hypot(x - from.x - at * width, y - from.y - at * height), at < 0.5 ? from : to];
+}
+/** The numbers of the nearest mark in reach of a pointer. */
+function numbers(event) {
+  const view = views.get(event.target.closest?.("figure.plot"));
+  const svg = view && event.target.closest("svg");
+  if (!svg) return null;
+  const at = new DOMPoint(event.clientX, event.clientY)
+    .matrixTransform(svg.querySelector(".root").getScreenCTM().inverse());
+  let found = [REACH];
+  for (const mark of marks(view.scenegraph().root, at.x, at.y)) {
+    if (mark[0] <= found[0]) found = mark; // the last of some is on top
+  }
+  return found[1]?.tooltip;
+}
+const tooltip = make("dl", { id: "told", role: "tooltip", hidden: "" });
+document.querySelector("main").append(tooltip);
+function tell(event) {
+  const found = numbers(event);
+  tooltip.hidden = !found;
+  if (!found) return;
+  tooltip.replaceChildren(...Object.entries(found).flatMap(
+    ([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  const { offsetWidth, offsetHeight } = tooltip;
+  const [x, y] = [event.clientX + 10, event.clientY + 10]; // beside the pointer, within the window
+  tooltip.style.left = `${Math.max(Math.min(x, innerWidth - offsetWidth - 20), 0)}px`;
+  tooltip.style.top = `${y + offsetHeight < innerHeight ? y : Math.max(y - offsetHeight - 20, 0)}px`;
+}
+// Vega's own has no reach, shows only what a line begins with, and ends with a tap.
+for (const kind of ["pointermove", "click"]) document.addEventListener(kind, tell);
 
 /** The signals that hold the shown part of each axis, by channel. */
 function ranges(view, spec) {
