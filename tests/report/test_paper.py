@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shutil
+import subprocess
 
 import pytest
 from typer.testing import CliRunner
@@ -72,6 +73,17 @@ def test_the_document_includes_every_file(made):
         assert (made / f"{name}.tex").is_file()
     opened, closed = (re.findall(rf"\\{word}\{{(\S+?)\}}", text) for word in ("begin", "end"))
     assert sorted(opened) == sorted(closed)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex isn't installed")
+def test_the_document_compiles_without_a_warning(made, tmp_path):
+    for _ in range(2):  # once more for references
+        command = ["pdflatex", "-halt-on-error", "-output-directory", tmp_path, "paper.tex"]
+        done = subprocess.run(command, cwd=made, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout[-2000:]
+    said = (tmp_path / "paper.log").read_text(errors="replace")
+    assert re.findall(r".*(?:[Ww]arning|Overfull|Underfull).*", said) == []
+    assert "Output written" in said
 
 
 def test_the_same_results_give_the_same_bytes(results, made, tmp_path):

@@ -31,7 +31,9 @@ _SIGNS = {
     **{"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"},
     **{"\u00b1": "$\\pm$", "\u00d7": "$\\times$", "\u00a0": "~", "<": "$<$", ">": "$>$"},
 }
-_HEAD = r"""\documentclass[twocolumn]{article}
+# pdfTeX takes figures up to PDF 1.5, and one with a group a page, unless told otherwise.
+_HEAD = r"""\ifdefined\pdfminorversion\pdfminorversion=7 \pdfsuppresswarningpagegroup=1 \fi
+\documentclass[twocolumn]{article}
 \usepackage[T1]{fontenc}
 \usepackage{booktabs,graphicx}
 \begin{document}
@@ -67,6 +69,7 @@ def make(found: Results, folder: Path) -> dict[str, str]:
             texts[f"{stem}.csv"] = _csv(_data(drawn.spec))
             picture = rf"\includegraphics[width=\columnwidth]{{{stem}.pdf}}"
             body.append(_float("figure", f"{name}: {drawn.title}. {drawn.caption}", picture))
+        body.append("\\clearpage\n")  # LaTeX holds few figures back
     texts["paper.tex"] = f"{_HEAD}{''.join(body)}\\end{{document}}\n"
     for file, text in texts.items():
         with artifacts.atomic(folder / file) as temporary:
