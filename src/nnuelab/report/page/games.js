@@ -26,7 +26,7 @@ function viewer(element, games) {
 
   /** The scores of both players over the moves: as wide as its place, so that text keeps its size. */
   function graph(width) {
-    const height = 150, left = 26, bottom = 18, n = game.moves.length;
+    const height = 150, left = 30, bottom = 18, n = game.moves.length;
     const x = (i) => left + ((width - left - 4) * (i + 1)) / (n + 1);
     const y = (pawns) => (height - bottom) / 2 - (Math.max(-LIMIT, Math.min(LIMIT, pawns)) / LIMIT) * ((height - bottom) / 2 - 8);
     const lines = { White: [], Black: [] };
