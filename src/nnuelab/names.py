@@ -146,6 +146,17 @@ def labels(names: Collection[str]) -> dict[str, str]:
     return found
 
 
+def in_full(names: Collection[str]) -> dict[str, str]:
+    """What to call nets of several tables: only what all variants have in common is left out.
+
+    >>> list(in_full(["ALL,l2-8,lr-0.1", "ALL,l2-9,lr-0.1"]).values())
+    ['ALL,l2-8', 'ALL,l2-9']
+    """
+    variant = shared(names)[1]
+    parsed = {text: NetName.parse(text) for text in names}
+    return {t: str(replace(n, variant=without(n.variant, variant))) for t, n in parsed.items()}
+
+
 def without(variant: str, common: str) -> str:
     """What a variant has beside one that is `shared`.
 

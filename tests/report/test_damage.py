@@ -49,7 +49,7 @@ def cell(path: Path, column: str, text: str) -> None:
         (lambda f: (f / "tournament/axis.pgn").unlink(), "axis.pgn isn&#39;t there"),
         (lambda f: (f / "tournament/axis.pgn").write_text('[White "a"]\n'), "no Black tag"),
         (lambda f: (f / "nets/ALL/1/net.nnue").write_bytes(b"NNUELAB\0"), "not a usable net"),
-        (lambda f: (f / "nets/ALL/1/net.nnue").unlink(), "can&#39;t read the net"),
+        (lambda f: (f / "nets/ALL/1/net.nnue").unlink(), "net.nnue; train them"),
         (lambda f: (f / "nets/ALL/1/history.csv").unlink(), "history.csv"),
         (lambda f: (f / "nets/ALL/1/verify.json").write_text("{"), "verify.json is damaged"),
         (lambda f: (f / "data/validation.npy").unlink(), "there is no dataset"),

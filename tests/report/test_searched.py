@@ -39,6 +39,7 @@ def test_all_sets_but_those_not_trained_are_drawn(folder: Path) -> None:
     assert {dot["set"] for dot in dots} == {"ALL", "ALL+H", "ALL+MC", "ALL+PH"}
     assert {dot["made"] for dot in dots if dot["set"] == "ALL+H"} == {"add and ALL"}
     assert [point["set"] for point in line] == ["ALL", "ALL+H", "ALL+MC"]
+    assert "3 of 7 sets have a larger loss than it shows." in found.figures[0].caption
 
 
 def test_a_long_front_names_at_least_the_anchor_and_the_set_to_take() -> None:
@@ -46,6 +47,13 @@ def test_a_long_front_names_at_least_the_anchor_and_the_set_to_take() -> None:
     published = Path(__file__).parents[2] / "results" / "published" / "search"
     found = searched.section(published, "results/search")
     assert found is not None
+    (low, high) = next(
+        layer["encoding"]["y"]["scale"]["domain"]
+        for layer in found.figures[0].spec["layer"]
+        if layer["mark"]["type"] == "line"
+    )
+    losses = [float(row[2]) for row in found.grids[0].rows[1:]]  # one is worse than the anchor
+    assert max(losses) - min(losses) > (high - low) / 2, "blocks flatten the front"
     named = {
         value["set"]
         for layer in found.figures[0].spec["layer"]

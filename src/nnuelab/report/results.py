@@ -291,9 +291,13 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     named = [
         (place, name) for name, i in inputs if (place := folder.parent / i["path"]).name == NET
     ]
+    gone: list[str] = []
     for place, player in named or [(path, "") for path in sorted(folder.glob(f"nets/*/*/{NET}"))]:
         if not found.rows:
             break
+        if not place.exists():
+            gone.append(place.as_posix())
+            continue
         try:
             net = read_net(place)
         except UserError as error:
@@ -303,6 +307,9 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
             player = str(NetName.of_folder(place.parent, net.feature_set))
         if (entry := NetName.parse(player).entry) in entries:
             found.nets.append(NetFiles(place, net, player, entry in imported))
+    if gone:
+        more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+        found.problems.append(f"nets that are gone: {gone[0]}{more}; train them: snakemake nets")
     pgn = folder / "tournament" / f"{name}.pgn"
     if pgn.is_file() and pgn.stat().st_size:
         found.pgn = pgn

@@ -50,7 +50,7 @@ def section(folder: Path, label: str) -> Section | None:
         front = reading.read_csv(folder / FRONT, NEEDED, texts=TEXTS)
         of_anchor = _of_anchor(rows)
         found.said = [_words(rows, front, of_anchor)]
-        found.figures = [_figure(rows, front)]
+        found.figures = [_figure(rows, front, of_anchor)]
         found.grids = [_grid(front, of_anchor, f"{label}/{FRONT}")]
         found.note = (
             "A screen's losses are of short trainings, and costs those of terms one by one. What "
@@ -89,7 +89,7 @@ def _less(row: Row, of_anchor: float) -> str:
     return f"{100 * (1 - float(row['loss']) / of_anchor):.1f}"
 
 
-def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
+def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> Figure:
     """Loss against cost of every set on the longest screen that it reached; the front as a line."""
     names = {row["number"]: row["feature_set"] for row in rows}
     last = {row["number"]: row for row in rows if row["loss"]}
@@ -109,15 +109,19 @@ def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
         {"set": row["feature_set"], "cost": float(row["cost"]), "loss": float(row["loss"])}
         for row in front
     ]
-    top = 1.25 * max(value["loss"] for value in values if value["screen"] == "last")
     least = min(each["loss"] for each in line)
+    # Blocks alone may be many times worse, and would flatten the front, which is about the anchor.
+    top = of_anchor + max(0.5 * (of_anchor - least), 0.05 * of_anchor)
     up = (least - 0.2 * (top - least), top)  # names have room below the front
-    # Blocks alone may be many times worse; what lies above isn't drawn, but is in the table.
+    beyond = sum(value["loss"] > top for value in values)
     values = [value for value in values if value["loss"] <= top]
     points = {v["set"]: Point(v["cost"], v["loss"], v["loss"], v["loss"]) for v in values}
     # Where the front is too long for the names of all: the anchor, the one to take, and the last.
     few = [names["0"], *(row["feature_set"] for row in (_best(front), front[-1]) if row)]
-    tried = (point_labels.beside(points, only, up) for only in ([r["set"] for r in line], few))
+    tried = (
+        point_labels.beside(points, [name for name in only if name in points], up)
+        for only in ([r["set"] for r in line], few)
+    )
     beside = next(filter(None, tried), None)
     named = point_labels.named(beside, alt.Undefined, "cost", "loss") if beside else []
     x = (
@@ -126,6 +130,13 @@ def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
         .scale(fitted(beside.across if beside else None, 10))
     )
     y = alt.Y("loss:Q").title("validation loss").scale(domain=up, nice=False, clamp=False)
+    told = [
+        alt.Tooltip("set:N", title="feature set"),
+        alt.Tooltip("cost:Q", title="cost of a node", format=".2f"),
+        alt.Tooltip("loss:Q", title="validation loss", format=".6f"),
+        alt.Tooltip("made:N", title="made by"),
+        "generation:Q",
+    ]
     dots = (
         alt.Chart(alt.Data(values=values))
         .mark_point(filled=True, size=45)
@@ -134,22 +145,22 @@ def _figure(rows: Sequence[Row], front: Sequence[Row]) -> Figure:
             y=y,
             color=alt.Color("screen:N").title("screen").scale(domain=["last", "earlier"]),
             opacity=alt.condition("datum.screen == 'last'", alt.value(0.9), alt.value(0.35)),
-            tooltip=[
-                alt.Tooltip("set:N", title="feature set"),
-                alt.Tooltip("cost:Q", title="cost of a node", format=".2f"),
-                alt.Tooltip("loss:Q", title="validation loss", format=".6f"),
-                alt.Tooltip("made:N", title="made by"),
-                "generation:Q",
-            ],
+            tooltip=told,
         )
     )
-    drawn = alt.Chart(alt.Data(values=line)).mark_line(interpolate="step-after", aria=False)
+    drawn = (
+        alt.Chart(alt.Data(values=line))
+        .mark_line(interpolate="step-after", clip=True, aria=False)
+        .encode(x=x, y=y, tooltip=told[:3])
+    )
+    hidden = f"{beyond:,} of {beyond + len(values):,} sets have a larger loss than it shows. "
     return figure(
         "front",
         "Loss against cost",
         "Every set on the longest screen that it reached; the line is the front, which no other "
-        "set beats in both. Losses of earlier screens are of fewer positions, so they are larger.",
-        alt.layer(drawn.encode(x=x, y=y), *named, dots.add_params(zoom())),
+        f"set beats in both. {hidden if beyond else ''}Losses of earlier screens are of "
+        "fewer positions, so they are larger.",
+        alt.layer(drawn, *named, dots.add_params(zoom())),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from nnuelab import features
 from nnuelab.features import FeatureSet
-from nnuelab.names import NetName
+from nnuelab.names import NetName, in_full
 from nnuelab.report import bars, grids, net_plots, table, words
 from nnuelab.report.bars import Scale
 from nnuelab.report.grids import Grid
@@ -120,11 +120,10 @@ def _everywhere(found: Results, name: str) -> Grid:
         "p": "p adjusted",
     }
     rows, sources, drawn, hints = [], [], [], []
-    called: dict[str, str] = {}
+    own = [row for e in found.experiments for row in e.rows if row["feature_set"] == name]
+    scale = Scale.over(own, yardsticks.ALL)
     for experiment in found.experiments:
         made = [found.label(found.folder / f"{experiment.name}_table.csv")]
-        scale = Scale.over(experiment.rows, yardsticks.ALL)
-        called |= table.labels(experiment.rows)
         for row in experiment.rows:
             for kind in yardsticks.ALL:
                 if row["feature_set"] != name or number(row, kind.column) is None:
@@ -137,6 +136,8 @@ def _everywhere(found: Results, name: str) -> Grid:
                 hints.append(words.why(row, anchor, kind, asked))
                 sources.append({"": [*made, found.label(found.games(experiment, kind))]})
                 drawn.append(bars.bar(row, experiment, scale, kind))
+    # An experiment's short names mean other nets in the next one.
+    called = in_full([player for row in rows for player in row[1:3]])
     more = frozenset({"row"} if all(called[row[1]] == name for row in rows) else ())
     return Grid(
         f"set-{NetName(name).folder}-elo",

@@ -1,0 +1,39 @@
+"""The views of feature sets: rows of several experiments beside each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from nnuelab.report import results, sets
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def published():
+    """Tables of many experiments without their nets and games."""
+    return results.gather(ROOT / "results" / "published", [])
+
+
+def test_bars_of_all_rows_have_one_scale(published):
+    (view,) = (v for v in sets.views(published, set(), False) if v.title == "ALL+H+V")
+    bars = view.grids[0].bars["elo"]
+    assert len({row[0] for row in view.grids[0].rows}) > 1
+    assert len({bar.zero for bar in bars}) == 1
+
+
+def test_nets_of_several_experiments_go_by_names_that_tell_them_apart(published):
+    for view in sets.views(published, set(), False):
+        for grid in view.grids:
+            players = {player for row in grid.rows for player in row[1:3]}
+            called = [grid.called[player] for player in players]
+            assert len(set(called)) == len(called)
+            for player, name in zip(players, called, strict=True):
+                assert player.startswith(name.partition(",")[0])
+
+
+def test_nets_that_are_gone_take_one_line(published):
+    for experiment in published.experiments:
+        gone = [line for line in experiment.problems if "net.nnue" in line]
+        assert len(gone) <= 1
+    (axis,) = (e for e in published.experiments if e.name == "axis")
+    assert "nets/ALL/1/net.nnue and 27 more; train them" in "".join(axis.problems)
