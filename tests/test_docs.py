@@ -117,6 +117,16 @@ def test_reference_has_every_command_and_what_a_file_of_blocks_imports(site: Pat
     assert features.Block is algebra.Block
 
 
+def test_every_page_is_in_one_list_of_the_sidebar(site: Path) -> None:
+    """As a tutorial, a way to do something, an explanation or a reference."""
+    tree = (site / "index.html").read_text().partition('class="sidebar-tree"')[2]
+    lists = re.findall(r'class="caption-text">(.*?)<.*?<ul>(.*?)</ul>', tree, re.DOTALL)
+    assert [name for name, _ in lists] == ["Tutorials", "How to", "Explanations", "Reference"]
+    linked = [link for _, pages in lists for link in re.findall(r'href="([\w/-]+)\.html"', pages)]
+    pages = (path.relative_to(ROOT / "docs") for path in PAGES[1:])
+    assert sorted(linked) == sorted({str(page.with_suffix("")) for page in pages} - {"index"})
+
+
 def test_a_broken_link_or_reference_fails_the_build(tmp_path: Path) -> None:
     (tmp_path / "conf.py").write_text((ROOT / "docs/conf.py").read_text())
     page = tmp_path / "index.md"
