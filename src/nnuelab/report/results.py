@@ -307,10 +307,15 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
             player = str(NetName.of_folder(place.parent, net.feature_set))
         if (entry := NetName.parse(player).entry) in entries:
             found.nets.append(NetFiles(place, net, player, entry in imported))
+    pgn = folder / "tournament" / f"{name}.pgn"
+    if gone and not found.nets and not pgn.exists():
+        found.problems.append(
+            f"{folder.name} has neither nets nor games of {name}: what is told of them isn't here"
+        )
+        return found
     if gone:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
         found.problems.append(f"nets that are gone: {gone[0]}{more}; train them: snakemake nets")
-    pgn = folder / "tournament" / f"{name}.pgn"
     if pgn.is_file() and pgn.stat().st_size:
         found.pgn = pgn
     elif found.rows or pgn.is_file():
