@@ -53,13 +53,19 @@ def blocks(page: Path, language: str) -> Iterator[tuple[str, str]]:
             yield before, token.content
 
 
+def shown(page: Path) -> Iterator[tuple[str, str]]:
+    """Each line of a console, with those that continue it, and what the page shows below it."""
+    for _, code in blocks(page, "console"):
+        for line in re.split(r"^\$ ", code.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
+            command, _, printed = line.partition("\n")
+            yield command, printed
+
+
 def calls(page: Path) -> Iterator[tuple[list[str], str]]:
     """Words of each call of nnuelab in a console, and what the page says that it prints."""
-    for _, code in blocks(page, "console"):
-        for shown in re.split(r"^\$ ", code.replace("\\\n", " "), flags=re.MULTILINE):
-            call, _, printed = shown.partition("\n")
-            if words := arguments(call):
-                yield words, printed
+    for command, printed in shown(page):
+        if words := arguments(command):
+            yield words, printed
 
 
 def settings_on(page: Path) -> Iterator[dict[str, Any]]:
@@ -247,12 +253,12 @@ def test_a_term_of_ones_own_works_as_written(tmp_path: Path) -> None:
     for words, printed in own:
         told = nnuelab_in(tmp_path, *words)
         assert untimed(told) == untimed(printed) or not printed
-    with open(tmp_path / "terms.csv", newline="") as table:
+    with open(tmp_path / "my_terms.csv", newline="") as table:
         weights = {(row["weight"], row["phase"]): row for row in csv.DictReader(table)}
     assert all(("rim[bishop]", phase) in weights for phase in ("mg", "eg"))
     assert all(row["standard_error"] for row in weights.values())
     assert (tmp_path / "games_of_mine.pgn").read_text().count('[White "mine"]') == 1
-    assert "rim[knight]" in nnuelab_in(tmp_path, "inspect", "terms.csv")
+    assert "rim[knight]" in nnuelab_in(tmp_path, "inspect", "my_terms.csv")
 
 
 def test_datasets_open_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

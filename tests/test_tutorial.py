@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.test_docs import blocks, named
+from tests.test_docs import named, shown
 
 PAGE = ROOT / "docs" / "tutorial.md"
 # The environment of these tests serves the clone, too; real work comes last.
@@ -25,17 +25,23 @@ LEFT_OUT = (
 )
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """A clone whose .venv is that of these tests."""
-    folder, venv = tmp_path / "clone", Path(sys.executable).parents[1]
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
+def lend_environment(folder: Path) -> None:
+    """Makes the .venv of these tests that of a folder, so that ``./run`` has nothing to set up."""
+    venv = Path(sys.executable).parents[1]
     (folder / ".venv").mkdir()
     for name in ("bin", "lib", "pyvenv.cfg"):
         (folder / ".venv" / name).symlink_to(venv / name)
     stamp = "pwd; cat requirements.lock pyproject.toml .venv/pyvenv.cfg | cksum"
     with open(folder / ".venv/stamp", "w") as file:
         subprocess.run(["sh", "-c", stamp], cwd=folder, stdout=file, check=True)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone with the environment of these tests."""
+    folder = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
+    lend_environment(folder)
     return folder
 
 
@@ -60,8 +66,7 @@ def test_every_line_does_what_it_says(clone: Path) -> None:
     path = f"{clone / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "PYTHONPATH": str(clone / "src")}
     printed = {}
-    lines = [line[2:] for _, code in blocks(PAGE, "console") for line in code.splitlines()]
-    for line in lines:
+    for line, _ in shown(PAGE):
         if line.startswith(LEFT_OUT):
             continue
         start = time.monotonic()
