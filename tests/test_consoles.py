@@ -55,6 +55,7 @@ _LEARN = "--iterations 1 --max-plies 20 --evaluation-games 2 --evaluation-plies 
 # What is added to a line by its longest beginning: the last of an option's values counts.
 SMALL = {
     "./run": DRY,
+    "./run -n": "",
     "./run --list": "",
     "./run --setup": "",
     "snakemake": DRY,
@@ -68,6 +69,7 @@ SMALL = {
     "nnuelab features stats": "--positions 50",
     "nnuelab importance": "--count 100 --games 2 --nodes 20 --workers 1",
     "nnuelab importance-path": "--count 100",
+    "nnuelab label": "--validation-share 0.3",
     "nnuelab policy agreement": "--count 5",
     "nnuelab policy selfplay seed": f"{_LEARN} --epochs 1",
     "nnuelab policy selfplay gradient": f"{_LEARN} --games 2 --gate-games 2 --layers 16",
@@ -104,7 +106,7 @@ _NETS = "for net in a b new old; do cp $of/kinds/a.nnue $net.nnue; done; cp $of/
 _TRAIN = f"""{_DATASETS}
 learn() {{
     mkdir -p results/nets/$1/1
-    nnuelab train --features $1 --train train.npy --validation validation.npy --l1 32 \\
+    nnuelab train --features $1 --train train.npy --validation validation.npy --l1 32 --l2 8 \\
         --epochs 1 --batch-size 256 --threads 1 --checkpoint results/nets/$1/1/checkpoint.pt \\
         --history results/nets/$1/1/history.csv
     nnuelab quantize results/nets/$1/1/checkpoint.pt --scheme study \\
@@ -142,7 +144,7 @@ GIVEN = {
     "net-files": _TRAIN + "learn ALL; cp results/nets/ALL/1/net.nnue .; "
     "cp $of/kinds/a.direct quantised.bin; cp $of/kinds/a.pytorch theirs.nnue; "
     "cp $of/kinds/a.net.pt checkpoint.pt",
-    "policy": _DATASETS,
+    "policy": _DATASETS + "; nnuelab report",
     "ratings": _TRAIN + _NETS + "; learn ALL+MB; cp $of/kinds/a.puzzles.csv puzzles.csv; "
     "cp $of/puzzles.csv.zst lichess_db_puzzle.csv.zst; engine engines/stockfish",
     "report": "cp -r results results-tiny; cp results/axis_table.csv results/pairwise_table.csv",
@@ -156,7 +158,8 @@ GIVEN = {
     "cp $of/kinds/a.nnue last.nnue; cp $of/kinds/a.pgn.zst tcec.pgn.zst; "
     "cp $of/kinds/a.pgn.zst lichess.pgn.zst; cp $of/kinds/a.pgn.zst few.pgn.zst",
     "tutorial": "cp -r results results-tiny; cp -r results results-tiny+mine; "
-    "mv results-tiny+mine/nets/ALL results-tiny+mine/nets/ALL+RING",
+    "mv results-tiny+mine/nets/ALL results-tiny+mine/nets/ALL+RING; "
+    "nnuelab report --results results-tiny --output results-tiny/report.html",
 }
 
 
@@ -261,6 +264,11 @@ def test_every_line_runs(page: Path, kinds: Path, tmp_path: Path) -> None:
 
 def test_tables_name_lines_that_are_shown() -> None:
     every = [line for page in PAGES for line, _ in shown(page)]
-    for begin in (*LEFT_OUT, *SMALL, *FAILS, SERVERS):
-        assert any(f"{line} ".startswith(f"{begin} ") for line in every) or begin in FAILS, begin
+    for begin in (*LEFT_OUT, *SMALL, SERVERS):
+        assert any(f"{line} ".startswith(f"{begin} ") for line in every), begin
+    for part in (*FAILS, *MEANT):
+        assert any(part in line for line in every), part
+    for reason in LEFT_OUT.values():
+        for test in re.findall(r"tests/[\w/]+\.py", reason):
+            assert (ROOT / test).is_file(), reason
     assert {page.stem for page in PAGES} >= GIVEN.keys()
