@@ -153,6 +153,9 @@ GIVEN = {
     "texel": "cp $of/games.pgn .; cp $of/book.epd openings.epd; mkdir my; "
     "cp $of/kinds/a.pgn.zst my/games.pgn.zst; cp $of/kinds/a.epd my/positions.epd; "
     "cd results/texel; cp -r material gauss_newton; cp -r material ../../a; cp -r material ../../b",
+    "texel-questions": "cp $of/games.pgn .; cp results/texel/material/tuned.yaml .; "
+    "nnuelab texel positions games.pgn --output train.npy --validation validation.npy "
+    "--filters filters.csv --workers 1",
     "training": _TRAIN + "learn ALL; for name in scores tuned; do "
     "cp results/nets/ALL/1/checkpoint.pt $name.pt; done; cp validation.npy test.npy; "
     "cp $of/kinds/a.nnue last.nnue; cp $of/kinds/a.pgn.zst tcec.pgn.zst; "
