@@ -9,7 +9,7 @@ import typer
 
 from nnuelab import artifacts
 from nnuelab.cli.app import Blocks, ShippedNet, Workers, app
-from nnuelab.cli.options import limit_of, with_settings
+from nnuelab.cli.options import OnePart, Parts, limit_of, with_settings
 from nnuelab.settings.games import Generating
 
 
@@ -30,14 +30,8 @@ def datagen(
         int, typer.Option(min=1, max=22, help="zstd's level; 22 is 15 % smaller, and slow.")
     ] = 12,
     workers: Workers = 0,
-    part: Annotated[
-        str | None,
-        typer.Option(help="Play only the I-th of N parts, for --parts.", metavar="I/N"),
-    ] = None,
-    parts: Annotated[
-        list[Path] | None,
-        typer.Option(help="A part that is made; what is in none of them is played."),
-    ] = None,
+    part: OnePart = None,
+    parts: Parts = None,
     blocks: Blocks = None,
 ) -> None:
     """Generate training games by self-play, with evaluations.

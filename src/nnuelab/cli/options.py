@@ -24,6 +24,14 @@ Group = Annotated[
     list[str] | None,
     typer.Option(help="GROUP=SET, a set whose trainings scatter otherwise than most; repeatable."),
 ]
+OnePart = Annotated[
+    str | None,
+    typer.Option(help="Play only the I-th of N parts, for --parts.", metavar="I/N"),
+]
+Parts = Annotated[
+    list[Path] | None,
+    typer.Option(help="A part that is made; what is in none of them is played."),
+]
 Spread = Annotated[
     Path | None,
     typer.Option(

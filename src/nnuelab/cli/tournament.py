@@ -13,7 +13,17 @@ import typer
 from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import OWN_BOOK, Blocks, OwnBook, Workers, app
-from nnuelab.cli.options import Fixed, Group, Kind, Spread, groups_of, limit_of, with_settings
+from nnuelab.cli.options import (
+    Fixed,
+    Group,
+    Kind,
+    OnePart,
+    Parts,
+    Spread,
+    groups_of,
+    limit_of,
+    with_settings,
+)
 from nnuelab.settings.games import Games, Rules
 from nnuelab.settings.judge import Judge
 from nnuelab.tournament.limits import MARGIN
@@ -83,14 +93,8 @@ def tournament(
     runner: Annotated[
         Runner, typer.Option(help="Tournament manager: this one, or an installed one.")
     ] = Runner.OWN,
-    part: Annotated[
-        str | None,
-        typer.Option(help="Play only the I-th of N parts, for --parts.", metavar="I/N"),
-    ] = None,
-    parts: Annotated[
-        list[Path] | None,
-        typer.Option(help="A part that is made; what is in none of them is played."),
-    ] = None,
+    part: OnePart = None,
+    parts: Parts = None,
     fixed: Fixed = None,
     blocks: Blocks = None,
 ) -> None:
