@@ -37,7 +37,7 @@ def html(template: str, *, styles: Sequence[str], scripts: Sequence[str], **valu
     environment.filters["address"] = lambda path: link(*path)
     # Names of sets and variants break behind a sign, in sentences as words do; never at a hyphen.
     environment.filters["breakable"] = lambda text: Markup(
-        re.sub(r"[+,/]", r"\g<0><wbr>", str(escape(text)))
+        re.sub(r"[+,/_]", r"\g<0><wbr>", str(escape(text)))
     )
     environment.filters["unbroken"] = lambda text: Markup(
         re.sub(r"[\w.]+(-[\w.]+)+", r'<span class="whole">\g<0></span>', str(escape(text)))
