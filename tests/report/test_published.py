@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from typer.testing import CliRunner
 
 from nnuelab.cli import page as _page  # noqa: F401 (registers its commands)
 from nnuelab.cli.app import app
+from tests.conftest import ROOT
 from tests.report.conftest import watched
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "results/published"
+PUBLISHED = ROOT / "results/published"
 NAMES = {path.name.removesuffix("_table.csv") for path in PUBLISHED.glob("*_table.csv")}
 
 
