@@ -141,12 +141,13 @@ GIVEN = {
     'cp myengine tomine; cp -r "$of/my engine" ../mine; mv ../mine/make ../mine/src; '
     "cp a.nnue new.bin; head -c 100 a.nnue > old.bin; mkdir nets; cp a.nnue nets/mine.nnue; "
     "cp results/sprt/axis.csv results/sprt/mine.csv",
+    "matches": _TRAIN + _NETS + "; cp $of/kinds/a.puzzles.csv puzzles.csv; "
+    "cp $of/puzzles.csv.zst lichess_db_puzzle.csv.zst; engine engines/stockfish",
     "net-files": _TRAIN + "learn ALL; cp results/nets/ALL/1/net.nnue .; "
     "cp $of/kinds/a.direct quantised.bin; cp $of/kinds/a.pytorch theirs.nnue; "
     "cp $of/kinds/a.net.pt checkpoint.pt",
     "policy": _DATASETS + "; nnuelab report",
-    "ratings": _TRAIN + _NETS + "; learn ALL+MB; cp $of/kinds/a.puzzles.csv puzzles.csv; "
-    "cp $of/puzzles.csv.zst lichess_db_puzzle.csv.zst; engine engines/stockfish",
+    "ratings": _TRAIN + _NETS + "; learn ALL+MB",
     "report": "cp -r results results-tiny; cp results/axis_table.csv results/pairwise_table.csv",
     "searching": "cp $of/trained/*.npy results/data",
     "spsa": "cp $of/book.epd .",
