@@ -162,6 +162,22 @@ def test_a_run_of_other_settings_is_not_overwritten(
         tune(tmp_path, Tuning(generations=2))
 
 
+def test_parts_of_a_checkpoint_that_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning.Run, "finish", lambda run, inputs: run._save())
+    tune(tmp_path, Tuning(generations=2))
+    path = checkpoint.beside(tmp_path / "tuned.yaml")
+    with np.load(path) as file:
+        arrays = dict(file)
+    assert len(arrays) > 1
+    for name in arrays.keys() - {"head_json", "bits"}:  # a run needn't have bits
+        with path.open("wb") as file:
+            np.savez(file, **{n: v for n, v in arrays.items() if n != name})
+        with pytest.raises(UserError, match="delete it and tune again"):
+            tune(tmp_path, Tuning(generations=2))
+
+
 def test_a_packed_checkpoint_does_not_fill_the_memory(tmp_path: Path) -> None:
     path = tmp_path / "tuned.yaml.partial"
     checkpoint.write(path, {}, {"weights": np.arange(9.0)})

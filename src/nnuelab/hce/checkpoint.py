@@ -57,9 +57,7 @@ def read(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
         return None
     except Exception as error:
         # Damaged bytes make zipfile and numpy, which parses headers as Python, raise what there is.
-        raise UserError(
-            f"{path} can't be read as the checkpoint of a run; delete it and tune again"
-        ) from error
+        raise damaged(path) from error
     if different := ", ".join(
         sorted(k for k in {*before, *settings} if before.get(k) != settings.get(k))
     ):
@@ -68,3 +66,8 @@ def read(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
             "its end, delete the file, or choose another output"
         )
     return {**progress, **arrays}
+
+
+def damaged(path: Path) -> UserError:
+    """What to say of one that can't be read, or whose parts don't fit each other."""
+    return UserError(f"{path} can't be read as the checkpoint of a run; delete it and tune again")

@@ -122,7 +122,10 @@ class Run:
         self.partial = checkpoint.beside(files.output)
         before = checkpoint.read(self.partial, self._described)
         if before is not None:
-            self._restore(before)
+            try:
+                self._restore(before)
+            except (AttributeError, LookupError, TypeError, ValueError) as error:
+                raise checkpoint.damaged(self.partial) from error
         self.done_before = self.optimizer.generation
 
     def generations_left(
