@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 from typer.testing import CliRunner
 
@@ -42,6 +44,38 @@ def test_all_experiments_are_painted_within_a_second(report, browser, width):
         shown = page.evaluate("[...document.querySelectorAll('section')].map(s => s.id)")
         assert {f"/experiment/{name}" for name in NAMES} - {"/experiment/policy"} <= set(shown)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
+    with watched(browser, report, timeout=30_000) as page:
+        ticks = page.locator(".experiments .axis .track span").all()
+        middle = "e => { const b = e.getBoundingClientRect(); return b.left + b.width / 2; }"
+        (low, left), (high, right) = (
+            (float(tick.inner_text()), tick.evaluate(middle)) for tick in (ticks[0], ticks[-1])
+        )
+        shown = 0
+        for line in page.locator(".experiments > li:not(.axis)").all():
+            name = line.locator(".name").inner_text()
+            with open(PUBLISHED / f"{name}_table.csv", newline="") as file:
+                rows = [row for row in csv.DictReader(file) if row["elo"]]
+            column = "elo_cost" if any(row["elo_cost"] for row in rows) else "elo_time"
+            for kind in ("elo", column):
+                values = sorted(float(row[kind]) for row in rows if row.get(kind))
+                marks = line.locator(f".dot.{kind}")
+                found = marks.evaluate_all(f"all => all.map(e => [({middle})(e), e.className])")
+                assert len(found) == len(values)
+                for value, (place, drawn) in zip(values, sorted(found), strict=True):
+                    at = left + (value - low) * (right - left) / (high - low)
+                    if "under" in drawn:
+                        assert at < place
+                    else:
+                        assert abs(at - place) < 1
+                shown += len(found)
+            assert line.locator("[title]").count() == line.locator(".dot").count()
+        assert shown > 100
+        assert page.locator(".experiments .under").count() > 0
+        page.locator(".experiments .name").first.click()
+        assert page.locator(".view:visible h2").inner_text().startswith("Experiment")
 
 
 def test_every_link_opens_its_view(report, browser):

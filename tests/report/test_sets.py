@@ -24,11 +24,28 @@ def test_bars_of_all_rows_have_one_scale(published):
 def test_nets_of_several_experiments_go_by_names_that_tell_them_apart(published):
     for view in sets.views(published, set(), False):
         for grid in view.grids:
-            players = {player for row in grid.rows for player in row[1:3]}
+            players = {player for row in grid.rows for player in row[-2:]}
             called = [grid.called[player] for player in players]
             assert len(set(called)) == len(called)
             for player, name in zip(players, called, strict=True):
                 assert player.startswith(name.partition(",")[0])
+
+
+def test_an_anchor_has_no_rows_of_its_own_and_says_where_it_is_one(published):
+    for view in sets.views(published, set(), False):
+        of = [e for e in published.experiments if e.anchor.split(",")[0] == view.title]
+        assert [f"{view.title} is the anchor, 0 Elo, of {', '.join(e.name for e in of)}."][
+            : len(of)
+        ] == view.said
+        for grid in view.grids:
+            assert all(row[-1] != row[-2] for row in grid.rows)
+            assert "anchor" not in {row[2] for row in grid.rows}
+
+
+def test_names_that_tell_nothing_are_behind_the_switch(published):
+    more = {v.title: v.grids[0].more for v in sets.views(published, set(), False) if v.grids}
+    assert {"anchor", "row"} <= more["ALL+PV"]
+    assert not {"anchor", "row"} & more["ALL"]  # several sizes of one experiment
 
 
 def test_nets_and_games_that_are_elsewhere_take_one_line(published):

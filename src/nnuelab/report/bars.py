@@ -18,7 +18,7 @@ STEPS = 7  # of a scale, about
 
 @dataclass(frozen=True)
 class Scale:
-    """From ``low`` to ``high``, rating points; 0 is on it."""
+    """From ``low`` to ``high``, rating points; 0 is on it, and what is beyond stands at its end."""
 
     low: float
     high: float
@@ -26,17 +26,26 @@ class Scale:
     @classmethod
     def over(cls, rows: Sequence[Row], kinds: Iterable[Yardstick], *more: float) -> Scale:
         """Long enough for all intervals at some yardsticks, and for more values."""
-        values = [0.0, *more]
-        for yardstick in kinds:
-            for row in rows:
-                if (elo := number(row, yardstick.column)) is not None:
-                    values += [elo, *ends(row, yardstick.column).values()]
+        values = [0.0, *more, *_ends(rows, kinds)]
         room = (max(values) - min(values)) * 0.02 or 1.0
         return cls(min(values) - room, max(values) + room)
 
+    @classmethod
+    def of_most(cls, rows: Sequence[Row], kinds: Iterable[Yardstick]) -> Scale:
+        """For rows of many experiments: without the outermost twentieth of the ends.
+
+        So no set that is far weaker, or hardly known, makes all others small.
+        """
+        values = sorted(_ends(rows, kinds)) or [0.0]
+        outer = len(values) // 40
+        low, high = min(0.0, values[outer]), max(0.0, values[-1 - outer])
+        room = (high - low) * 0.02 or 1.0
+        return cls(low - room, high + room)
+
     def place(self, value: float) -> float:
         """Where it is, in percent from the left."""
-        return round(100 * (value - self.low) / (self.high - self.low), 2)
+        part = (value - self.low) / (self.high - self.low)
+        return round(100 * min(max(part, 0.0), 1.0), 2)
 
     @property
     def ticks(self) -> list[tuple[str, float]]:
@@ -48,6 +57,16 @@ class Scale:
         return [
             (f"{i * step:+g}" if i else "0", self.place(i * step)) for i in range(first, last + 1)
         ]
+
+
+def _ends(rows: Sequence[Row], kinds: Iterable[Yardstick]) -> list[float]:
+    """Every Elo at some yardsticks, and the ends of its intervals."""
+    values = []
+    for yardstick in kinds:
+        for row in rows:
+            if (elo := number(row, yardstick.column)) is not None:
+                values += [elo, *ends(row, yardstick.column).values()]
+    return values
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,8 @@ class Bar:
     cell, quoted, text : str
         The number with the error that a table has room for; with any error; and with its verdict
         and what that rests on.
+    is_beyond : bool
+        The mark is at an end of the scale, where its number isn't.
     """
 
     column: str
@@ -74,6 +95,7 @@ class Bar:
     text: str
     games: tuple[float, float] | None = None
     seeds: tuple[float, float] | None = None
+    is_beyond: bool = False
 
 
 def bar(row: Row, experiment: Experiment, scale: Scale, yardstick: Yardstick = NODES) -> Bar | None:
@@ -91,15 +113,17 @@ def bar(row: Row, experiment: Experiment, scale: Scale, yardstick: Yardstick = N
     reason = words.why(row, anchor, yardstick, asked)
     quoted = "0" if found is Verdict.ANCHOR else words.quoted(row, yardstick)
     text = f"{quoted} at {yardstick.at(experiment.nodes[1])}: {found}"
+    elo = float(row[yardstick.column])
     return Bar(
         yardstick.column,
-        scale.place(float(row[yardstick.column])),
+        scale.place(elo),
         scale.place(0.0),
         found,
         quoted if row.get(f"{yardstick.column}_error") else row[yardstick.column],
         quoted,
         "the anchor, 0" if found is Verdict.ANCHOR else f"{text}, {reason}",
         **spans,
+        is_beyond=not scale.low <= elo <= scale.high,
     )
 
 
@@ -127,14 +151,13 @@ class Ranking:
         return any(line.published for line in self.lines)
 
 
-def ranking(experiment: Experiment) -> Ranking | None:
-    """All rows that have a rating; None where none has."""
-    rated = [row for row in experiment.rows if number(row, "elo") is not None]
+def ranking(experiment: Experiment, scale: Scale | None = None) -> Ranking | None:
+    """All rows that have a rating, on a scale that is long enough; None where none has."""
+    rated, kinds = _rated(experiment)
     if not rated:
         return None
-    kinds = [kind for kind in (NODES, words.paid(rated)) if kind is not None]
     study = [value for row in rated if (value := number(row, "published_elo")) is not None]
-    scale, called = Scale.over(rated, kinds, *study), labels(rated)
+    scale, called = scale or Scale.over(rated, kinds, *study), labels(rated)
     lines = []
     for row in sorted(rated, key=lambda row: -float(row["elo"])):
         published = None if entry(row) == experiment.anchor else number(row, "published_elo")
@@ -148,3 +171,18 @@ def ranking(experiment: Experiment) -> Ranking | None:
             )
         )
     return Ranking(lines, scale.ticks, kinds)
+
+
+def rankings(experiments: Sequence[Experiment]) -> dict[str, Ranking]:
+    """Those of several experiments by name, on one scale."""
+    rated = [_rated(experiment) for experiment in experiments]
+    kinds = dict.fromkeys(kind for _, found in rated for kind in found)
+    scale = Scale.of_most([row for rows, _ in rated for row in rows], kinds)
+    found = {experiment.name: ranking(experiment, scale) for experiment in experiments}
+    return {name: ranked for name, ranked in found.items() if ranked is not None}
+
+
+def _rated(experiment: Experiment) -> tuple[list[Row], list[Yardstick]]:
+    """Its rows that have a rating, and the yardsticks that are shown of them."""
+    rated: list[Row] = [row for row in experiment.rows if number(row, "elo") is not None]
+    return rated, [kind for kind in (NODES, words.paid(rated)) if kind is not None]

@@ -226,9 +226,8 @@ def sequential(name: str, limit: str, label: str, rows: Sequence[Row]) -> Grid:
     def bar(row: Row) -> Bar:
         scale = Scale(float(row["lower"]), float(row["upper"]))
         llr, verdict = row["llr"], _ACCEPTED[row["verdict"]][1]
-        at = min(max(scale.place(float(llr)), 0.0), 100.0)
         text = f"LLR {llr} of {row['lower']} to {row['upper']}"
-        return Bar("elo", at, scale.place(0.0), verdict, llr, llr, text)
+        return Bar("elo", scale.place(float(llr)), scale.place(0.0), verdict, llr, llr, text)
 
     cells = [{**row, "verdict": _ACCEPTED[row["verdict"]][0]} for row in rows]
     return Grid(

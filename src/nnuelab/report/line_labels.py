@@ -17,10 +17,31 @@ TEXT = 15  # pixels of a line of text
 
 def short(names: Sequence[str]) -> Any:
     """The `labels` of names, by ``datum.label``, as an expression of Vega."""
-    called = labels(names)
+    return _told(labels(names))
+
+
+def stacked(names: Sequence[str]) -> Any:
+    """The same for the rows of an axis: a long one is in two lines, else its end would be cut."""
+    return _told({name: _lines(text) for name, text in labels(names).items()})
+
+
+def _told(called: Mapping[str, str | list[str]]) -> Any:
     if all(name == text for name, text in called.items()):
         return alt.Undefined
     return f"({json.dumps(called)})[datum.label]"
+
+
+def _lines(text: str) -> str | list[str]:
+    """A text, or its halves, divided behind the comma that leaves the shortest ones.
+
+    >>> _lines("ALL,fair"), _lines("epochs-6,schedule-cosine,average-0.2")
+    ('ALL,fair', ['epochs-6,schedule-cosine,', 'average-0.2'])
+    """
+    places = [i for i, letter in enumerate(text, 1) if letter == "," and i < len(text)]
+    if len(text) <= LONGEST or not places:
+        return text
+    half = min(places, key=lambda i: max(i, len(text) - i))
+    return [text[:half], text[half:]]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
 from nnuelab.names import NetName, labels
-from nnuelab.report.line_labels import direct, named, short
+from nnuelab.report.line_labels import direct, named, short, stacked
 from nnuelab.report.plots import SHARE, color
 from nnuelab.report.results import NetFiles
 
@@ -151,7 +151,7 @@ def _of_nets(
         return None
     order = [each for each in sets if any(value["set"] == each for value in values)]
     base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=short(order)),
+        y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=stacked(order)),
         yOffset=alt.YOffset("seed:N"),
         color=color(sets, legend=False),
     )

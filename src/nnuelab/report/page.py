@@ -119,6 +119,7 @@ class _Builder:
             of_sets=of_sets,
             relative=table.relative(main.rows, main.anchor) if main else "",
             ranking=bars.ranking(main) if main else None,
+            rankings=bars.rankings(self.found.experiments[1:]),
             search=search,
             tuning=tuning,
             policies=chosen,
@@ -321,6 +322,9 @@ class _Builder:
                 held = reading.read_json(index, "positions", "shards")
                 section.said = [f"{held['positions']:,} positions of {len(held['shards'])} files."]
                 return section
+            if not path.parent.exists():
+                made = self.found.label(path)
+                raise UserError(f"There are no positions here yet; sample some: snakemake {made}")
             described = reading.read_json(path, *sample.DRAWN)
             section.figures = sample.figures(described)
             section.said = [sample.words(described)]

@@ -10,7 +10,7 @@ import altair as alt
 from nnuelab import names
 from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
 from nnuelab.report import line_labels, point_labels
-from nnuelab.report.line_labels import short
+from nnuelab.report.line_labels import short, stacked
 from nnuelab.report.point_labels import Point
 from nnuelab.report.table import entry, labels
 from nnuelab.report.words import number
@@ -52,7 +52,7 @@ def elo(rows: Sequence[Row], anchor: str, deep: int = 0) -> Figure | None:
     order = list(dict.fromkeys(v["set"] for v in sorted(values, key=lambda v: -v["elo"])))
     shown = [limit for limit in limits.values() if any(v["limit"] == limit for v in values)]
     base = alt.Chart(alt.Data(values=values)).encode(
-        y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=short(order)),
+        y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=stacked(order)),
         yOffset=alt.YOffset("limit:N").sort(shown),
         color=alt.Color("limit:N").title("games at").scale(domain=shown),
     )
@@ -64,7 +64,7 @@ def elo(rows: Sequence[Row], anchor: str, deep: int = 0) -> Figure | None:
         alt.X("games_low:Q").title(title), alt.X2("games_high:Q")
     )
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
-        x=alt.X("elo:Q").title(title),
+        x=alt.X("elo:Q").title(title).scale(padding=8),
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip("limit:N", title="games at"),

@@ -317,6 +317,11 @@ def _trained(table: Path, nets: Path, found: Found, label: Any) -> None:
     section.said, section.note = words(rows), NOTE
     section.grids.append(grid(rows, table.parent, label))
     section.figures.append(policy_plots.choices(rows))
+    if not nets.exists():
+        section.problems.append(
+            f"{table.parent.name} has no policies: what is told of them isn't here"
+        )
+        return
     known: list[Trained] = []
     for row in rows:
         with told(section.problems):

@@ -53,6 +53,8 @@ def _view(found: Results, name: str, has_games: bool, is_explored: bool) -> SetV
     view.facts = _facts(found, name)
     everywhere = _everywhere(found, name)
     view.grids = [everywhere] if everywhere.rows else []
+    if of := [e.name for e in found.experiments if NetName.parse(e.anchor).feature_set == name]:
+        view.said.append(f"{name} is the anchor, 0 Elo, of {', '.join(of)}.")
     trained = readable(readable(nets, "history", []), "objective", [])
     view.figures = net_plots.losses(trained, list(dict.fromkeys(net.entry for net in trained)))
     view.net = nets[0].player if nets else ""
@@ -111,41 +113,44 @@ def _everywhere(found: Results, name: str) -> Grid:
     """Its Elo in each experiment and at each yardstick, as the tables have it."""
     columns = {
         "experiment": "experiment",
-        "row": "plays as",
-        "anchor": "against",
         "at": "games at",
         "verdict": "verdict",
         "elo": "Elo",
         "error": "\u00b1 (95\u00a0%)",
         "p": "p adjusted",
+        "anchor": "against",
+        "row": "plays as",
     }
     rows, sources, drawn, hints = [], [], [], []
     own = [row for e in found.experiments for row in e.rows if row["feature_set"] == name]
-    scale = Scale.over(own, yardsticks.ALL)
+    scale = Scale.of_most(own, yardsticks.ALL)
     for experiment in found.experiments:
         made = [found.label(found.folder / f"{experiment.name}_table.csv")]
         for row in experiment.rows:
             for kind in yardsticks.ALL:
-                if row["feature_set"] != name or number(row, kind.column) is None:
-                    continue
                 plays, anchor = table.entry(row), experiment.anchor
+                is_its = row["feature_set"] == name and plays != anchor
+                if not is_its or number(row, kind.column) is None:
+                    continue
                 cells = [row[kind.column], row.get(f"{kind.column}_error", ""), row.get(kind.p, "")]
                 at, asked = kind.at(experiment.nodes[1]), experiment.hypothesis
                 said = str(words.verdict(row, anchor, kind, asked))
-                rows.append([experiment.name, plays, anchor, at, said, *cells])
+                rows.append([experiment.name, at, said, *cells, anchor, plays])
                 hints.append(words.why(row, anchor, kind, asked))
                 sources.append({"": [*made, found.label(found.games(experiment, kind))]})
                 drawn.append(bars.bar(row, experiment, scale, kind))
     # An experiment's short names mean other nets in the next one.
-    called = in_full([player for row in rows for player in row[1:3]])
-    more = frozenset({"row"} if all(called[row[1]] == name for row in rows) else ())
+    called = in_full([player for row in rows for player in row[-2:]])
+    # Where an experiment has one net of the set, its name tells which.
+    is_told = len({(row[0], row[-1]) for row in rows}) == len({row[0] for row in rows})
+    more = {"error", "p"} | ({"anchor", "row"} if is_told else set())
     return Grid(
         f"set-{NetName(name).folder}-elo",
         f"Wherever {name} played",
         list(columns.items()),
         rows,
         sources,
-        more | {"error", "p"},
+        frozenset(more),
         [("experiment", row[0]) for row in rows],
         {"elo": drawn},
         called=called,
