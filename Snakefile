@@ -16,6 +16,7 @@ configfile: "params.yaml"
 
 
 include: "rules/common.smk"
+include: "rules/selfplay_common.smk"
 include: "rules/sprt_common.smk"
 include: "rules/texel_common.smk"
 include: "rules/data.smk"
