@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import shlex
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -23,48 +21,12 @@ from hypothesis import strategies as st
 
 from nnuelab.data import labels, uci
 from nnuelab.data.cache import Cache
-from nnuelab.data.dataset import Dataset, writing
+from nnuelab.data.dataset import writing
 from nnuelab.data.records import NO_SCORE, RECORD, UNKNOWN_RESULT, from_fen, to_fen
-from nnuelab.data.searching import Searching, Unlabelled
-from nnuelab.data.unusable import Unusable
+from nnuelab.data.searching import Searching
 from nnuelab.errors import UserError
-from nnuelab.parts import Part
+from tests.data.labelling import FENS, counting, distinct, fake_engine, found_by, run, samples
 from tests.nnue_data import pack_move
-
-FENS = [
-    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-    "4k3/8/8/8/8/8/8/4K2R w K - 3 20",
-]
-
-
-def fake_engine(folder: Path, *arguments: object) -> str:
-    """A program that runs the fake engine with these arguments."""
-    path = folder / "fake"
-    script = Path(__file__).parents[1] / "programs/fake_engine.py"
-    path.write_text(
-        f"#!/bin/sh\nexec {shlex.join([sys.executable, str(script), *map(str, arguments)])}\n"
-    )
-    path.chmod(0o755)
-    return str(path)
-
-
-def samples(path: Path, n: int, per_game: int = 5) -> np.ndarray:
-    records = np.zeros(n, RECORD)
-    for i in range(n):
-        records[i] = from_fen(FENS[i % 2])
-    records["game"] = np.arange(n) // per_game
-    records["score"] = np.arange(n) * 10
-    records["result"] = np.arange(n) % 4 - 1  # 2 is an unknown one
-    with writing(path) as writer:
-        writer.append(records)
-    return records
-
-
-def run(folder: Path, labeller: labels.Labeller, **more) -> tuple[np.ndarray, np.ndarray]:
-    train, validation = folder / "train.npy", folder / "validation.npy"
-    more = {"name": "test", "validation_share": 0.3} | more
-    labels.label(folder / "sampled.npy", train, validation, labeller, **more)
-    return np.load(train), np.load(validation)
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=1), st.integers(0, 2**40))
@@ -182,29 +144,6 @@ def kept(path: Path) -> int:
         return 0
 
 
-def counting(seen: list[bytes], score: int = 7) -> Searching:
-    """A labeller that tells which positions it was asked for."""
-
-    class Searcher:
-        def __call__(self, record: np.void) -> tuple[int, int]:
-            seen.append(record.tobytes()[:27])
-            return score, 0
-
-        def close(self) -> None:
-            pass
-
-    return Searching(Searcher, {"score": score}, 2)
-
-
-def distinct(path: Path, n: int) -> None:
-    records = samples(path, n, per_game=1)
-    for i in range(n):
-        records[i] = from_fen(f"4k3/8/8/8/8/8/8/4K2R w K - {i % (n // 2)} 20")
-    records["game"], records["ply"] = np.arange(n), np.arange(n)
-    with writing(path) as writer:
-        writer.append(records)
-
-
 def test_a_damaged_cache_is_one_line_and_says_what_to_do(tmp_path: Path) -> None:
     path, key = tmp_path / "cache", bytes(27)
     with Cache(path, {}) as cache:
@@ -255,113 +194,6 @@ def test_a_run_that_stops_loses_nothing_that_was_found(tmp_path: Path) -> None:
     assert not (tmp_path / "train.npy").exists()
     run(tmp_path, counting(seen))
     assert len(seen) == len(set(seen)) == 100
-
-
-def part_of(folder: Path, i: int, n: int, labeller: Searching, **more) -> Path:
-    path = folder / f"{i}-of-{n}.labels"
-    labels.label_part(folder / "sampled.npy", Part(i, n), path, labeller, name="test", **more)
-    return path
-
-
-@pytest.mark.parametrize("n", [1, 3, 50])
-def test_parts_make_the_files_of_the_whole(tmp_path: Path, n: int) -> None:
-    distinct(tmp_path / "sampled.npy", 40)
-    seen: list[bytes] = []
-    run(tmp_path, counting(seen))
-    files = {path: path.read_bytes() for path in tmp_path.glob("*.npy*")}
-    parts = [part_of(tmp_path, i, n, counting(seen)) for i in range(1, n + 1)]
-    found = len(seen)
-    run(tmp_path, counting(seen), parts=parts[::-1])
-    assert len(seen) == found
-    assert {path: path.read_bytes() for path in tmp_path.glob("*.npy*")} == files
-
-
-def test_a_part_goes_on_where_it_was_to_the_same_bytes(tmp_path: Path) -> None:
-    distinct(tmp_path / "sampled.npy", 40)
-    whole = part_of(tmp_path, 1, 2, counting([])).read_bytes()
-    seen: list[bytes] = []
-
-    class Stops:
-        def __init__(self, score: int) -> None:
-            self.score = score
-
-        def __call__(self, record: np.void) -> tuple[int, int]:
-            if len(seen) >= 5:
-                raise UserError("it is over")
-            return counting(seen, self.score).make()(record)
-
-        def close(self) -> None:
-            pass
-
-    for score in (8, 7):  # the first is another labeller's
-        seen.clear()
-        with pytest.raises(UserError, match="it is over"):
-            part_of(tmp_path, 1, 2, Searching(lambda s=score: Stops(s), {"score": score}, 2))
-    path = part_of(tmp_path, 1, 2, counting(seen))
-    assert len(seen) == len(set(seen)) == 20
-    assert path.read_bytes() == whole
-    assert not list(tmp_path.glob("*.partial*"))
-
-
-def test_what_failed_in_parts_counts(tmp_path: Path, capsys) -> None:
-    distinct(tmp_path / "sampled.npy", 40)
-
-    class Fails:
-        def __call__(self, record: np.void) -> tuple[int, int]:
-            if record["game"] in (3, 30):
-                raise Unlabelled("it crashed")
-            return 7, 0
-
-        def close(self) -> None:
-            pass
-
-    fails = Searching(Fails, {}, 1)
-    with pytest.raises(UserError, match="unusable"):
-        part_of(tmp_path, 1, 2, fails)
-    parts = [part_of(tmp_path, i, 2, fails, max_unusable=1) for i in (1, 2)]
-    with pytest.raises(UserError, match="2 unusable"):
-        run(tmp_path, fails, parts=parts, max_unusable=1)
-    train, validation = run(tmp_path, fails, parts=parts, max_unusable=2)
-    assert len(train) + len(validation) == 38
-    assert "2 unusable" in capsys.readouterr().err
-
-
-def test_parts_that_do_not_belong_are_one_line(tmp_path: Path) -> None:
-    distinct(tmp_path / "sampled.npy", 40)
-    one, two = (part_of(tmp_path, i, 2, counting([])) for i in (1, 2))
-    third = part_of(tmp_path, 3, 3, counting([]))
-    other = tmp_path / "other.labels"
-    wrong: list[tuple[list[Path], labels.Labeller | Searching, str]] = [
-        ([one], counting([]), "part 2/2 of the labels is missing"),
-        ([one, two, one], counting([]), "is part 1/2, beside .*1-of-2.labels, one of 2; give each"),
-        ([one, third], counting([]), "is part 3/3, beside"),
-        ([one, two], counting([], 9), "is of other samples or another labeller"),
-        ([one, other], counting([]), "can't read .*other.labels: No such file"),
-        ([one, two], labels.result, "searches for nothing"),
-    ]
-    for parts, labeller, message in wrong:
-        with pytest.raises(UserError, match=message):
-            run(tmp_path, labeller, parts=parts)
-    content = one.read_bytes()
-    for damaged in (
-        b"",
-        content[:100],
-        content.replace(b"\x07\x00\x07\x00", b"\x07\x00\x09\x00", 1),
-    ):
-        other.write_bytes(damaged)
-        with pytest.raises(
-            UserError, match=r"other\.labels is damaged, or no part of labels; make"
-        ):
-            run(tmp_path, counting([]), parts=[other, two])
-    with zipfile.ZipFile(one) as sound, zipfile.ZipFile(other, "w") as archive:
-        for name in sound.namelist():
-            archive.writestr(name, b"no array" if name == "scores.npy" else sound.read(name))
-    with pytest.raises(UserError, match=r"other\.labels is damaged: its labels aren't those"):
-        run(tmp_path, counting([]), parts=[other, two])
-    distinct(tmp_path / "sampled.npy", 42)
-    with pytest.raises(UserError, match="is of other samples"):
-        run(tmp_path, counting([]), parts=[one, two])
-    assert not (tmp_path / "train.npy").exists()
 
 
 def test_two_runs_do_not_share_what_is_not_finished(tmp_path: Path) -> None:
@@ -430,19 +262,6 @@ def test_an_engine_gives_its_best_moves(tmp_path) -> None:
         assert move == pack_move(board, answer.move)
         assert score == answer.info["score"].relative.score()
     engine.quit()
-
-
-def found_by(
-    labeller: Searching, records: np.ndarray, folder: Path, unusable: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and moves of a labeller."""
-    with Cache(folder / "found", {}, exclusive=True) as cache:
-        samples, failed = Dataset(folder, (records,)), Unusable(folder, unusable)
-        found = [*labeller.labels(samples, range(len(records)), cache, failed)]
-        cache.remove()
-    assert np.array_equal(np.concatenate([batch for batch, _, _ in found]), records)
-    scores, moves = ([part[i] for part in found] for i in (1, 2))
-    return np.concatenate(scores), np.concatenate(moves)
 
 
 def test_a_hanging_engine_is_killed_and_asked_once_more(tmp_path) -> None:

@@ -25,7 +25,7 @@ from nnuelab.tournament import puzzles
 from nnuelab.tournament.limits import Limit
 from resources.make import puzzles as generator
 from resources.make.book import book
-from tests.data.test_labels import fake_engine
+from tests.data.labelling import fake_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 EMBEDDED = ROOT / "resources/embedded/puzzles.csv.gz"

@@ -28,7 +28,7 @@ from nnuelab.selfplay import openings
 from nnuelab.selfplay.datagen import FIRST_PLY, RULES, Parameters, Source, datagen
 from nnuelab.tournament.game import Line, Seat
 from nnuelab.tournament.limits import Limit, Turn
-from tests.data.test_labels import fake_engine
+from tests.data.labelling import fake_engine
 from tests.nnue_nets import random_net
 
 LIMIT = Limit(nodes=10)

@@ -21,7 +21,7 @@ from nnuelab.errors import UserError
 from nnuelab.nnue.evaluator import NetEvaluator
 from nnuelab.nnue.netfile import DEFAULT_NET
 from nnuelab.selfplay import labels
-from tests.data.test_labels import found_by
+from tests.data.labelling import found_by
 
 NODES = 300
 
