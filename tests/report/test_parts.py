@@ -264,7 +264,7 @@ def test_what_a_hypothesis_has_answered_is_not_undecided():
 
 
 def test_a_set_has_the_price_of_a_node_that_it_makes_itself(tmp_path):
-    """Not that of a smaller net of it; and the numbers of features of the table of all sets."""
+    """Not that of a smaller net; in all experiments; and the features of the table of all sets."""
     priced = {"ALL,l1-64": "0.8", "ALL,l1-256": "1.0", "H,l1-64": "0.9", "H,l1-256": "1.2"}
     rows = []
     for name, cost in priced.items():
@@ -274,13 +274,17 @@ def test_a_set_has_the_price_of_a_node_that_it_makes_itself(tmp_path):
         {"feature_set": "H", "perspective": "both", "measured_ns": ns} for ns in ("1.00", "2.00")
     ]
     experiments = [Experiment("sizes", rows, "ALL,l1-256")]
+    experiments += [
+        Experiment(name, [row("ALL", "0.0"), row("H", "0.0") | {"cost_ratio": cost}], "ALL")
+        for name, cost in (("one", "1.304"), ("two", "1.25"))
+    ]
     found = Results(tmp_path, experiments, statistics=counted)
     facts = {view.title: dict(view.facts) for view in sets.views(found, set(), is_explored=False)}
     assert facts == {
         "ALL": {},
         "H": {
             "update of an accumulator (ns)": "2.00",
-            "cost of a node (\u00d7 ALL,l1-256)": "1.2",
+            "cost of a node (\u00d7 ALL)": "1.20 to 1.30",
         },
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pytest
 from typer.testing import CliRunner
@@ -68,6 +69,8 @@ def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
                     at = left + (value - low) * (right - left) / (high - low)
                     if "under" in drawn:
                         assert at < place
+                    elif "over" in drawn:
+                        assert at > place
                     else:
                         assert abs(at - place) < 1
                 shown += len(found)
@@ -76,6 +79,44 @@ def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
         assert page.locator(".experiments .under").count() > 0
         page.locator(".experiments .name").first.click()
         assert page.locator(".view:visible h2").inner_text().startswith("Experiment")
+
+
+def test_what_is_elsewhere_is_no_fault(report, browser):
+    with watched(browser, report, timeout=30_000) as page:
+        told = page.locator(".missing:not(#lost)").all_text_contents()
+        assert len(told) == 1, told
+        assert "policies themselves" in told[0]
+        for view in ("data", "nets", "sets"):
+            assert page.locator(f'[id="/{view}"]').count() == 0
+        page.evaluate("goTo('#/methods')")
+        assert "These are tables alone" in page.locator(".view:visible").inner_text()
+
+
+def test_an_address_without_a_view_is_told(report, browser):
+    with watched(browser, report, timeout=30_000) as page:
+        lost = page.locator("#lost")
+        assert lost.is_hidden()
+        page.evaluate("goTo('#/experiment/nothing')")
+        assert lost.inner_text() == "There is no view #/experiment/nothing."
+        page.keyboard.press("/")
+        page.keyboard.type("zzz")
+        assert page.locator("#finder-found").inner_text() == "nothing has these words"
+        page.evaluate("location.hash = '#/experiment/axis'")
+        page.locator("#finder").wait_for(state="hidden")
+        assert lost.is_hidden()
+
+
+def test_colours_mean_the_same_limit_in_every_experiment(report, browser):
+    with watched(browser, report, timeout=30_000) as page:
+        specs = json.loads(page.locator("#specs").text_content())
+        scales = {
+            tuple(layer["encoding"]["color"]["scale"]["domain"])
+            for name, spec in specs.items()
+            if name.endswith("-elo") and name.removesuffix("-elo") in NAMES
+            for layer in spec["layer"]
+            if "limit" in layer.get("encoding", {}).get("color", {}).get("field", "")
+        }
+        assert {domain[:2] for domain in scales} == {("fixed nodes", "equal cost")}
 
 
 def test_every_link_opens_its_view(report, browser):

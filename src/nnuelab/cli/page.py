@@ -9,7 +9,7 @@ import typer
 
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
-from nnuelab.errors import UserError, clipped
+from nnuelab.errors import UserError, clipped, nearest
 
 ResultsFolder = Annotated[
     Path, typer.Option("--results", metavar="FOLDER", help="Where the workflow put its files.")
@@ -67,7 +67,9 @@ def report(
         also=more,
     )
     missing = [e.name for e in gathered.experiments if not e.rows]
-    said = f"; not made yet: {', '.join(missing)}" if missing else ""
+    known = [*completion.experiments(""), *(e.name for e in gathered.experiments if e.rows)]
+    asked = [name + (nearest(name, known) if name not in known else "") for name in missing]
+    said = f"; not made yet: {', '.join(asked)}" if missing else ""
     typer.echo(f"{output}: {len(built.html.encode()) / 1e6:.1f} MB{said}", err=True)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nnuelab.report import words
+from nnuelab.report import hypotheses, words
 from nnuelab.report.plots import ends
 from nnuelab.report.results import Experiment
 from nnuelab.report.table import entry, labels
@@ -183,6 +183,8 @@ def rankings(experiments: Sequence[Experiment]) -> dict[str, Ranking]:
 
 
 def _rated(experiment: Experiment) -> tuple[list[Row], list[Yardstick]]:
-    """Its rows that have a rating, and the yardsticks that are shown of them."""
+    """Its rows that have a rating, and the yardsticks of its answer."""
     rated: list[Row] = [row for row in experiment.rows if number(row, "elo") is not None]
-    return rated, [kind for kind in (NODES, words.paid(rated)) if kind is not None]
+    asked = hypotheses.yardstick(experiment.hypothesis) if experiment.hypothesis else NODES
+    kinds = dict.fromkeys((NODES, words.paid(rated), asked))
+    return rated, [kind for kind in kinds if kind is not None]

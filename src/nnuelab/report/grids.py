@@ -116,10 +116,8 @@ def results(found: Results, experiment: Experiment) -> Grid:
     cells = [row | _verdicts(row, experiment) for row in rows]
     shown = [name for name in dict.fromkeys(shown) if any(row.get(name) for row in cells)]
     called = titles(experiment.nodes[1])
-    drawn = {}
-    for kind in main:
-        scale = Scale.over(rows, [kind])
-        drawn[kind.column] = [bars.bar(row, experiment, scale, kind) for row in rows]
+    scale = Scale.over(rows, main)
+    drawn = {kind.column: [bars.bar(row, experiment, scale, kind) for row in rows] for kind in main}
     own = {v: names.without(v, common) for row in rows if (v := row.get("variant"))}
     answers = tuple(name for name in answers if name != "variant" or any(own.values()))
     return Grid(

@@ -83,6 +83,12 @@ class _Builder:
         self.problems = list(found.problems)
         self.policies: policies.Found | None = None
         self.outdated = results.outdated(found)
+        # A folder of tables alone, such as the published ones.
+        self.has_more = (
+            not found.experiments
+            or (found.folder / "data").exists()
+            or not all(experiment.is_elsewhere for experiment in found.experiments)
+        )
 
     def page(self) -> Page:
         """The page; parts that others need come first."""
@@ -101,13 +107,7 @@ class _Builder:
         of_sets = sets.views(self.found, played, "explorer" in self.blobs)
         self.blobs["provenance"] = {"records": self.found.records}
         files = grids.files(self.found)
-        every = [
-            *experiments,
-            *(s for s in (search, tuning, chosen) if s),
-            positions,
-            statistics,
-            nets,
-        ]
+        every = [*experiments, *filter(None, (search, tuning, chosen, positions, statistics, nets))]
         figures = _figures(every)
         main = self.found.experiments[0] if self.found.experiments else None
         html = document.html(
@@ -127,6 +127,7 @@ class _Builder:
             positions=positions,
             statistics=statistics,
             nets=nets,
+            has_more=self.has_more,
             files=files,
             folder=self.found.folder.name,
             stale_files=self._stale(None),
@@ -156,6 +157,8 @@ class _Builder:
 
     def _section(self, experiment: Experiment) -> Section:
         name, problems = experiment.name, list(experiment.problems)
+        if experiment.is_elsewhere and self.has_more:
+            problems.append(f"Neither nets nor games of {name} are here, nor what is told of them.")
         section = Section(name, name, ("experiment", name), problems=problems)
         section.stale = self._stale(experiment)
         rows, anchor = experiment.rows, experiment.anchor
@@ -209,8 +212,8 @@ class _Builder:
         if len({(row["feature_set"], row["l1"], row["l2"]) for row in rows}) == 1:
             return []
         speeds = {table.entry(r): float(r["nps_ratio"]) for r in rows if r["nps_ratio"]}
-        axis = "nodes per second relative to the anchor"
-        if not speeds:
+        axis, known = "nodes per second relative to the anchor", bool(speeds)
+        if not known:
             axis = "updates of an accumulator per microsecond"
             counted = {
                 row["feature_set"]: 1000 / float(row["measured_ns"])
@@ -219,12 +222,13 @@ class _Builder:
             }
             of_rows = ((table.entry(row), counted.get(row["feature_set"])) for row in rows)
             speeds = {name: speed for name, speed in of_rows if speed is not None}
-            section.problems.append(
-                "The nodes per second of these nets were not measured; a plot of Elo against speed "
-                "shows the updates of an accumulator instead, where those were and differ."
-            )
         if len(set(speeds.values())) < 2:
             return []
+        if not known:
+            section.problems.append(
+                "The nodes per second of these nets were not measured; updates of an accumulator "
+                "stand for them in the plot of Elo against speed."
+            )
         shown = (yardsticks.NODES, yardsticks.COST, yardsticks.TIME)
         return [plots.pareto(rows, speeds, axis, yardstick) for yardstick in shown]
 
@@ -292,9 +296,11 @@ class _Builder:
             first.setdefault(NetName.parse(name).entry, (name, drawn))
         section.figures += net_plots.triplets(dict(first.values()))
 
-    def _statistics(self) -> Section:
+    def _statistics(self) -> Section | None:
         section = Section("statistics", "Feature sets", ("sets",))
         if not self.found.statistics:
+            if not self.has_more:
+                return None
             section.problems.append(
                 "The feature sets were not counted yet; count them: snakemake statistics"
             )
@@ -313,8 +319,10 @@ class _Builder:
         section.note = feature_statistics.PUBLISHED_NOTE
         section.figures = [feature_statistics.changes(rows)]
 
-    def _data(self) -> Section:
+    def _data(self) -> Section | None:
         """The positions, as the sample's report describes them, or how many files have."""
+        if not self.has_more:
+            return None
         section = Section("data", "Data", ("data",))
         with told(section.problems, "the sample"):
             path = self.found.folder / "data" / "sample_report.json"
@@ -322,9 +330,9 @@ class _Builder:
                 held = reading.read_json(index, "positions", "shards")
                 section.said = [f"{held['positions']:,} positions of {len(held['shards'])} files."]
                 return section
-            if not path.parent.exists():
+            if not path.exists():
                 made = self.found.label(path)
-                raise UserError(f"There are no positions here yet; sample some: snakemake {made}")
+                raise UserError(f"{made} isn't there; sample positions: snakemake {made}")
             described = reading.read_json(path, *sample.DRAWN)
             section.figures = sample.figures(described)
             section.said = [sample.words(described)]
@@ -375,7 +383,9 @@ class _Builder:
             grid = texel.terms_grid(runs, self.found.label)
             section.grids += [grid] if grid else []
 
-    def _nets(self) -> Section:
+    def _nets(self) -> Section | None:
+        if not self.has_more:
+            return None
         section = Section("nets", "Nets", ("nets",))
         if not self.found.nets:
             section.problems.append("There is no net here yet; train some: snakemake nets")

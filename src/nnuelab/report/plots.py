@@ -54,7 +54,10 @@ def elo(rows: Sequence[Row], anchor: str, deep: int = 0) -> Figure | None:
     base = alt.Chart(alt.Data(values=values)).encode(
         y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=stacked(order)),
         yOffset=alt.YOffset("limit:N").sort(shown),
-        color=alt.Color("limit:N").title("games at").scale(domain=shown),
+        color=alt.Color("limit:N")
+        .title("games at")
+        .scale(domain=list(limits.values()))  # all: so a limit has its colour in every experiment
+        .legend(values=shown),
     )
     title = f"Elo relative to {labels(rows).get(anchor, anchor)}"
     seeds = base.mark_rule(strokeWidth=1.5).encode(

@@ -318,9 +318,7 @@ def _trained(table: Path, nets: Path, found: Found, label: Any) -> None:
     section.grids.append(grid(rows, table.parent, label))
     section.figures.append(policy_plots.choices(rows))
     if not nets.exists():
-        section.problems.append(
-            f"{table.parent.name} has no policies: what is told of them isn't here"
-        )
+        section.problems.append("The policies themselves aren't here, nor what only they can tell.")
         return
     known: list[Trained] = []
     for row in rows:

@@ -108,6 +108,8 @@ class Experiment:
         As `hypotheses.told` has it; empty where there is none.
     nodes : (int, int)
         Of a move of the anchor's in its games, and in those with more; 0: unknown.
+    is_elsewhere : bool
+        Its table is here without its nets and games.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Experiment:
     problems: list[str] = field(default_factory=list)
     hypothesis: dict[str, Any] = field(default_factory=dict)
     nodes: tuple[int, int] = (0, 0)
+    is_elsewhere: bool = False
 
 
 @dataclass
@@ -309,9 +312,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
             found.nets.append(NetFiles(place, net, player, entry in imported))
     pgn = folder / "tournament" / f"{name}.pgn"
     if gone and not found.nets and not pgn.exists():
-        found.problems.append(
-            f"{folder.name} has neither nets nor games of {name}: what is told of them isn't here"
-        )
+        found.is_elsewhere = True
         return found
     if gone:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""

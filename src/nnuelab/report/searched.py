@@ -54,7 +54,7 @@ def section(folder: Path, label: str) -> Section | None:
         found.grids = [_grid(front, of_anchor, f"{label}/{FRONT}")]
         found.note = (
             "A screen's losses are of short trainings, and costs those of terms one by one. What "
-            "the sets are worth is what the games of the experiment search say, by other trainings."
+            "the sets are worth, games say, of nets of other trainings."
         )
     return found
 
@@ -68,7 +68,11 @@ def _words(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> str:
     sets = {row["number"]: row["feature_set"] for row in rows}
     generations = len({row["generation"] for row in rows})
     best = _best(front)
-    said = f"{len(sets):,} sets were tried in {generations} generations."
+    trained = len({row["number"] for row in rows if row["loss"]})
+    said = (
+        f"{len(sets):,} sets were proposed in {generations} generations, {trained:,} of them "
+        "within the limits, and trained."
+    )
     cheap_enough = f"that cost at most {DEARER:g} times as much as {sets['0']}"
     if best is None or best["feature_set"] == sets["0"]:
         return f"{said} Of those {cheap_enough}, none has a lower loss."

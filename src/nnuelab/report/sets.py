@@ -10,7 +10,7 @@ from nnuelab.names import NetName, in_full
 from nnuelab.report import bars, grids, net_plots, table, words
 from nnuelab.report.bars import Scale
 from nnuelab.report.grids import Grid
-from nnuelab.report.results import Results
+from nnuelab.report.results import Experiment, Results
 from nnuelab.report.section import Section, readable, told
 from nnuelab.report.words import Row, number
 from nnuelab.tournament import yardsticks
@@ -53,7 +53,7 @@ def _view(found: Results, name: str, has_games: bool, is_explored: bool) -> SetV
     view.facts = _facts(found, name)
     everywhere = _everywhere(found, name)
     view.grids = [everywhere] if everywhere.rows else []
-    if of := [e.name for e in found.experiments if NetName.parse(e.anchor).feature_set == name]:
+    if of := list(filter(None, (_as_anchor(e, name) for e in found.experiments))):
         view.said.append(f"{name} is the anchor, 0 Elo, of {', '.join(of)}.")
     trained = readable(readable(nets, "history", []), "objective", [])
     view.figures = net_plots.losses(trained, list(dict.fromkeys(net.entry for net in trained)))
@@ -74,7 +74,7 @@ def _terms(feature_set: FeatureSet) -> list[Term]:
 
 
 def _facts(found: Results, name: str) -> list[tuple[str, str]]:
-    """What is known of the set itself; of the first experiment that tells what a node costs.
+    """What is known of the set itself, and what its nodes cost in all experiments.
 
     Not of a row that differs from the anchor by more than the set.
     """
@@ -98,15 +98,28 @@ def _facts(found: Results, name: str) -> list[tuple[str, str]]:
     facts = [
         (title, grids.short(counted[key])) for key, title in titles.items() if counted.get(key)
     ]
+    costs: dict[str, list[str]] = {}
     for experiment in found.experiments:
         anchor = NetName.parse(experiment.anchor)
         for row in experiment.rows:
             is_like = table.entry(row) == NetName(name, anchor.variant).entry
             if is_like and row["cost_ratio"] and anchor.feature_set != name:
-                called = table.labels(experiment.rows).get(experiment.anchor, experiment.anchor)
-                facts.append((f"cost of a node (\u00d7 {called})", row["cost_ratio"]))
-                return facts
+                costs.setdefault(anchor.feature_set, []).append(row["cost_ratio"])
+    for called, values in costs.items():
+        least, most = (f"{float(end(values, key=float)):.2f}" for end in (min, max))
+        told = least if least == most else f"{least} to {most}"
+        facts.append((f"cost of a node (\u00d7 {called})", told))
     return facts
+
+
+def _as_anchor(experiment: Experiment, name: str) -> str:
+    """The experiment where the set is its anchor, and which of its nets; else nothing."""
+    if NetName.parse(experiment.anchor).feature_set != name:
+        return ""
+    if sum(row["feature_set"] == name for row in experiment.rows) < 2:
+        return experiment.name
+    called = table.labels(experiment.rows).get(experiment.anchor, experiment.anchor)
+    return f"{experiment.name} (as {called})"
 
 
 def _everywhere(found: Results, name: str) -> Grid:

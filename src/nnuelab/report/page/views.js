@@ -10,16 +10,18 @@ let current = null, here = "", chosen = true;
 function named() {
   const address = location.hash.slice(1) || "/";
   try {
-    return byId(address) ?? byId(decodeURIComponent(address)) ?? byId("/");
+    return byId(address) ?? byId(decodeURIComponent(address));
   } catch {
-    return byId("/");
+    return null;
   }
 }
 function open(menuIsOpen) {
   menu.setAttribute("aria-expanded", String(menuIsOpen));
 }
 function route() {
-  const aim = named();
+  const aim = named() ?? byId("/");
+  byId("lost").hidden = Boolean(named());
+  byId("lost").textContent = `There is no view ${location.hash}.`;
   const view = aim.closest(".view");
   if (!view) return; // a part of the page's frame
   const isFirst = current === null, wasChosen = chosen;
@@ -53,7 +55,11 @@ function goTo(hash) {
   route();
 }
 history.scrollRestoration = "manual";
-addEventListener("hashchange", () => { if (location.hash !== here) route(); });
+addEventListener("hashchange", () => {
+  if (location.hash === here) return;
+  finder.close();
+  route();
+});
 addEventListener("scroll", () => places.set(here, scrollY), { passive: true });
 document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="#/"]');
@@ -85,14 +91,15 @@ function entries() {
 }
 /** Those that have all words, the name's beginning first. */
 function matches(text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = text.toLowerCase().split(/[\s_]+/).filter(Boolean);
   const rank = ({ name }) => (name.toLowerCase() === text.toLowerCase() ? 0 : name.toLowerCase().startsWith(words[0]) ? 1 : 2);
   return entries().filter(({ name, kind }) => words.every((word) => `${name} ${kind}`.toLowerCase().includes(word)))
     .map((entry, i) => [rank(entry), i, entry]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 30).map(([,, entry]) => entry);
 }
 function look() {
-  byId("finder-found").replaceChildren(...matches(byId("finder-text").value).map(({ element, name, kind }) => make("li", {},
-    make("button", { type: "button", click: () => visit(element) }, name, " ", make("small", {}, kind)))));
+  const found = matches(byId("finder-text").value).map(({ element, name, kind }) => make("li", {},
+    make("button", { type: "button", click: () => visit(element) }, name, " ", make("small", {}, kind))));
+  byId("finder-found").replaceChildren(...(found.length ? found : [make("li", {}, "nothing has these words")]));
 }
 /** Goes where a thing is; what has no id of its own is where the nearest thing with one is. */
 function visit(element) {
