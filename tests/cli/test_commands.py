@@ -18,7 +18,7 @@ import typer
 from typer.testing import CliRunner
 
 from nnuelab.cli.__main__ import application
-from nnuelab.cli.app import Blocks
+from nnuelab.cli.app import PANELS, Blocks
 from tests.calls import arguments, command_of, parse
 
 COMMAND = [sys.executable, "-m", "nnuelab.cli"]
@@ -82,6 +82,17 @@ def test_help_shows_an_example_of_every_command() -> None:
     for function in commands.values():
         first, _ = examples(function)
         assert first in shown
+
+
+def test_help_has_each_command_in_one_panel() -> None:
+    placed = [name for names in PANELS.values() for name in names]
+    assert sorted(placed) == sorted({name.split()[1] for name in registered()})
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
+    listed = done.stdout.split("Examples:")[0]
+    assert [listed.index(f" {panel} \u2500") for panel in PANELS] == sorted(
+        listed.index(f" {panel} ") for panel in PANELS
+    )
+    assert re.findall(r"^\u2502 ([a-z][a-z-]*) {2,}", listed, re.MULTILINE) == placed
 
 
 @pytest.mark.parametrize("name", registered())

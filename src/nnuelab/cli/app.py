@@ -32,6 +32,24 @@ CONTINUING = {
     "train",
     "tournament",
 }  # commands that resume an interrupted run
+# Where help has each command.
+PANELS = {
+    "First steps": ("new", "doctor", "inspect", "diff", "unlock"),
+    "Stages of the workflow, in their order": (
+        *("download", "sample", "sample-part", "datagen", "label", "label-part", "size"),
+        *("learning-rate", "train", "quantize", "verify", "cost", "tournament", "rate"),
+        *("puzzles", "pqr", "table"),
+    ),
+    "What an experiment tells": (
+        *("plan", "power", "contrast", "spread", "sequential", "sprt", "sprt-table"),
+        *("importance", "importance-path", "ablate"),
+    ),
+    "Let the machine search": ("search", "search-check", "spsa"),
+    "Pages, papers, archives": ("report", "serve", "paper", "crate"),
+    "The engine": ("uci", "eval", "perft", "bench"),
+    "Your own engine": ("export", "check-engine", "openbench"),
+    "Commands with commands": ("features", "params", "data", "net", "policy", "texel"),
+}
 # Beside a file: downloads, journals and checkpoints; in a folder: months, and labels in a cache.
 KEPT = (".part", ".partial", "/*.part", "/*.sqlite", "/*.journal")
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -52,6 +70,18 @@ class Commands(TyperGroup):
 
 class Application(Commands):
     """All commands: a failure is one line, and exit status 1."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order of their panels."""
+        placed = [name for names in PANELS.values() for name in names]
+        return sorted(self.commands, key=placed.index)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for panel, names in PANELS.items():
+            for name in self.commands.keys() & names:
+                command: Any = self.commands[name]
+                command.rich_help_panel = panel
+        super().format_help(ctx, formatter)
 
     # Here and not around the application: typer has ends of its own for some failures.
 
