@@ -81,6 +81,12 @@ def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
         assert page.locator(".view:visible h2").inner_text().startswith("Experiment")
 
 
+def test_nodes_are_told_where_only_ratings_are(report):
+    text = report.read_text()
+    assert "at equal cost, 5,000 nodes. It holds" in text
+    assert "more nodes" not in text.split("<main")[1].split("</main>")[0]
+
+
 def test_what_is_elsewhere_is_no_fault(report, browser):
     with watched(browser, report, timeout=30_000) as page:
         told = page.locator(".missing:not(#lost)").all_text_contents()

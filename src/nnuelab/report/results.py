@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -285,8 +286,7 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     found.hypothesis = record.get("parameters", {}).get("hypothesis", {})
     if not found.anchor and found.rows:
         found.anchor = table.anchor_of(found.rows)
-    games = (f"{folder.name}/tournament/{y.played(name)}.pgn" for y in (NODES, DEEP))
-    limit, deep = (nodes_of(records.get(each, {}), found.anchor) for each in games)
+    limit, deep = (_nodes(folder, found, kind, records) for kind in (NODES, DEEP))
     found.nodes = limit, deep
     imported = record.get("parameters", {}).get("imported", [])
     entries = {table.entry(row) for row in found.rows}
@@ -324,6 +324,23 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         place = f"{folder.name}/tournament/{name}.pgn"
         found.problems.append(f"{place} {state}; play the games: snakemake {place}")
     return found
+
+
+def _nodes(
+    folder: Path, experiment: Experiment, kind: Yardstick, records: dict[str, dict[str, Any]]
+) -> int:
+    """Nodes of a move of the anchor's by the record of its games, or where there are none by their
+    ratings, whose kind of trainings begins with them; 0: unknown.
+    """
+    place = f"tournament/{kind.played(experiment.name)}"
+    if known := nodes_of(records.get(f"{folder.name}/{place}.pgn", {}), experiment.anchor):
+        return known
+    try:
+        trained = read_json(folder / f"{place}_details.json", "spread")["spread"][0]["kind"]
+    except (UserError, LookupError, TypeError):
+        return 0
+    told = re.match(r"nodes (\d{1,9})\b", str(trained))
+    return int(told[1]) if told else 0
 
 
 def _last_words(folder: Path, name: str) -> list[str]:
