@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
@@ -68,15 +69,16 @@ def layers(rows: Sequence[Row]) -> np.ndarray:
 
     A row beats another if it is no worse in both and better in one.
     """
-    points = np.array([(row.loss, row.cost) for row in rows]).reshape(-1, 2)
-    found = np.full(len(points), -1)
-    layer = 0
-    while (left := np.flatnonzero(found < 0)).size:
-        a = points[left]
-        no_worse = (a[:, None] <= a[None]).all(axis=2)
-        better = (a[:, None] < a[None]).any(axis=2)
-        found[left[~(no_worse & better).any(axis=0)]] = layer
-        layer += 1
+    found, ends = np.zeros(len(rows), np.int64), list[float]()
+    known: dict[tuple[float, float], int] = {}
+    # By cost, a row is beaten by the earlier ones that lose no more: it stands behind the longest
+    # chain of them. ``ends`` has the lowest loss of each layer so far, which rises with the layer.
+    for i in sorted(range(len(rows)), key=lambda i: (rows[i].cost, rows[i].loss)):
+        point = rows[i].cost, rows[i].loss
+        if point not in known:  # equal ones don't beat each other
+            layer = known[point] = bisect_right(ends, rows[i].loss)
+            ends[layer : layer + 1] = [rows[i].loss]
+        found[i] = known[point]
     return found
 
 
