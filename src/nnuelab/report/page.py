@@ -93,9 +93,11 @@ class _Builder:
     def page(self) -> Page:
         """The page; parts that others need come first."""
         experiments = [self._section(experiment) for experiment in self.found.experiments]
-        statistics = self._statistics()
+        has_counts = self.has_more or bool(self.found.statistics)
+        statistics = self._statistics() if has_counts else None
         self.policies = policies.find(self.found.folder, self.found.label)
-        nets, positions, tuning = self._nets(), self._data(), self._texel()
+        nets, positions = (self._nets(), self._data()) if self.has_more else (None, None)
+        tuning = self._texel()
         chosen = self.policies.section if self.policies else None
         folder = self.found.folder / "search"
         search = searched.section(folder, self.found.label(folder))
@@ -296,11 +298,9 @@ class _Builder:
             first.setdefault(NetName.parse(name).entry, (name, drawn))
         section.figures += net_plots.triplets(dict(first.values()))
 
-    def _statistics(self) -> Section | None:
+    def _statistics(self) -> Section:
         section = Section("statistics", "Feature sets", ("sets",))
         if not self.found.statistics:
-            if not self.has_more:
-                return None
             section.problems.append(
                 "The feature sets were not counted yet; count them: snakemake statistics"
             )
@@ -319,10 +319,8 @@ class _Builder:
         section.note = feature_statistics.PUBLISHED_NOTE
         section.figures = [feature_statistics.changes(rows)]
 
-    def _data(self) -> Section | None:
+    def _data(self) -> Section:
         """The positions, as the sample's report describes them, or how many files have."""
-        if not self.has_more:
-            return None
         section = Section("data", "Data", ("data",))
         with told(section.problems, "the sample"):
             path = self.found.folder / "data" / "sample_report.json"
@@ -330,9 +328,6 @@ class _Builder:
                 held = reading.read_json(index, "positions", "shards")
                 section.said = [f"{held['positions']:,} positions of {len(held['shards'])} files."]
                 return section
-            if not path.exists():
-                made = self.found.label(path)
-                raise UserError(f"{made} isn't there; sample positions: snakemake {made}")
             described = reading.read_json(path, *sample.DRAWN)
             section.figures = sample.figures(described)
             section.said = [sample.words(described)]
@@ -383,9 +378,7 @@ class _Builder:
             grid = texel.terms_grid(runs, self.found.label)
             section.grids += [grid] if grid else []
 
-    def _nets(self) -> Section | None:
-        if not self.has_more:
-            return None
+    def _nets(self) -> Section:
         section = Section("nets", "Nets", ("nets",))
         if not self.found.nets:
             section.problems.append("There is no net here yet; train some: snakemake nets")

@@ -24,7 +24,7 @@ from nnuelab.report.reading import (
     read_statistics,
     read_table,
 )
-from nnuelab.tournament import yardsticks
+from nnuelab.tournament import spread, yardsticks
 from nnuelab.tournament.yardsticks import DEEP, NODES, Yardstick
 
 NET = "net.nnue"
@@ -335,11 +335,12 @@ def _nodes(
     place = f"tournament/{kind.played(experiment.name)}"
     if known := nodes_of(records.get(f"{folder.name}/{place}.pgn", {}), experiment.anchor):
         return known
+    details = folder / f"{place}_details.json"
     try:
-        trained = read_json(folder / f"{place}_details.json", "spread")["spread"][0]["kind"]
+        trained = spread.of_row(read_json(details, "spread")["spread"][0], str(details))
     except (UserError, LookupError, TypeError):
         return 0
-    told = re.match(r"nodes (\d{1,9})\b", str(trained))
+    told = re.match(r"nodes (\d{1,9})\b", trained.kind)
     return int(told[1]) if told else 0
 
 

@@ -98,15 +98,15 @@ def _facts(found: Results, name: str) -> list[tuple[str, str]]:
     facts = [
         (title, grids.short(counted[key])) for key, title in titles.items() if counted.get(key)
     ]
-    costs: dict[str, list[str]] = {}
+    costs: dict[str, list[float]] = {}
     for experiment in found.experiments:
         anchor = NetName.parse(experiment.anchor)
         for row in experiment.rows:
             is_like = table.entry(row) == NetName(name, anchor.variant).entry
             if is_like and row["cost_ratio"] and anchor.feature_set != name:
-                costs.setdefault(anchor.feature_set, []).append(row["cost_ratio"])
+                costs.setdefault(anchor.feature_set, []).append(float(row["cost_ratio"]))
     for called, values in costs.items():
-        least, most = (f"{float(end(values, key=float)):.2f}" for end in (min, max))
+        least, most = f"{min(values):.2f}", f"{max(values):.2f}"
         told = least if least == most else f"{least} to {most}"
         facts.append((f"cost of a node (\u00d7 {called})", told))
     return facts

@@ -1,6 +1,6 @@
 // Colours that are easy to tell apart; the first two are those of fixed nodes and of equal cost everywhere else.
-const DARK_COLORS = ["#0b5cad", "#a8500b", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#e6ab02", "#666666"];
-const LIGHT_COLORS = ["#7ab8ff", "#f0a35e", "#66c2a5", "#e78ac3", "#a6d854", "#ffd92f", "#b3b3b3", "#c9b3f5"];
+const ON_LIGHT = ["#0b5cad", "#a8500b", "#1b9e77", "#7570b3", "#e7298a", "#66a61e", "#e6ab02", "#666666"];
+const ON_DARK = ["#7ab8ff", "#f0a35e", "#66c2a5", "#e78ac3", "#a6d854", "#ffd92f", "#b3b3b3", "#c9b3f5"];
 /** Vega's style in the page's colours, which are those of light or dark. */
 function style() {
   const { color, fontFamily } = getComputedStyle(document.body);
@@ -19,7 +19,7 @@ function style() {
     text: { color, font: fontFamily, fontSize: 12 },
     rule: { color },
     view: { stroke: line },
-    range: { category: isDark() ? LIGHT_COLORS : DARK_COLORS },
+    range: { category: isDark() ? ON_DARK : ON_LIGHT },
   };
 }
 const LETTER = 7, SYMBOL = 32; // pixels of a legend's text and of what stands before it

@@ -19,8 +19,8 @@ function open(menuIsOpen) {
   menu.setAttribute("aria-expanded", String(menuIsOpen));
 }
 function route() {
-  const aim = named() ?? byId("/");
-  byId("lost").hidden = Boolean(named());
+  const found = named(), aim = found ?? byId("/");
+  byId("lost").hidden = Boolean(found);
   byId("lost").textContent = `There is no view ${location.hash}.`;
   const view = aim.closest(".view");
   if (!view) return; // a part of the page's frame
