@@ -81,8 +81,8 @@ def _lines(
     beside = direct(ends_of, reached, HEIGHT) if len(ends_of) == len(sets) else None
     drawn = color(sets, legend=len(sets) > 1 and not beside)
     base = alt.Chart(alt.Data(values=points)).encode(
+        drawn,
         x=alt.X(f"{axis}:O").title(axis).axis(labelAngle=0).sort(order).scale(type="point"),
-        color=drawn,
     )
     lines = base.mark_line(point=True).encode(
         y=alt.Y("value:Q", scale=fitted(beside.domain if beside else None)).title(title),

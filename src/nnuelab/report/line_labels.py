@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import altair as alt
 
 from nnuelab.names import labels
 
-MOST, LONGEST = 8, 22  # names, and their letters
+LONGEST = 22  # letters of a line
 TEXT = 15  # pixels of a line of text
 
 
@@ -20,26 +20,31 @@ def short(names: Sequence[str]) -> Any:
     return _told(labels(names))
 
 
-def stacked(names: Sequence[str]) -> Any:
+def stacked(names: Collection[str]) -> Any:
     """The same for the rows of an axis: a long one is in two lines, else its end would be cut."""
-    return _told({name: _lines(text) for name, text in labels(names).items()})
+    return _told(texts(names))
+
+
+def texts(names: Collection[str]) -> dict[str, list[str]]:
+    """The lines of each of the `labels`."""
+    return {name: _lines(text) for name, text in labels(names).items()}
 
 
 def _told(called: Mapping[str, str | list[str]]) -> Any:
-    if all(name == text for name, text in called.items()):
+    if all(text in (name, [name]) for name, text in called.items()):
         return alt.Undefined
     return f"({json.dumps(called)})[datum.label]"
 
 
-def _lines(text: str) -> str | list[str]:
+def _lines(text: str) -> list[str]:
     """A text, or its halves, divided behind the comma that leaves the shortest ones.
 
     >>> _lines("ALL,fair"), _lines("epochs-6,schedule-cosine,average-0.2")
-    ('ALL,fair', ['epochs-6,schedule-cosine,', 'average-0.2'])
+    (['ALL,fair'], ['epochs-6,schedule-cosine,', 'average-0.2'])
     """
     places = [i for i, letter in enumerate(text, 1) if letter == "," and i < len(text)]
     if len(text) <= LONGEST or not places:
-        return text
+        return [text]
     half = min(places, key=lambda i: max(i, len(text) - i))
     return [text[:half], text[half:]]
 
@@ -68,20 +73,23 @@ def direct(
     ``most`` is where the axis ends, at the latest. None where they are too many or too long: then
     a legend is easier to read.
     """
-    if not ends or len(ends) > MOST or max(map(len, labels(ends).values())) > LONGEST:
+    called = texts(ends)
+    lines = [line for text in called.values() for line in text]
+    if not lines or len(lines) * TEXT > height or max(map(len, lines)) > LONGEST:
         return None
     low, high = min(values), max(values)
     room = (high - low) * 0.05 or 1.0
     low = max(low - room, 0.0) if low >= 0 else low - room  # nothing below what can't be
     high = high + room if most is None else min(high + room, most)
-    gap = (high - low) * TEXT / height
     names = sorted(ends, key=lambda name: ends[name])
+    half = [(high - low) * TEXT / height * len(called[name]) / 2 for name in names]
     places = [ends[name] for name in names]
     for i in range(1, len(places)):
-        places[i] = max(places[i], places[i - 1] + gap)
+        places[i] = max(places[i], places[i - 1] + half[i - 1] + half[i])
     over = max(places[-1] - high, 0.0)
     for i in reversed(range(len(places))):
-        highest = places[i + 1] - gap if i + 1 < len(places) else places[i] - over
+        above = i + 1
+        highest = places[above] - half[above] - half[i] if above < len(places) else places[i] - over
         places[i] = min(places[i], highest)
     return Direct(dict(zip(names, places, strict=True)), (low, high))
 
@@ -100,8 +108,12 @@ def named(
     channel of their colours, by the names in the field ``of``; ``more`` are further fields by name.
     """
     points = [{of: n, y: height, **(more or {}).get(n, {})} for n, height in beside.heights.items()]
-    text = alt.Chart(alt.Data(values=points)).mark_text(align="left", dx=8, clip=False, aria=False)
-    said = short(list(beside.heights))
+    base = alt.Chart(alt.Data(values=points)).encode(drawn, x=x, y=f"{y}:Q")
+    return beside_marks(base, stacked(beside.heights), of, align="left", dx=8, clip=False)
+
+
+def beside_marks(base: Any, said: Any, of: str, **look: Any) -> Any:
+    """A layer with names, which the field ``of`` has, as `stacked` says them."""
     shown = f"datum.{of}" if said is alt.Undefined else said.replace("datum.label", f"datum.{of}")
-    told = text.transform_calculate(called=shown)
-    return told.encode(x=x, y=f"{y}:Q", text="called:N", color=drawn)
+    told = base.transform_calculate(called=shown).encode(text="called:N")
+    return told.mark_text(lineBreak="\n", lineHeight=TEXT, aria=False, **look)

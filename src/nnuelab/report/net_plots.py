@@ -58,6 +58,7 @@ def _losses(
     beside = direct(last, [float(value["validation"] or 0) for value in values], HEIGHT)
     drawn = color(sets, names, legend=not beside)
     base = alt.Chart(alt.Data(values=values)).encode(
+        drawn,
         x=alt.X("epoch:Q")
         # With few epochs Vega puts marks between them.
         .axis(format="d", values=epochs if len(epochs) <= 10 else alt.Undefined)
@@ -65,7 +66,6 @@ def _losses(
         y=alt.Y("validation:Q", scale=fitted(beside.domain if beside else None, 10)).title(
             "validation loss"
         ),
-        color=drawn,
     )
     are_few = len({net.seed for net in nets}) <= DASHES
     of_seed: Any = alt.StrokeDash("seed:N") if are_few else alt.Detail("seed:N")
@@ -151,9 +151,9 @@ def _of_nets(
         return None
     order = [each for each in sets if any(value["set"] == each for value in values)]
     base = alt.Chart(alt.Data(values=values)).encode(
+        color(sets, legend=False),
         y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=stacked(order)),
         yOffset=alt.YOffset("seed:N"),
-        color=color(sets, legend=False),
     )
     thin = base.mark_rule(strokeWidth=1.5).encode(x=x, x2="most:Q")
     thick = base.mark_rule(strokeWidth=5, opacity=0.5).encode(x="lower:Q", x2="upper:Q")

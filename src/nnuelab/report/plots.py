@@ -23,10 +23,13 @@ MOST_COLORS = 8  # of the page's own schemes, which are easy to tell apart
 
 
 def color(sets: Sequence[str], shown: Sequence[str] = (), legend: bool = True) -> Any:
-    """Colours of feature sets, the same in every figure of an experiment; ``shown``: of some.
+    """The channel of feature sets: colours, the same in every figure of an experiment.
 
-    Without a legend the lines have their names beside them.
+    ``shown``: the legend is of some. Without a legend the sets have their names beside them; where
+    they are more than there are colours, they have one.
     """
+    if not legend and len(sets) > MOST_COLORS:
+        return alt.Detail("set:N")
     by_set = alt.Color("set:N").title("variant" if names.shared(sets)[0] else "feature set")
     by_set = by_set.legend(labelExpr=short(sets))
     if shown:
@@ -149,11 +152,11 @@ def _scatter(
     drawn = color([entry(row) for row in rows], legend=not beside)
     across = alt.X(f"{x}:Q").title(axis).scale(fitted(beside.across if beside else None, 10))
     up = alt.Y("elo:Q").title(title).scale(fitted(beside.up if beside else None, 10))
-    base = alt.Chart(alt.Data(values=values)).encode(x=across, color=drawn)
-    seeds = base.mark_rule(strokeWidth=1.5).encode(
+    base = alt.Chart(alt.Data(values=values)).encode(drawn, x=across)
+    seeds = base.mark_rule(strokeWidth=1.5, style="interval").encode(
         alt.Y("seeds_low:Q").title(title), alt.Y2("seeds_high:Q")
     )
-    games = base.mark_rule(strokeWidth=5, opacity=0.5).encode(
+    games = base.mark_rule(strokeWidth=5, opacity=0.5, style="interval").encode(
         alt.Y("games_low:Q").title(title), alt.Y2("games_high:Q")
     )
     dots = base.mark_point(filled=True, size=100).encode(
@@ -252,11 +255,11 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
     beside = line_labels.direct(last, known, HEIGHT) if has_ends else None
     drawn = color([entry(row) for row in rows], legend=not beside)
     base = alt.Chart(alt.Data(values=values)).encode(
+        drawn,
         x=alt.X("nodes:Q")
         .title("nodes of a move")
         .axis(values=shown, format=",d")
         .scale(type="log", nice=False, padding=20),
-        color=drawn,
     )
     lines = base.mark_line().encode(
         y=alt.Y("elo:Q").title("Elo").scale(fitted(beside.domain if beside else None, 10)),
@@ -272,7 +275,7 @@ def depth(rows: Sequence[Row], nodes: Sequence[int]) -> Figure | None:
             *ENDS,
         ],
     )
-    intervals = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
+    intervals = base.mark_rule(strokeWidth=1.5, opacity=0.5, style="interval").encode(
         alt.Y("games_low:Q").title("Elo"), alt.Y2("games_high:Q")
     )
     layers = [intervals, lines, dots.add_params(zoom())]

@@ -10,8 +10,7 @@ from typing import Any
 import altair as alt
 
 from nnuelab.charts import HEIGHT
-from nnuelab.names import labels
-from nnuelab.report.line_labels import TEXT, short
+from nnuelab.report.line_labels import TEXT, beside_marks, stacked, texts
 
 NARROWEST = 250  # pixels of a plot on a phone
 LETTER, DOT = 7, 6  # pixels: of a letter, and from the middle of a point to its edge
@@ -108,7 +107,7 @@ def beside(
         dots.append(Box(x, -DOT, DOT, y - DOT, y + DOT))
         rules.append(Box(x, -2, 2, down(point.high), down(point.low)))
     names = [name for name in points if not only or name in only]
-    called = labels(names)
+    called = texts(names)
     taken: list[Box] = []
     values = []
     for name in sorted(names, key=lambda name: -points[name].y):
@@ -117,7 +116,7 @@ def beside(
         found = min(
             (
                 (cost + ON_A_RULE * any(box.meets(rule) for rule in rules), moved, side, box)
-                for cost, moved, side, box in _places(x, y, LETTER * len(called[name]))
+                for cost, moved, side, box in _places(x, y, called[name])
                 if x + box.left >= 0 and x + box.right <= NARROWEST
                 and box.top >= 0 and box.bottom <= height
                 and not any(box.meets(other) for other in (*taken, *dots))
@@ -143,11 +142,12 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _places(x: float, y: float, width: float) -> Iterator[tuple[float, float, str, Box]]:
+def _places(x: float, y: float, lines: list[str]) -> Iterator[tuple[float, float, str, Box]]:
     """What a place costs, how far down it is, its side, and the box of the name there."""
+    width, height = LETTER * max(map(len, lines)), TEXT * len(lines)
     for step in range(MOST_STEPS):
         for moved in {STEP * step, -STEP * step}:
-            top, bottom = y + moved - TEXT / 2, y + moved + TEXT / 2
+            top, bottom = y + moved - height / 2, y + moved + height / 2
             yield math.fabs(moved), moved, "right", Box(x, ASIDE, ASIDE + width, top, bottom)
             far = math.fabs(moved) + LEFT
             yield far, moved, "left", Box(x, -ASIDE - width, -ASIDE, top, bottom)
@@ -160,8 +160,7 @@ def named(found: Beside, drawn: Any, x: str, y: str, of: str = "set") -> list[An
     channel of their colours, by the names in the field ``of``.
     """
     layers = []
-    said = short([value["set"] for value in found.values])
-    text = f"datum.{of}" if said is alt.Undefined else said.replace("datum.label", f"datum.{of}")
+    said = stacked([value["set"] for value in found.values])
     for side, sign, align in (("right", 1, "left"), ("left", -1, "right")):
         values = [
             {of: v["set"], x: v["x"], y: v["height"], "at": v["y"], "led": v["led"]}
@@ -170,9 +169,8 @@ def named(found: Beside, drawn: Any, x: str, y: str, of: str = "set") -> list[An
         ]
         if not values:
             continue
-        base = alt.Chart(alt.Data(values=values)).encode(x=f"{x}:Q", y=f"{y}:Q", color=drawn)
-        marks = base.mark_text(align=align, dx=sign * ASIDE, clip=True, aria=False)  # type: ignore[arg-type]
-        layers.append(marks.transform_calculate(called=text).encode(text="called:N"))
+        base = alt.Chart(alt.Data(values=values)).encode(drawn, x=f"{x}:Q", y=f"{y}:Q")
+        layers.append(beside_marks(base, said, of, align=align, dx=sign * ASIDE, clip=True))
         led = base.mark_rule(xOffset=sign * (ASIDE - 1), opacity=0.7, aria=False)
         if any(value["led"] for value in values):
             layers.append(led.transform_filter("datum.led").encode(x2=f"{x}:Q", y2="at:Q"))

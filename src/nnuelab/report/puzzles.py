@@ -194,9 +194,9 @@ def _by_rating(all_scores: Sequence[Score], sets: Sequence[str]) -> Figure | Non
     shares = (score.high for score in rated)
     scale = fitted(beside.domain) if beside else share_scale(shares)
     base = alt.Chart(alt.Data(values=values)).encode(
+        drawn,
         x=alt.X("group:O").sort(bands).title("rating of the puzzle").axis(labelAngle=-45),
         xOffset=alt.XOffset("set:N").sort(list(sets)),
-        color=drawn,
     )
     chart = _intervals(base, "y", alt.Y, alt.Y2, scale)
     if beside:

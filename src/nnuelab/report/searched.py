@@ -127,7 +127,7 @@ def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> Figu
         for only in ([r["set"] for r in line], few)
     )
     beside = next(filter(None, tried), None)
-    named = point_labels.named(beside, alt.Undefined, "cost", "loss") if beside else []
+    named = point_labels.named(beside, alt.Detail("set:N"), "cost", "loss") if beside else []
     x = (
         alt.X("cost:Q")
         .title("cost of a node, foretold (\u00d7 anchor)")

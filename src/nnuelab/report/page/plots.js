@@ -4,7 +4,7 @@ const ON_DARK = ["#7ab8ff", "#f0a35e", "#66c2a5", "#e78ac3", "#a6d854", "#ffd92f
 /** Vega's style in the page's colours, which are those of light or dark. */
 function style() {
   const { color, fontFamily } = getComputedStyle(document.body);
-  const line = isDark() ? "#4a545e" : "#c3cbd3";
+  const line = isDark() ? "#4a545e" : "#c3cbd3", colors = isDark() ? ON_DARK : ON_LIGHT;
   const text = { labelColor: color, titleColor: color, labelFont: fontFamily, titleFont: fontFamily, labelFontSize: 12, titleFontSize: 12 };
   return {
     background: "transparent",
@@ -17,9 +17,11 @@ function style() {
       symbolBaseStrokeColor: color, symbolBaseFillColor: color, symbolOpacity: 1,
     },
     text: { color, font: fontFamily, fontSize: 12 },
+    mark: { color: colors[0] }, // where sets have no colours
     rule: { color },
+    style: { interval: { color: colors[0] } },
     view: { stroke: line },
-    range: { category: isDark() ? ON_DARK : ON_LIGHT },
+    range: { category: colors },
   };
 }
 const LETTER = 7, SYMBOL = 32; // pixels of a legend's text and of what stands before it
