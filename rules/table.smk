@@ -87,10 +87,11 @@ rule table:
         ],
         groups=lambda w: groups(w.experiment),
         fixed=lambda w: json.dumps(fixed(settings, w.experiment)),
+        question=lambda w: settings.experiments[w.experiment].question or "",
     message:
         "Table of experiment {wildcards.experiment}"
     shell:
         "nnuelab table {params.nets:q} --experiment {wildcards.experiment:q}"
         " --anchor {params.anchor:q} --pgn {input.games:q} {params.others:q} {params.statistics:q} --csv {output.table:q}"
         " {params.imported:q} {params.spread:q} {params.kinds:q} {params.groups:q} --fixed {params.fixed:q}"
-        " --markdown {output.markdown:q} 2> {log:q}"
+        " --question={params.question:q} --markdown {output.markdown:q} 2> {log:q}"

@@ -150,6 +150,16 @@ def test_a_hypothesis_names_a_set_games_and_a_bound(settings):
     )
 
 
+@pytest.mark.parametrize("question", ["", "two\nlines", "\u202eturned", "x" * 121])
+def test_a_question_is_a_line_that_can_be_shown(settings, question):
+    settings["experiments"]["axis"]["question"] = question
+    with pytest.raises(params.ParamsError) as caught:
+        params.validate(settings)
+    (mistake,) = caught.value.mistakes
+    assert mistake.startswith("experiments.axis.question: ")
+    assert "\u202e" not in mistake
+
+
 def test_the_hash_covers_hypothesis_and_design_and_nothing_else(settings):
     def fixed():
         return params.fixed(params.validate(settings), "axis")
@@ -163,6 +173,7 @@ def test_the_hash_covers_hypothesis_and_design_and_nothing_else(settings):
     settings["tournament"]["parts"] = 2
     settings["experiments"]["axis"]["tournament"] = {"parts": 3}
     settings["experiments"]["size"]["seeds"] = [7, 8]
+    settings["experiments"]["axis"]["question"] = "What else?"
     assert fixed() == before
     seen = {before["sha256"]}
     for change in (

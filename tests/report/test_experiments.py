@@ -83,13 +83,14 @@ def test_the_command_takes_the_players_of_the_tournament(methods, tmp_path):
     out = tmp_path / "t.csv"
     call = ["table", *nets, "--experiment", "pqr", "--anchor", "ALL,scores",
             "--pgn", str(methods / "tournament/pqr.pgn"), "--csv", str(out),
-            "--markdown", str(tmp_path / "t.md")]  # fmt: skip
+            "--markdown", str(tmp_path / "t.md"), "--question", "Do moves help?"]  # fmt: skip
     assert CliRunner().invoke(app, call, catch_exceptions=False).exit_code == 0
     assert out.read_text() == (methods / "pqr_table.csv").read_text()
     assert "| ALL | pqr |" in (tmp_path / "t.md").read_text()
     assert "none where another loss was minimised" in (tmp_path / "t.md").read_text()
-    inputs = json.loads((tmp_path / "t.csv.json").read_text())["inputs"]
-    assert inputs["ALL,pqr#1"]["path"].endswith("nets/ALL,pqr/1/net.nnue")
+    record = json.loads((tmp_path / "t.csv.json").read_text())
+    assert record["inputs"]["ALL,pqr#1"]["path"].endswith("nets/ALL,pqr/1/net.nnue")
+    assert record["parameters"]["question"] == "Do moves help?"
     twice = [*call, nets[0]]
     assert "is given twice" in CliRunner().invoke(app, twice).stderr
 
@@ -209,6 +210,19 @@ def test_only_what_is_surely_beaten_is_pale(grid):
     assert drawn_points(rows, speeds | {"H": 1.1})["H"] == "no"
 
 
+def test_more_sets_than_colours_have_one_and_their_names_beside_them():
+    empty = dict.fromkeys(table.COLUMNS, "")
+    many = [
+        empty | {"feature_set": f"KB({n})", "elo": f"{20 * n}.0", "val_loss_mean": f"{n:.6f}"}
+        for n in range(1, 10)
+    ]
+    for count, is_colored in ((8, True), (9, False)):
+        spec = json.dumps(plots.loss_and_elo(many[:count]).spec)
+        assert ('"color": {"field": "set"' in spec) == is_colored
+        assert ('"detail": {"field": "set"' in spec) == (not is_colored)
+        assert '"legend": {' not in spec
+
+
 def test_names_beside_lines_are_in_order_and_apart():
     ends = {"A": 1.0, "B": 1.01, "C": 1.02, "D": 3.0, "E": 3.01}
     beside = line_labels.direct(ends, [1.0, 3.01], 300)
@@ -218,7 +232,18 @@ def test_names_beside_lines_are_in_order_and_apart():
     assert all(b - a > 0.9 * gap for a, b in itertools.pairwise(places))
     assert beside.domain[0] <= places[0]
     assert places[-1] <= beside.domain[1]
-    assert line_labels.direct(dict.fromkeys("ABCDEFGHI", 1.0), [1.0], 300) is None
+    assert line_labels.direct(dict.fromkeys("ABCDEFGHIJKLMNOPQRSTU", 1.0), [1.0], 300) is None
+
+
+def test_a_name_of_two_lines_has_twice_the_room():
+    long = "epochs-6,schedule-cosine"
+    beside = line_labels.direct({long: 1.0, "B": 1.0}, [0.0, 2.0], 300)
+    low, high = beside.domain
+    apart = abs(beside.heights[long] - beside.heights["B"]) / (high - low) * 300
+    assert apart == pytest.approx(1.5 * line_labels.TEXT)
+    # 22 lines, where 20 have room.
+    named = dict.fromkeys((f"epochs-{i},schedule-cosine-{i}" for i in range(11)), 1.0)
+    assert line_labels.direct(named, [1.0], 300) is None
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -226,27 +251,30 @@ def test_names_beside_points_are_apart_in_plots_of_any_width(seed):
     """And so they are from all points; some stand further off, and are led to."""
     rng = random.Random(seed)
     points = {
-        f"ALL+{'H' * rng.randint(1, 9)}{i}": Point(rng.choice((0.1, rng.random())), y, y - 9, y + 9)
+        f"{rng.choice(('', 'schedule-step,'))}ALL+{'H' * rng.randint(1, 9)}{i}": Point(
+            rng.choice((0.1, rng.random())), y, y - 9, y + 9
+        )
         for i in range(rng.randint(2, 8))
         for y in (rng.uniform(-40, 40),)
     }
     if len({point.x for point in points.values()}) < 2:
         points["V"] = Point(0.7, 0, -5, 5)
-    found = point_labels.beside(points)
+    found, texts = point_labels.beside(points), line_labels.texts(points)
     low, high = found.up
     assert low < min(point.low for point in points.values())
     for width in (point_labels.NARROWEST, 400, 1000):
         boxes = []
         for value in found.values:
             place = width * (value["x"] - found.across[0]) / (found.across[1] - found.across[0])
-            long = point_labels.LETTER * len(value["set"])
+            lines = texts[value["set"]]
+            long, tall = point_labels.LETTER * max(map(len, lines)), line_labels.TEXT * len(lines)
             is_right = value["side"] == "right"
             left = place + point_labels.ASIDE if is_right else place - point_labels.ASIDE - long
-            top = HEIGHT * (high - value["height"]) / (high - low) - line_labels.TEXT / 2
+            top = HEIGHT * (high - value["height"]) / (high - low) - tall / 2
             assert left >= 0
             assert left + long <= width
             assert value["led"] == (abs(value["height"] - value["y"]) * HEIGHT / (high - low) > 10)
-            boxes.append((left, left + long, top, top + line_labels.TEXT))
+            boxes.append((left, left + long, top, top + tall))
             dot = HEIGHT * (high - value["y"]) / (high - low)
             boxes.append((place - 6, place + 6, dot - 6, dot + 6))
         names, dots = boxes[::2], boxes[1::2]

@@ -69,6 +69,7 @@ def table(
     ] = None,
     group: Group = None,
     fixed: Fixed = None,
+    question: Annotated[str, typer.Option(help="What it asks, for its page.")] = "",
     blocks: Blocks = None,
 ) -> None:
     """Make the table of an experiment: one row per feature set and variant.
@@ -125,6 +126,7 @@ def table(
     )
     played = {yardsticks.NODES: pgn, **others}
     told = {} if fixed is None else hypotheses.told(fixed, played)
+    told |= {"question": question} if question else {}
     told |= {"imported": imported} if imported else {}
     deep = reading.nodes_in(deep_pgn, anchor) if deep_pgn else 0
     told |= {"nodes_deep": deep} if deep else {}
@@ -277,8 +279,8 @@ def list_targets(
     shown.columns[1].justify = "right"
     for name, plan in plans(found).items():
         sets = shorten(" ".join(str(entry.name) for entry in plan.entries), 30, placeholder=" ...")
-        about = f"{minutes(plan, cores()):.0f}"
-        shown.add_row(f"{folder}/{name}_table.csv", about, f"{len(plan.players)} nets: {sets}")
+        about, asked = f"{minutes(plan, cores()):.0f}", found.experiments[name].question or sets
+        shown.add_row(f"{folder}/{name}_table.csv", about, f"{len(plan.players)} nets: {asked}")
     about = f"{texel_minutes(found, cores()):.0f}"
     runs = shorten(" ".join(found.texel.tuners), 30, placeholder=" ...")
     shown.add_row(f"{folder}/texel/match_table.txt", about, f"tuned evaluations: {runs}")

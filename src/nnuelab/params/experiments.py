@@ -55,6 +55,7 @@ def fixed(params: Params, name: str) -> dict[str, Any]:
     asked_for = experiment.model_dump(mode="json", by_alias=True, exclude_unset=True)
     for variant, changes in asked_for.get("variants", {}).items():
         asked_for["variants"][variant] = expanded(changes)
+    asked_for.pop("question", None)  # words, which change nothing
     games = asked_for.pop("tournament", {})
     if games := {key: value for key, value in games.items() if key not in NO_DESIGN}:
         asked_for["tournament"] = games

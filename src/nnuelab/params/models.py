@@ -19,6 +19,7 @@ from nnuelab.params.policies import Policies
 from nnuelab.params.sections import (
     Count,
     CountOrZero,
+    Line,
     Name,
     OptionName,
     OptionValue,
@@ -423,6 +424,8 @@ class Hypothesis(Section):
 class Experiment(Section):
     """Nets that are compared with each other: each feature set, as each variant, with each seed."""
 
+    question: Line | None = None
+    """What it asks, in words for its page."""
     feature_sets: Annotated[list[str], Field(min_length=1)]
     """Expressions over feature blocks: each is trained with every seed, and plays all others."""
     seeds: Seeds

@@ -73,6 +73,16 @@ def section(*declared: type, **kinds: Any) -> type[Section]:
     return create_model("Checked", __base__=Checked, **found)
 
 
+def _printable(text: str) -> str:
+    """A text that a page and a terminal may show as it is."""
+    if not text.isprintable():
+        raise ValueError("it must be one line that can be printed")
+    return text
+
+
+Line = Annotated[str, Field(min_length=1, max_length=120), AfterValidator(_printable)]
+
+
 def each_once(values: list[Any]) -> list[Any]:
     if twice := repeated(values):
         raise ValueError(f"{twice[0]} is listed twice")

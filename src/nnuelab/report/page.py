@@ -161,7 +161,7 @@ class _Builder:
         name, problems = experiment.name, list(experiment.problems)
         if experiment.is_elsewhere and self.has_more:
             problems.append(f"Neither nets nor games of {name} are here, nor what is told of them.")
-        section = Section(name, name, ("experiment", name), problems=problems)
+        section = Section(name, name, ("experiment", name), experiment.question, problems=problems)
         section.stale = self._stale(experiment)
         rows, anchor = experiment.rows, experiment.anchor
         if not rows:

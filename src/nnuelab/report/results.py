@@ -102,6 +102,8 @@ class Experiment:
         The table, every cell as text; empty when it is missing.
     anchor : str
         The feature set whose elo is 0.
+    question : str
+        What it asks, in words.
     nets : list of NetFiles
     problems : list of str
         What is missing or damaged, each with the remedy.
@@ -116,6 +118,7 @@ class Experiment:
     name: str
     rows: list[dict[str, str]] = field(default_factory=list)
     anchor: str = ""
+    question: str = ""
     nets: list[NetFiles] = field(default_factory=list)
     pgn: Path | None = None
     problems: list[str] = field(default_factory=list)
@@ -281,16 +284,17 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         made = f"{label} isn't there; make it: snakemake {label}"
         found.problems.append(made if missing else str(error))
         found.problems += _last_words(folder, name)
-    record = records.get(label, {})
-    found.anchor = str(record.get("parameters", {}).get("anchor", ""))
-    found.hypothesis = record.get("parameters", {}).get("hypothesis", {})
+    told = records.get(label, {}).get("parameters", {})
+    found.anchor = str(told.get("anchor", ""))
+    found.question = str(told.get("question", ""))
+    found.hypothesis = told.get("hypothesis", {})
     if not found.anchor and found.rows:
         found.anchor = table.anchor_of(found.rows)
     limit, deep = (_nodes(folder, found, kind, records) for kind in (NODES, DEEP))
     found.nodes = limit, deep
-    imported = record.get("parameters", {}).get("imported", [])
+    imported = told.get("imported", [])
     entries = {table.entry(row) for row in found.rows}
-    inputs = record.get("inputs", {}).items()
+    inputs = records.get(label, {}).get("inputs", {}).items()
     named = [
         (place, name) for name, i in inputs if (place := folder.parent / i["path"]).name == NET
     ]

@@ -25,8 +25,8 @@ class Section:
     title : str
     path : tuple of str
         Of its address, see `document.link`.
-    answer : str
-        What is found, in a sentence.
+    question, answer : str
+        What is asked, and what is found, in a sentence each.
     said : list of str
         More of it in words.
     advice : list of str
@@ -46,6 +46,7 @@ class Section:
     name: str
     title: str = ""
     path: tuple[str, ...] = ()
+    question: str = ""
     answer: str = ""
     said: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
