@@ -153,15 +153,15 @@ class Ranking:
 
 def ranking(experiment: Experiment, scale: Scale | None = None) -> Ranking | None:
     """All rows that have a rating, on a scale that is long enough; None where none has."""
-    rated, kinds = _rated(experiment)
+    rated, shown = _rated(experiment), kinds(experiment)
     if not rated:
         return None
     study = [value for row in rated if (value := number(row, "published_elo")) is not None]
-    scale, called = scale or Scale.over(rated, kinds, *study), labels(rated)
+    scale, called = scale or Scale.over(rated, shown, *study), labels(rated)
     lines = []
     for row in sorted(rated, key=lambda row: -float(row["elo"])):
         published = None if entry(row) == experiment.anchor else number(row, "published_elo")
-        marks = (bar(row, experiment, scale, kind) for kind in kinds)
+        marks = (bar(row, experiment, scale, kind) for kind in shown)
         lines.append(
             Ranked(
                 called[entry(row)],
@@ -170,21 +170,23 @@ def ranking(experiment: Experiment, scale: Scale | None = None) -> Ranking | Non
                 None if published is None else (scale.place(published), f"{published:+.1f}"),
             )
         )
-    return Ranking(lines, scale.ticks, kinds)
+    return Ranking(lines, scale.ticks, shown)
 
 
 def rankings(experiments: Sequence[Experiment]) -> dict[str, Ranking]:
     """Those of several experiments by name, on one scale."""
-    rated = [_rated(experiment) for experiment in experiments]
-    kinds = dict.fromkeys(kind for _, found in rated for kind in found)
-    scale = Scale.of_most([row for rows, _ in rated for row in rows], kinds)
+    shown = dict.fromkeys(kind for experiment in experiments for kind in kinds(experiment))
+    scale = Scale.of_most([row for each in experiments for row in _rated(each)], shown)
     found = {experiment.name: ranking(experiment, scale) for experiment in experiments}
     return {name: ranked for name, ranked in found.items() if ranked is not None}
 
 
-def _rated(experiment: Experiment) -> tuple[list[Row], list[Yardstick]]:
-    """Its rows that have a rating, and the yardsticks of its answer."""
-    rated: list[Row] = [row for row in experiment.rows if number(row, "elo") is not None]
+def kinds(experiment: Experiment) -> list[Yardstick]:
+    """The yardsticks of its answer: fixed nodes, where time counts, and that of its hypothesis."""
     asked = hypotheses.yardstick(experiment.hypothesis) if experiment.hypothesis else NODES
-    kinds = dict.fromkeys((NODES, words.paid(rated), asked))
-    return rated, [kind for kind in kinds if kind is not None]
+    found = dict.fromkeys((NODES, words.paid(experiment.rows), asked))
+    return [kind for kind in found if kind is not None]
+
+
+def _rated(experiment: Experiment) -> list[Row]:
+    return [row for row in experiment.rows if number(row, "elo") is not None]

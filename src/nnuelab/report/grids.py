@@ -105,11 +105,12 @@ def titles(deep: int) -> dict[str, str]:
 def results(found: Results, experiment: Experiment) -> Grid:
     """The experiment's table, cell by cell as its CSV has it; columns not measured left out.
 
-    Beside them stand the verdicts, see `words.verdict`.
+    Beside them stand the verdicts, see `words.verdict`. Behind no switch are two yardsticks: fixed
+    nodes, and that of the hypothesis or else where time counts.
     """
     rows, anchor, asked = experiment.rows, experiment.anchor, experiment.hypothesis
     _, common = names.shared([table.entry(row) for row in rows])
-    main = [NODES, *filter(None, [words.paid(rows)])]
+    main = [NODES, *bars.kinds(experiment)[1:][-1:]]
     answers = ("feature_set", "variant", *(n for kind in main for n in list(_of_elo(kind))[:2]))
     shown = [*answers, "val_loss_mean", *TITLES]
     shown += [name for name in table.COLUMNS if name not in shown]
