@@ -88,7 +88,7 @@ def test_what_a_hypothesis_found_equivalent_is_called_so():
     assert [cells[place] for cells in grid.rows] == ["anchor", "equivalent", "undecided"]
     assert "\u00b115 Elo" in grid.hints["verdict"][1]
     assert "\u00b115 Elo" in grid.bars["elo"][1].text
-    views = sets.views(Results(Path("results"), [experiment]), set(), is_explored=False)
+    views = sets.views(Results(Path("results"), [experiment]))
     (view,) = (each for each in views if each.title == "H")
     place = [name for name, _ in view.grids[0].columns].index("verdict")
     assert view.grids[0].rows[0][place] == "equivalent"

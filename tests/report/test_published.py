@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from nnuelab.cli import page as _page  # noqa: F401 (registers its commands)
@@ -56,7 +58,7 @@ def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
         )
         shown = 0
         for line in page.locator(".experiments > li:not(.axis)").all():
-            name = line.locator(".name").inner_text()
+            name = line.locator(".name a").inner_text()
             with open(PUBLISHED / f"{name}_table.csv", newline="") as file:
                 rows = [row for row in csv.DictReader(file) if row["elo"]]
             column = "elo_cost" if any(row["elo_cost"] for row in rows) else "elo_time"
@@ -77,8 +79,60 @@ def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
             assert line.locator("[title]").count() == line.locator(".dot").count()
         assert shown > 100
         assert page.locator(".experiments .under").count() > 0
-        page.locator(".experiments .name").first.click()
+        page.locator(".experiments .name a").first.click()
         assert page.locator(".view:visible h2").inner_text().startswith("Experiment")
+
+
+def test_each_experiment_asks_what_its_settings_ask(report, browser):
+    """The first one that asks, in params.yaml or else in an overlay; others change its nets."""
+    asked = {}
+    for file in (ROOT / "params.yaml", *sorted((ROOT / "config").glob("*.yaml"))):
+        for name, settings in (yaml.safe_load(file.read_text()).get("experiments") or {}).items():
+            if "question" in settings:
+                assert asked.setdefault(name, settings["question"]) == settings["question"]
+    assert asked.keys() == NAMES - {"policy"}
+    with watched(browser, report, timeout=30_000) as page:
+        for name, question in asked.items():
+            view = page.locator(f'[id="/experiment/{name}"]')
+            assert view.locator(".answer .asked").text_content() == question
+        lines = page.locator(".experiments .name").all_text_contents()
+        first = page.locator(".answer .asked").first.text_content()
+    assert {*map(str.strip, lines), f"answers {first}"} == {f"{n} {q}" for n, q in asked.items()}
+
+
+def test_a_table_shows_the_column_of_its_hypothesis(report, browser):
+    titles = {"elo": "fixed nodes", "elo_cost": "equal cost", "elo_time": "fixed time",
+              "elo_deep_cost": "equal cost, 5,000 nodes"}  # fmt: skip
+    asked = 0
+    with watched(browser, report, timeout=30_000) as page:
+        for name in sorted(NAMES - {"policy"}):
+            told = json.loads((PUBLISHED / f"{name}_table.csv.json").read_text())["parameters"]
+            page.evaluate(f"goTo('#/experiment/{name}')")
+            table = page.locator(f"#{name}-table")
+            shown = [head for head in table.locator("thead th").all() if head.is_visible()]
+            titled = [re.sub(r"\s+", " ", head.inner_text()).strip(" \u2195") for head in shown]
+            assert sum(title.startswith("Elo at ") for title in titled) <= 2
+            if "hypothesis" in told:
+                asked += 1
+                assert f"Elo at {titles[told['hypothesis']['column']]}" in titled
+    assert asked > 10
+
+
+def test_each_set_is_seen_on_a_board(report, browser):
+    """With its terms, the last one first: it tells sets of one family apart."""
+    with watched(browser, report, timeout=30_000) as page:
+        views = page.locator("section.set").all()
+        assert len(views) > 20
+        for view in views:
+            page.evaluate("address => { location.hash = address; }", f"#{view.get_attribute('id')}")
+            example = view.locator("[data-explore]")
+            example.scroll_into_view_if_needed()
+            example.locator(".board svg").first.wait_for()
+            terms = [text.strip() for text in view.locator(".terms dt").all_text_contents()]
+            lists = [text.partition(":")[0] for text in example.locator("h3").all_text_contents()]
+            assert lists == [term for term in reversed(terms) for _ in range(2)]
+            example.get_by_role("combobox").last.select_option(index=1)
+            assert "accumulator" in example.locator(".moved").inner_text()
 
 
 def test_nodes_are_told_where_only_ratings_are(report):

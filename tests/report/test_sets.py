@@ -17,14 +17,14 @@ def published():
 
 
 def test_bars_of_all_rows_have_one_scale(published):
-    (view,) = (v for v in sets.views(published, set(), False) if v.title == "ALL+H+V")
+    (view,) = (v for v in sets.views(published) if v.title == "ALL+H+V")
     bars = view.grids[0].bars["elo"]
     assert len({row[0] for row in view.grids[0].rows}) > 1
     assert len({bar.zero for bar in bars}) == 1
 
 
 def test_nets_of_several_experiments_go_by_names_that_tell_them_apart(published):
-    for view in sets.views(published, set(), False):
+    for view in sets.views(published):
         for grid in view.grids:
             players = {player for row in grid.rows for player in row[-2:]}
             called = [grid.called[player] for player in players]
@@ -34,7 +34,7 @@ def test_nets_of_several_experiments_go_by_names_that_tell_them_apart(published)
 
 
 def test_an_anchor_has_no_rows_of_its_own_and_says_where_it_is_one(published):
-    for view in sets.views(published, set(), False):
+    for view in sets.views(published):
         of = [e for e in published.experiments if e.anchor.split(",")[0] == view.title]
         said = " ".join(view.said)
         assert said.startswith(f"{view.title} is the anchor, 0 Elo, of ") == bool(of)
@@ -49,7 +49,7 @@ def test_an_anchor_has_no_rows_of_its_own_and_says_where_it_is_one(published):
 
 
 def test_names_that_tell_nothing_are_behind_the_switch(published):
-    more = {v.title: v.grids[0].more for v in sets.views(published, set(), False) if v.grids}
+    more = {v.title: v.grids[0].more for v in sets.views(published) if v.grids}
     assert {"anchor", "row"} <= more["ALL+PV"]
     assert not {"anchor", "row"} & more["ALL"]  # several sizes of one experiment
 

@@ -363,7 +363,7 @@ def test_a_mirrored_feature_points_at_the_files_of_its_king(page, side, king, sq
 def moved(page, name="ALL"):
     """The board of a set's view where a piece can be moved; 'a blocked centre' is on it."""
     choose(page, f"/set/{name}")
-    example = page.locator(f"[data-explore={name}]" if name == "ALL" else "[data-explore*=PH]")
+    example = page.locator(f"[data-explore='{name}']")
     example.scroll_into_view_if_needed()
     example.get_by_role("combobox").first.select_option(label="a blocked centre")
     return example

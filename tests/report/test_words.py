@@ -94,7 +94,7 @@ def test_a_set_has_the_price_of_a_node_that_it_makes_itself(tmp_path):
         for name, cost in (("one", "1.304"), ("two", "1.25"))
     ]
     found = Results(tmp_path, experiments, statistics=counted)
-    facts = {view.title: dict(view.facts) for view in sets.views(found, set(), is_explored=False)}
+    facts = {view.title: dict(view.facts) for view in sets.views(found)}
     assert facts == {
         "ALL": {},
         "H": {

@@ -37,18 +37,23 @@ class Explorer:
     nets : sequence of NetFiles
     policies : mapping of str to Mover
         By name.
+    sets : mapping of str to FeatureSet
+        By name, beside those of the nets.
     """
 
     def __init__(
-        self, nets: Sequence[NetFiles], policies: Mapping[str, Mover] | None = None
+        self,
+        nets: Sequence[NetFiles],
+        policies: Mapping[str, Mover] | None = None,
+        sets: Mapping[str, features.FeatureSet] | None = None,
     ) -> None:
         self._policies = policies or {}
-        self.sets = {net.net.feature_set: net.net.features for net in nets}
+        self.sets = {**(sets or {}), **{net.net.feature_set: net.net.features for net in nets}}
         self._set_of = {net.player: net.net.feature_set for net in nets}
         self._evaluators = {net.player: Inference(net.net) for net in nets}
 
     def look(self, positions: Mapping[str, str]) -> dict[str, Any]:
-        """Everything as JSON: by position, and by term of the nets' feature sets.
+        """Everything as JSON: by position, and by term of the feature sets.
 
         Parameters
         ----------

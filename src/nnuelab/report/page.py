@@ -5,13 +5,15 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from nnuelab import features
 from nnuelab.charts import Figure
 from nnuelab.data import validation
 from nnuelab.data.dataset import evenly
@@ -83,6 +85,7 @@ class _Builder:
         self.problems = list(found.problems)
         self.policies: policies.Found | None = None
         self.outdated = results.outdated(found)
+        self.positions = dict(explorer.KNOWN)
         # A folder of tables alone, such as the published ones.
         self.has_more = (
             not found.experiments
@@ -106,7 +109,7 @@ class _Builder:
         games = self.blobs["games"].values()
         played = {NetName.parse(g[of]).feature_set for all_of in games for g in all_of
                   for of in ("white", "black")}  # fmt: skip
-        of_sets = sets.views(self.found, played, "explorer" in self.blobs)
+        of_sets = sets.views(self.found, played, self._explored())
         self.blobs["provenance"] = {"records": self.found.records}
         files = grids.files(self.found)
         every = [*experiments, *filter(None, (search, tuning, chosen, positions, statistics, nets))]
@@ -139,7 +142,7 @@ class _Builder:
             sources=_sources([g for section in [*every, *of_sets] for g in section.tables]
                              + [files]),
             blobs={name: _packed(value) for name, value in self.blobs.items()},
-            explorer="explorer" in self.blobs,
+            explorer="weights" in self.blobs,
             texel_boards="texel" in self.blobs,
             vega=_vega(),
         )  # fmt: skip
@@ -161,8 +164,8 @@ class _Builder:
         name, problems = experiment.name, list(experiment.problems)
         if experiment.is_elsewhere and self.has_more:
             problems.append(f"Neither nets nor games of {name} are here, nor what is told of them.")
-        section = Section(name, name, ("experiment", name), experiment.question, problems=problems)
-        section.stale = self._stale(experiment)
+        section = Section(name, name, ("experiment", name), problems=problems)
+        section.question, section.stale = experiment.question, self._stale(experiment)
         rows, anchor = experiment.rows, experiment.anchor
         if not rows:
             return section
@@ -401,17 +404,29 @@ class _Builder:
         figure = net_plots.neurons(shares, sets)
         section.figures = [figure] if figure else []
         self.blobs["weights"] = _weights(measured)
-        looking = explorer.Explorer(self.found.nets, self.policies.best if self.policies else {})
-        self.blobs["explorer"] = looking.look(self._positions(records))
-        fens = [explorer.KNOWN[name] for name in explorer.MOVED]
-        self.blobs["moves"] = {
-            name: {fen: looking.moves(name, fen) for fen in fens} for name in looking.sets
-        }
+        self.positions |= self._positions(records)
+
+    def _explored(self) -> Collection[str]:
+        """The sets whose features are shown in positions, with what their nets say there."""
+        nets = self.found.nets if "weights" in self.blobs else []
+        known = {}
+        for name in sets.names(self.found):
+            with suppress(UserError):  # which its view tells
+                known[name] = features.parse(name)
+        looking = explorer.Explorer(nets, self.policies.best if self.policies else {}, known)
+        with told(self.problems, "the features in positions"):
+            self.blobs["explorer"] = looking.look(self.positions)
+            fens = [explorer.KNOWN[name] for name in explorer.MOVED]
+            self.blobs["moves"] = {
+                name: {fen: looking.moves(name, fen) for fen in fens} for name in looking.sets
+            }
+            return looking.sets
+        return ()
 
     def _positions(self, records: np.ndarray) -> dict[str, str]:
         from nnuelab.data.records import from_fen, to_fen
 
-        found = dict(explorer.KNOWN)
+        found = {}
         for place in evenly(len(records), EXPLORED):
             record = records[place]
             found[f"game {record['game']} of the validation set, ply {record['ply']}"] = to_fen(

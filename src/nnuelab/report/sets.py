@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from nnuelab import features
@@ -35,18 +36,26 @@ class SetView(Section):
     is_explored: bool = False
 
 
-def views(found: Results, played: set[str], is_explored: bool) -> list[SetView]:
-    """Of all sets of the experiments, and of others that were counted.
+def names(found: Results) -> list[str]:
+    """All sets of the experiments, and others that were counted."""
+    compared = dict.fromkeys(row["feature_set"] for e in found.experiments for row in e.rows)
+    return list(compared | dict.fromkeys(row["feature_set"] for row in found.statistics))
 
-    ``played`` are those of which there are games.
+
+def views(
+    found: Results, played: Collection[str] = (), explored: Collection[str] = ()
+) -> list[SetView]:
+    """Of all sets, see `names`.
+
+    ``played`` are those of which there are games, ``explored`` those with positions to look at.
     """
-    names = dict.fromkeys(row["feature_set"] for e in found.experiments for row in e.rows)
-    names |= dict.fromkeys(row["feature_set"] for row in found.statistics)
-    return [_view(found, name, name in played, is_explored) for name in names]
+    return [_view(found, name, name in played, name in explored) for name in names(found)]
 
 
 def _view(found: Results, name: str, has_games: bool, is_explored: bool) -> SetView:
-    view = SetView(f"set-{NetName(name).folder}", name, ("set", name), games=has_games)
+    view = SetView(
+        f"set-{NetName(name).folder}", name, ("set", name), games=has_games, is_explored=is_explored
+    )
     nets = [net for net in found.nets if net.net.feature_set == name]
     with told(view.problems, "the definition"):
         view.terms = _terms(nets[0].net.features if nets else features.parse(name))
@@ -58,7 +67,6 @@ def _view(found: Results, name: str, has_games: bool, is_explored: bool) -> SetV
     trained = readable(readable(nets, "history", []), "objective", [])
     view.figures = net_plots.losses(trained, list(dict.fromkeys(net.entry for net in trained)))
     view.net = nets[0].player if nets else ""
-    view.is_explored = is_explored and bool(nets)
     return view
 
 

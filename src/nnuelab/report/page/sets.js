@@ -11,6 +11,7 @@ const EXAMPLE = 2;
  */
 function example(element, { positions, sets, terms }, known) {
   const set = element.dataset.explore;
+  const last = [...sets[set]].reverse(); // in ALL+MB it is mobility that one wants to see
   const picture = make("div", {}), code = make("code", {}), said = make("p", { class: "moved", "aria-live": "polite" });
   const lists = make("div", { class: "active", role: "region", tabindex: 0, "aria-label": `Features of ${set}` });
   const place = make("select", {}), choice = make("select", {});
@@ -104,7 +105,7 @@ function example(element, { positions, sets, terms }, known) {
     const ended = known[fen] && !legal.length ? "The game is over." : "";
     const hint = legal.length ? (san ? "" : "Move a piece.") : ended || waits;
     said.textContent = [san && `${san}: ${rowsInWords(sides)}.`, problem || hint].filter(Boolean).join(" ");
-    lists.replaceChildren(...(san ? changedLists(here(), picture) : activeLists(sets[set], terms, place.value, fen, picture)));
+    lists.replaceChildren(...(san ? changedLists(here(), picture) : activeLists(last, terms, place.value, fen, picture)));
   }
 
   options(place, positions.map((position, i) => [i, position.name]));
@@ -162,7 +163,7 @@ function changedLists({ sides, centipawns, before, san, start, fen }, picture) {
     make("thead", {}, make("tr", {}, ...["net", "before", `after ${san}`, "change"].map((head) => make("th", { scope: "col" }, head)))),
     make("tbody", {}, ...rows.map(([net, ...values]) => make("tr", {}, make("th", { scope: "row" }, net),
       ...values.map((value) => make("td", { class: "number" }, signed(value)))))));
-  return [table, ...sides.flatMap((side, i) => [
+  return [...(rows.length ? [table] : []), ...sides.flatMap((side, i) => [
     make("h4", {}, `${VIEWS[i]}\u2019s view: ${side.on.length} on, ${side.off.length} off, ${side.active} active`),
     featureList([...side.on, ...side.off].map((index) => before.names[index]), VIEWS[i][0].toLowerCase(),
       (j) => (j < side.on.length ? fen : start), picture, (j) => (j < side.on.length ? "on" : "off")),
