@@ -89,7 +89,7 @@ rule report:
             sets=sets_of(REPORTED),
             files=(PACKAGE / "report/page").glob("*.*"),
         ),
-        answers=code_hash(None, more=["\n".join(answer) for answer in answers()]),
+        answers=code_hash(None, more=[str(answer) for answer in answers()]),
         experiments=REPORTED,
         results=lambda w, output: str(Path(output.page).parent),
     message:

@@ -179,6 +179,15 @@ def test_colours_mean_the_same_limit_in_every_experiment(report, browser):
         assert {domain[:2] for domain in scales} == {("fixed nodes", "equal cost")}
 
 
+def test_questions_lead_to_their_experiments(report, browser):
+    with watched(browser, report, timeout=30_000) as page:
+        page.evaluate("goTo('#/questions')")
+        links = page.locator(".answers a")
+        assert {*links.all_text_contents()} > {"axis", "scored", "pqr"}
+        links.first.click()
+        assert page.locator(".view:visible h2").inner_text().startswith("Experiment")
+
+
 def test_every_link_opens_its_view(report, browser):
     with watched(browser, report, timeout=30_000) as page:
         for link in page.locator("#nav a").all():

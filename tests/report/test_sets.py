@@ -45,7 +45,7 @@ def test_an_anchor_has_no_rows_of_its_own_and_says_where_it_is_one(published):
             assert is_one or f"{experiment.name} (as " in said
         for grid in view.grids:
             assert all(row[-1] != row[-2] for row in grid.rows)
-            assert "anchor" not in {row[2] for row in grid.rows}
+            assert "anchor" not in {row[3] for row in grid.rows}
 
 
 def test_names_that_tell_nothing_are_behind_the_switch(published):

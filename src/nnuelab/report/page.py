@@ -129,6 +129,7 @@ class _Builder:
             tuning=tuning,
             policies=chosen,
             answers=answered.answers(),
+            is_published=self.found.folder.resolve() == answered.PUBLISHED,
             positions=positions,
             statistics=statistics,
             nets=nets,

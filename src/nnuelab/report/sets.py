@@ -135,8 +135,8 @@ def _everywhere(found: Results, name: str) -> Grid:
     columns = {
         "experiment": "experiment",
         "at": "games at",
-        "verdict": "verdict",
         "elo": "Elo",
+        "verdict": "verdict",
         "error": "\u00b1 (95\u00a0%)",
         "p": "p adjusted",
         "anchor": "against",
@@ -153,10 +153,10 @@ def _everywhere(found: Results, name: str) -> Grid:
                 is_its = row["feature_set"] == name and plays != anchor
                 if not is_its or number(row, kind.column) is None:
                     continue
-                cells = [row[kind.column], row.get(f"{kind.column}_error", ""), row.get(kind.p, "")]
+                errors = [row.get(f"{kind.column}_error", ""), row.get(kind.p, "")]
                 at, asked = kind.at(experiment.nodes[1]), experiment.hypothesis
                 said = str(words.verdict(row, anchor, kind, asked))
-                rows.append([experiment.name, at, said, *cells, anchor, plays])
+                rows.append([experiment.name, at, row[kind.column], said, *errors, anchor, plays])
                 hints.append(words.why(row, anchor, kind, asked))
                 sources.append({"": [*made, found.label(found.games(experiment, kind))]})
                 drawn.append(bars.bar(row, experiment, scale, kind))

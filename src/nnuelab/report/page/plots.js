@@ -24,7 +24,7 @@ function style() {
     range: { category: colors },
   };
 }
-const LETTER = 7, SYMBOL = 32; // pixels of a legend's text and of what stands before it
+const LETTER = 7, SYMBOL = 32, LEFT = 45; // pixels of a legend's text, of what stands before it, and of the axis left of it
 /** What the legends of colours say. */
 function labels(spec) {
   const found = spec.encoding?.color?.legend?.values ?? spec.encoding?.color?.scale?.domain ?? [];
@@ -33,7 +33,7 @@ function labels(spec) {
 /** As many columns as have room for the longest label. */
 function fitted(legend, spec, width) {
   const longest = LETTER * Math.max(8, ...labels(spec).map((label) => label.length)) + SYMBOL;
-  legend.columns = Math.max(1, Math.min(3, Math.floor(width / longest)));
+  legend.columns = Math.max(1, Math.min(3, Math.floor((width - LEFT) / longest)));
   legend.labelLimit = width / legend.columns - SYMBOL;
 }
 const SPECS = JSON.parse(byId("specs").textContent);
