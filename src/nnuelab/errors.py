@@ -12,7 +12,11 @@ class UserError(Exception):
     """Bad input or a missing piece: the message says what is wrong, where, and what to do.
 
     The command line prints it as ``nnuelab: error: MESSAGE`` on stderr and exits with status 1.
+    What it quotes may come from anywhere, so each of its lines is `clipped`.
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("\n".join(map(clipped, message.split("\n"))))
 
 
 def one_line(error: object) -> str:
