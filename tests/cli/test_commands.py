@@ -74,14 +74,26 @@ def examples(function: Any) -> list[str]:
     return [" ".join(example.split()) for example in found]
 
 
-def test_help_shows_an_example_of_every_command() -> None:
+def test_help_ends_with_an_example_of_each_first_step() -> None:
     done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
     shown = " ".join(done.stdout.split("Examples:")[1].split())
     commands = registered()
     assert {"nnuelab perft", "nnuelab features active", "nnuelab params schema"} <= set(commands)
-    for function in commands.values():
+    steps, *_ = PANELS.values()
+    for name, function in commands.items():
         first, _ = examples(function)
-        assert first in shown
+        assert (first in shown) == (name.removeprefix("nnuelab ") in steps)
+
+
+def test_help_breaks_lines_where_the_terminal_ends() -> None:
+    for columns in ("60", "160"):
+        done = subprocess.run(
+            [*COMMAND, "contrast", "--help"],
+            capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": columns},
+        )  # fmt: skip
+        _, text, *_ = re.split(r"\n *\n", done.stdout.partition("Usage")[2])[1:]
+        first, second, *_ = [line.rstrip() for line in text.splitlines()]
+        assert len(first) + 1 + len(second.split()[0]) > int(columns) - 2
 
 
 def test_help_has_each_command_in_one_panel() -> None:

@@ -63,13 +63,29 @@ LOST = (errno.ENOENT, errno.EIO, errno.ESTALE)  # what was there when the comman
 class Commands(TyperGroup):
     """Commands whose help ends with an example of each."""
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """With paragraphs as long lines: a terminal of any width breaks them."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None and found.help:
+            found.help = "\n\n".join(" ".join(p.split()) for p in found.help.split("\n\n"))
+        return found
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.epilog = "\n\n".join(["Examples:", *(example for _, example in examples(self))])
+        self.epilog = "\n\n".join(["Examples:", *self.shown()])
         super().format_help(ctx, formatter)
+
+    def shown(self) -> list[str]:
+        """The examples."""
+        return [example for _, example in examples(self)]
 
 
 class Application(Commands):
     """All commands: a failure is one line, and exit status 1."""
+
+    def shown(self) -> list[str]:
+        """Those of the first steps: each command has its own."""
+        first, *_ = PANELS.values()
+        return [example for name, example in examples(self) if name in first]
 
     def list_commands(self, ctx: Any) -> list[str]:
         """In the order of their panels."""

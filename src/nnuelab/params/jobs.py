@@ -91,11 +91,12 @@ def check_planned(names: Iterable[str], plans: Mapping[str, Plan]) -> None:
     Raises
     ------
     UserError
-        With the closest name that there is.
+        With the closest name that there is, or all of them.
     """
     for name in names:
         if name not in plans:
-            raise UserError(f"there is no experiment {name}{nearest(name, plans)}")
+            known = nearest(name, plans) or f"; there are {', '.join(plans)}"
+            raise UserError(f"there is no experiment {name!r}{known}")
 
 
 def jobs_of(name: str, plan: Plan) -> list[Job]:
