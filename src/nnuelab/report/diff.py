@@ -108,7 +108,7 @@ def diff(a: Path, b: Path, positions: Path | None = None) -> Difference:
 
 
 def _provenance(a: dict[str, Any], b: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Leaves of the two records that differ, hashes cut short."""
+    """Leaves of the two records that differ, hashes cut short; inputs of one alone are counted."""
     one, other = (
         {
             name: value
@@ -117,9 +117,15 @@ def _provenance(a: dict[str, Any], b: dict[str, Any]) -> Iterator[dict[str, Any]
         }
         for made in (a, b)
     )
+    inputs = [{name for name in made if name.startswith("inputs.")} for made in (one, other)]
+    alone = inputs[0] ^ inputs[1]
     for name in dict.fromkeys([*one, *other]):
-        if one.get(name) != other.get(name) and name not in ("artifact", "sha256", "command"):
+        is_told = name in alone or name in ("artifact", "sha256", "command")
+        if one.get(name) != other.get(name) and not is_told:
             yield {"what": name, "a": _short(one.get(name)), "b": _short(other.get(name))}
+    if alone:
+        of_a, of_b = (len(of & alone) for of in inputs)
+        yield {"what": "inputs in one only", "a": of_a, "b": of_b}
 
 
 def _with_contents(made: dict[str, Any]) -> dict[str, Any]:
