@@ -454,13 +454,33 @@ def test_a_line_lies_on_all_its_squares(page):
         assert sorted(page.evaluate(of, [name, side, chess.STARTING_FEN])) == squares.split()
 
 
-def test_paper_has_all_views_with_their_plots(browser, report, tmp_path):
+def printed(browser, report, view, button):
+    """The page when it is about to be printed."""
     page = browser.new_page(color_scheme="dark")
-    page.goto(report.as_uri())
+    page.goto(f"{report.as_uri()}#{view}")
     assert "[native code]" in page.evaluate("String(window.print)")
     page.evaluate("() => { window.print = () => { window.printed = true; }; }")
-    page.get_by_role("button", name="print").click()
+    page.get_by_role("button", name=button, exact=True).click()
     page.wait_for_function("window.printed", timeout=120_000)
+    return page
+
+
+def test_a_view_is_printed_alone(browser, report):
+    page = printed(browser, report, "/experiment/axis", "print")
+    plots = page.locator("figure.plot")
+    drawn = plots.filter(has=page.locator("svg"))
+    assert plots.count() > drawn.count() == page.locator(".shown figure.plot").count() > 3
+    page.emulate_media(media="print")
+    assert shown(page) == ["/experiment/axis"]
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    choose(page, "/methods")
+    assert shown(page) == ["/methods"]
+    page.close()
+
+
+def test_paper_has_all_views_with_their_plots(browser, report):
+    page = printed(browser, report, "/", "print all")
     plots = page.locator("figure.plot")
     assert plots.filter(has=page.locator("svg")).count() == plots.count()
     assert page.locator("#texel-pictures svg").count() > 0

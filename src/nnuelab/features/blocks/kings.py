@@ -63,9 +63,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEF"
 )
 def king_buckets(n):
     """The own king stands in bucket b of n, and a piece of role r and colour c on the square; the
-    board is mirrored when the own king stands on files e to h. Buckets of king squares: 32 have one
-    each; 16 one on ranks 1 and 2, two on ranks 3 and 4, a rank beyond; 8 one on rank 1, two on rank
-    2, then ranks 3 and 4, and 5 to 8; 4 two on rank 1, rank 2, the rest; 2 rank 1, the rest."""
+    board is mirrored when the own king stands on files e to h. King squares of a bucket: of 1 all;
+    of 2 rank 1, the rest; of 4 two on rank 1, rank 2, the rest; of 8 one on rank 1, two on rank 2,
+    then ranks 3 and 4, and 5 to 8; of 16 one on ranks 1 and 2, two on ranks 3 and 4, a rank beyond;
+    of 32 one each."""
     ranks = LAYOUTS[n].split()[::-1]
     names = []
     for letter in LETTERS[:n]:

@@ -31,7 +31,7 @@ function unpack(name) {
 }
 
 /** Runs a function once, when an element comes near the window: never while its view is hidden. */
-const drawings = new Set(); // on paper all are seen
+const drawings = new Map(); // by element: on paper all are seen
 function whenSeen(element, run) {
   let done = null;
   const once = () => {
@@ -41,7 +41,7 @@ function whenSeen(element, run) {
   const observer = new IntersectionObserver((entries) => {
     if (entries.some((entry) => entry.isIntersecting)) once();
   }, { rootMargin: "600px" });
-  drawings.add(once);
+  drawings.set(element, once);
   observer.observe(element);
 }
 

@@ -1,19 +1,16 @@
 // One view at a time; its address is its id. Without scripts they stand one below the other.
 
 root.classList.add("js");
-for (const element of document.querySelectorAll("#find, #menu, #print, p.tools[hidden]")) element.hidden = false;
+for (const element of document.querySelectorAll("#find, #menu, #print, #print-all, p.tools[hidden]")) element.hidden = false;
 const menu = byId("menu"), finder = byId("finder");
 const places = new Map(); // how far views were scrolled when they were left
 let current = null, here = "", chosen = true;
 
+const decoded = (address) => { try { return decodeURIComponent(address); } catch { return address; } };
 /** The element that the address names: a view or a part of one. Ids are written as addresses are, so %2F stays. */
 function named() {
-  const address = location.hash.slice(1) || "/";
-  try {
-    return byId(address) ?? byId(decodeURIComponent(address));
-  } catch {
-    return null;
-  }
+  const address = location.hash.slice(1) || "/", read = decoded(address);
+  return byId(address) ?? byId(read) ?? [...document.querySelectorAll(".view")].find((view) => decoded(view.id) === read) ?? null;
 }
 function open(menuIsOpen) {
   menu.setAttribute("aria-expanded", String(menuIsOpen));
@@ -70,10 +67,10 @@ document.addEventListener("click", (event) => {
 menu.addEventListener("click", () => open(menu.getAttribute("aria-expanded") !== "true"));
 route();
 
-// Search over everything that has a name
+// Search over everything that has a name, and what views say in words
 
 const KINDS = [
-  [".view", (view) => view.querySelector("h2").lastChild.textContent, (view) => view.querySelector(".kind")?.textContent ?? "view"],
+  [".view", (view) => view.querySelector("h2").lastChild.textContent, (view) => view.querySelector(".kind")?.textContent ?? "view", wordsOf],
   [".view h3[id]", (title) => title.textContent, viewOf],
   ["figure.plot", (figure) => figure.querySelector("h3").textContent, (figure) => `plot, ${viewOf(figure)}`],
   ["table.grid", (grid) => grid.caption.textContent, (grid) => `table, ${viewOf(grid)}`],
@@ -83,17 +80,23 @@ const KINDS = [
 function viewOf(element) {
   return element.closest(".view").querySelector("h2").textContent.trim();
 }
+/** Questions, answers, definitions; the overview has those of all. */
+function wordsOf(view) {
+  if (view.id === "/") return "";
+  return [...view.querySelectorAll(".answer, .answers, .terms, :scope > p.note")].map(textOf).join(" ").toLowerCase();
+}
 let everything = null;
 function entries() {
-  everything ??= KINDS.flatMap(([selector, name, kind]) => [...document.querySelectorAll(selector)].map((element) =>
-    ({ element, name: name(element).trim().replace(/\s+/g, " "), kind: kind(element) })));
+  everything ??= KINDS.flatMap(([selector, name, kind, words]) => [...document.querySelectorAll(selector)].map((element) =>
+    ({ element, name: name(element).trim().replace(/\s+/g, " "), kind: kind(element), said: words?.(element) ?? "" })));
   return everything;
 }
-/** Those that have all words, the name's beginning first. */
+/** Those that have all words, the name's beginning first, what is only said last. */
 function matches(text) {
   const words = text.toLowerCase().split(/[\s_]+/).filter(Boolean);
-  const rank = ({ name }) => (name.toLowerCase() === text.toLowerCase() ? 0 : name.toLowerCase().startsWith(words[0]) ? 1 : 2);
-  return entries().filter(({ name, kind }) => words.every((word) => `${name} ${kind}`.toLowerCase().includes(word)))
+  const has = (where) => words.every((word) => where.toLowerCase().includes(word));
+  const rank = ({ name, kind }) => (name.toLowerCase() === text.toLowerCase() ? 0 : name.toLowerCase().startsWith(words[0]) ? 1 : has(`${name} ${kind}`) ? 2 : 3);
+  return entries().filter(({ name, kind, said }) => has(`${name} ${kind} ${said}`))
     .map((entry, i) => [rank(entry), i, entry]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 30).map(([,, entry]) => entry);
 }
 function look() {
@@ -127,30 +130,32 @@ finder.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-// Keys, and paper: all views, with all of their plots and notes, in the light colours
+// Keys, and paper: a view or all, with all of their plots and notes, in the light colours
 
-async function toPaper() {
+async function toPaper(isWhole) {
   if (root.classList.contains("printing")) return;
   const { theme } = root.dataset, folded = [...document.querySelectorAll("details:not([open])")];
   root.classList.add("printing");
+  root.classList.toggle("one", !isWhole);
   root.dataset.theme = "light";
   for (const each of folded) each.open = true;
   addEventListener("afterprint", () => {
-    root.classList.remove("printing");
+    root.classList.remove("printing", "one");
     if (theme) root.dataset.theme = theme;
     else delete root.dataset.theme;
     for (const each of folded) each.open = false;
     told();
   }, { once: true });
   await told();
-  for (const draw of drawings) await draw();
+  for (const [element, draw] of drawings) if (isWhole || current.contains(element)) await draw();
   window.print();
 }
-byId("print").addEventListener("click", toPaper);
+byId("print").addEventListener("click", () => toPaper(false));
+byId("print-all").addEventListener("click", () => toPaper(true));
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target.matches("input, select, textarea");
   if (event.key === "/" && !isTyping && !document.querySelector("dialog[open]")) find();
-  else if (event.key === "p" && (event.ctrlKey || event.metaKey)) toPaper();
+  else if (event.key === "p" && (event.ctrlKey || event.metaKey)) toPaper(false);
   else if (event.key === "Escape") return open(false);
   else return;
   event.preventDefault();
