@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -61,7 +62,9 @@ def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
             name = line.locator(".name a").inner_text()
             with open(PUBLISHED / f"{name}_table.csv", newline="") as file:
                 rows = [row for row in csv.DictReader(file) if row["elo"]]
-            column = "elo_cost" if any(row["elo_cost"] for row in rows) else "elo_time"
+            told = json.loads((PUBLISHED / f"{name}_table.csv.json").read_text())["parameters"]
+            asked = told.get("hypothesis", {}).get("column", "elo")
+            column = asked if asked != "elo" else "elo_cost"
             for kind in ("elo", column):
                 values = sorted(float(row[kind]) for row in rows if row.get(kind))
                 marks = line.locator(f".dot.{kind}")
@@ -98,6 +101,23 @@ def test_each_experiment_asks_what_its_settings_ask(report, browser):
         lines = page.locator(".experiments .name").all_text_contents()
         first = page.locator(".answer .asked").first.text_content()
     assert {*map(str.strip, lines), f"answers {first}"} == {f"{n} {q}" for n, q in asked.items()}
+
+
+def test_each_experiment_says_how_many_games_it_is_of(report, browser):
+    with watched(browser, report, timeout=30_000) as page:
+        for name in NAMES - {"policy"}:
+            said = page.locator(f'[id="/experiment/{name}"] > .note').first.text_content()
+            for folder, at in (
+                ("", "fixed nodes"),
+                ("cost/", "equal cost"),
+                ("deep/", "5,000 nodes"),
+            ):
+                details = PUBLISHED / f"tournament/{folder}{name}_details.json"
+                told = re.search(rf"([\d,]+) at {at}[;.]", said)
+                assert (told is not None) == details.is_file()
+                if told:
+                    games = json.loads(details.read_text())["games"]
+                    assert int(told[1].replace(",", "")) == games
 
 
 def test_a_table_shows_the_column_of_its_hypothesis(report, browser):
@@ -138,6 +158,7 @@ def test_each_set_is_seen_on_a_board(report, browser):
 def test_nodes_are_told_where_only_ratings_are(report):
     text = report.read_text()
     assert "at equal cost, 5,000 nodes. It holds" in text
+    assert "At fixed nodes and at equal cost, 5,000 nodes KB(1) is stronger than ALL." in text
     assert "more nodes" not in text.split("<main")[1].split("</main>")[0]
 
 
@@ -156,10 +177,22 @@ def test_an_address_without_a_view_is_told(report, browser):
     with watched(browser, report, timeout=30_000) as page:
         lost = page.locator("#lost")
         assert lost.is_hidden()
+        for written in ("KB(16)", "KB%2816%29", "ALL+TOPK(512,resources/pairs.csv)"):
+            page.evaluate("address => goTo(`#/set/${address}`)", written)
+            assert lost.is_hidden()
+            title = page.locator(".view:visible h2").inner_text()
+            assert title == f"Feature set {unquote(written)}"
         page.evaluate("goTo('#/experiment/nothing')")
         assert lost.inner_text() == "There is no view #/experiment/nothing."
         page.keyboard.press("/")
-        page.keyboard.type("zzz")
+        for words, view in (
+            ("mirrored king", "KB(16)"),
+            ("people", "people"),
+            ("p adjusted chance", "Methods"),
+        ):
+            page.locator("#finder-text").fill(words)
+            assert view in page.locator("#finder-found").inner_text()
+        page.locator("#finder-text").fill("zzz")
         assert page.locator("#finder-found").inner_text() == "nothing has these words"
         page.evaluate("location.hash = '#/experiment/axis'")
         page.locator("#finder").wait_for(state="hidden")

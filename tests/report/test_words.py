@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nnuelab.report import sets, table, words
 from nnuelab.report.results import Experiment, Results
+from nnuelab.tournament.yardsticks import DEEP, NODES
 
 
 def row(name, elo, games="", error="", loss="", time="", p=""):
@@ -71,6 +72,20 @@ def test_both_yardsticks_are_answered_and_told_together_where_they_agree():
     assert words.answer(rows, "ALL") == "At fixed nodes and at fixed time H is stronger than ALL."
 
 
+def test_the_answer_is_of_what_the_hypothesis_is_of():
+    rows = [row("ALL", "0.0"), row("H", "30.0", "5.0", "9.0", p="0.001")]
+    for column in ("elo_cost", "elo_deep_cost"):
+        rows[0][column], rows[1][column] = "0.0", "-9.0"
+    rows[1]["p_deep_cost_adjusted"] = "0.001"
+    asked = {"set": "H", "is": "weaker", "within": None, "column": "elo_deep_cost"}
+    head = "At fixed nodes H is stronger than ALL; at equal cost"
+    assert words.answer(rows, "ALL") == f"{head} none is stronger than ALL (undecided: H)."
+    said = words.answer(rows, "ALL", asked, 5000)
+    assert said == f"{head}, 5,000 nodes none is stronger than ALL (weaker: H)."
+    asked = {**asked, "column": "elo"}
+    assert words.answer(rows, "ALL", asked).startswith(f"{head} none")
+
+
 def test_what_a_hypothesis_has_answered_is_not_undecided():
     rows = [row("ALL", "0.0"), row("H", "3.0", "2.0", "2.0", p="0.5"), row("V", "5.0", p="0.4")]
     asked = {"set": "H", "is": "stronger", "within": None, "column": "elo"}
@@ -102,6 +117,16 @@ def test_a_set_has_the_price_of_a_node_that_it_makes_itself(tmp_path):
             "cost of a node (\u00d7 ALL)": "1.20 to 1.30",
         },
     }
+
+
+def test_what_is_unknown_of_a_design_is_left_out():
+    rows = [row("ALL", "0.0") | {"seeds": "4"}, row("H", "0.0") | {"seeds": "2"}]
+    games = {NODES: 1200, DEEP: 34}
+    assert words.design(rows, (0, 0), {}) == "2 rows, 2 to 4 trainings of each."
+    assert words.design(rows[:1], (400, 5000), games) == (
+        "1 row, 4 trainings of each, 400 nodes a move. "
+        "Games: 1,200 at fixed nodes; 34 at 5,000 nodes."
+    )
 
 
 def test_nothing_rated_is_said():

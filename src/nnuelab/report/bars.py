@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from nnuelab.report import hypotheses, words
+from nnuelab.report import words
 from nnuelab.report.plots import ends
 from nnuelab.report.results import Experiment
 from nnuelab.report.table import entry, labels
@@ -153,7 +153,7 @@ class Ranking:
 
 def ranking(experiment: Experiment, scale: Scale | None = None) -> Ranking | None:
     """All rows that have a rating, on a scale that is long enough; None where none has."""
-    rated, shown = _rated(experiment), kinds(experiment)
+    rated, shown = _rated(experiment), words.main(experiment.rows, experiment.hypothesis)
     if not rated:
         return None
     study = [value for row in rated if (value := number(row, "published_elo")) is not None]
@@ -175,17 +175,10 @@ def ranking(experiment: Experiment, scale: Scale | None = None) -> Ranking | Non
 
 def rankings(experiments: Sequence[Experiment]) -> dict[str, Ranking]:
     """Those of several experiments by name, on one scale."""
-    shown = dict.fromkeys(kind for experiment in experiments for kind in kinds(experiment))
+    shown = dict.fromkeys(k for each in experiments for k in words.main(each.rows, each.hypothesis))
     scale = Scale.of_most([row for each in experiments for row in _rated(each)], shown)
     found = {experiment.name: ranking(experiment, scale) for experiment in experiments}
     return {name: ranked for name, ranked in found.items() if ranked is not None}
-
-
-def kinds(experiment: Experiment) -> list[Yardstick]:
-    """The yardsticks of its answer: fixed nodes, where time counts, and that of its hypothesis."""
-    asked = hypotheses.yardstick(experiment.hypothesis) if experiment.hypothesis else NODES
-    found = dict.fromkeys((NODES, words.paid(experiment.rows), asked))
-    return [kind for kind in found if kind is not None]
 
 
 def _rated(experiment: Experiment) -> list[Row]:

@@ -26,7 +26,7 @@ def _of_elo(kind: Yardstick, deep: int = 0) -> dict[str, str]:
     return {
         words.column_of(kind): f"verdict at {where}",
         column: f"Elo at {where}",
-        f"{column}_error": "\u00b1 (95\u00a0%)",
+        f"{column}_error": f"\u00b1 (95\u00a0%), {where}",
         kind.p: f"p adjusted, {where}",
         f"{column}_error_games": f"\u00b1 games, {where}",
         f"{column}_error_seeds": f"\u00b1 seeds, {where}",
@@ -105,12 +105,12 @@ def titles(deep: int) -> dict[str, str]:
 def results(found: Results, experiment: Experiment) -> Grid:
     """The experiment's table, cell by cell as its CSV has it; columns not measured left out.
 
-    Beside them stand the verdicts, see `words.verdict`. Behind no switch are two yardsticks: fixed
-    nodes, and that of the hypothesis or else where time counts.
+    Beside them stand the verdicts, see `words.verdict`. Behind no switch are the yardsticks of
+    `words.main`.
     """
     rows, anchor, asked = experiment.rows, experiment.anchor, experiment.hypothesis
     _, common = names.shared([table.entry(row) for row in rows])
-    main = [NODES, *bars.kinds(experiment)[1:][-1:]]
+    main = words.main(rows, asked)
     answers = ("feature_set", "variant", *(n for kind in main for n in list(_of_elo(kind))[:2]))
     shown = [*answers, "val_loss_mean", *TITLES]
     shown += [name for name in table.COLUMNS if name not in shown]

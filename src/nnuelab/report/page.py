@@ -171,10 +171,12 @@ class _Builder:
         if not rows:
             return section
         with told(section.problems, "the table"):
-            section.answer = words.answer(rows, anchor, experiment.hypothesis)
+            deep = experiment.nodes[1]
+            section.answer = words.answer(rows, anchor, experiment.hypothesis, deep)
             if asked := experiment.hypothesis:
-                found = hypotheses.in_words(asked, rows, anchor, experiment.nodes[1])
+                found = hypotheses.in_words(asked, rows, anchor, deep)
                 section.answer = f"{found} {section.answer}"
+            section.design = words.design(rows, experiment.nodes, experiment.games)
             section.said = list(filter(None, [words.losses(rows)]))
             section.advice = advice.in_words(self.found, experiment)
             section.grids.append(grids.results(self.found, experiment))
@@ -195,7 +197,9 @@ class _Builder:
     def _plots(self, experiment: Experiment, section: Section) -> None:
         rows, nets = experiment.rows, [net for net in experiment.nets if not net.is_imported]
         anchor, sets = experiment.anchor, [table.entry(row) for row in rows]
-        drawn: list[Figure | None] = [plots.elo(rows, anchor, experiment.nodes[1])]
+        drawn: list[Figure | None] = [
+            plots.elo(rows, anchor, experiment.nodes[1], experiment.hypothesis)
+        ]
         drawn += self._pareto(rows, section)
         drawn.append(plots.depth(rows, experiment.nodes))
         drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]

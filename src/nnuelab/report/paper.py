@@ -89,7 +89,7 @@ def figures(found: Results, experiment: Experiment) -> list[Figure]:
     with told(problems, f"a figure of {experiment.name}"):
         trained = readable(readable(nets, "history", problems), "objective", problems)
         drawn = [
-            plots.elo(rows, experiment.anchor, experiment.nodes[1]),
+            plots.elo(rows, experiment.anchor, experiment.nodes[1], experiment.hypothesis),
             plots.depth(rows, experiment.nodes),
             *(plots.pareto(rows, cheapness, axis, y) for y in (yardsticks.NODES, yardsticks.COST)),
             *net_plots.losses(trained, sets),

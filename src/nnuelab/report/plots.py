@@ -9,11 +9,11 @@ import altair as alt
 
 from nnuelab import names
 from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
-from nnuelab.report import line_labels, point_labels
+from nnuelab.report import line_labels, point_labels, words
 from nnuelab.report.line_labels import short, stacked
 from nnuelab.report.point_labels import Point
 from nnuelab.report.table import entry, labels
-from nnuelab.report.words import number
+from nnuelab.report.words import Verdict, number
 from nnuelab.tournament import yardsticks
 from nnuelab.tournament.yardsticks import Yardstick
 
@@ -41,15 +41,23 @@ def color(sets: Sequence[str], shown: Sequence[str] = (), legend: bool = True) -
     return by_set.scale(domain=list(sets))
 
 
-def elo(rows: Sequence[Row], anchor: str, deep: int = 0) -> Figure | None:
-    """Elo of each set with both errors, at each yardstick; ``deep``: see `Yardstick.at`."""
+def elo(
+    rows: Sequence[Row], anchor: str, deep: int = 0, asked: words.Asked = words.NOTHING
+) -> Figure | None:
+    """Elo of each set with both errors, at each yardstick, pale where `words.verdict` is open.
+
+    ``deep``: see `Yardstick.at`; ``asked``: a hypothesis.
+    """
     limits = {yardstick.column: yardstick.at(deep) for yardstick in yardsticks.ALL}
     values: list[dict[str, Any]] = []
     for row in rows:
-        for column, limit in limits.items():
+        for yardstick in yardsticks.ALL:
+            column = yardstick.column
             if (value := number(row, column)) is None:
                 continue
-            values.append({"set": entry(row), "limit": limit, "elo": value, **ends(row, column)})
+            is_open = words.verdict(row, anchor, yardstick, asked) is Verdict.UNDECIDED
+            drawn = {"set": entry(row), "limit": limits[column], "elo": value, "open": is_open}
+            values.append({**drawn, **ends(row, column)})
     if not values:
         return None
     order = list(dict.fromkeys(v["set"] for v in sorted(values, key=lambda v: -v["elo"])))
@@ -69,8 +77,9 @@ def elo(rows: Sequence[Row], anchor: str, deep: int = 0) -> Figure | None:
     games = base.mark_rule(strokeWidth=5, opacity=0.5).encode(
         alt.X("games_low:Q").title(title), alt.X2("games_high:Q")
     )
-    points = base.mark_point(filled=True, size=80, opacity=1).encode(
+    points = base.mark_point(filled=True, size=80).encode(
         x=alt.X("elo:Q").title(title).scale(padding=8),
+        opacity=alt.condition("datum.open", alt.value(0.35), alt.value(1)),
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip("limit:N", title="games at"),
@@ -84,7 +93,7 @@ def elo(rows: Sequence[Row], anchor: str, deep: int = 0) -> Figure | None:
         "elo",
         "Elo with both errors",
         "Thick: 95 % interval of the games, for these very nets. Thin: with new trainings, too; "
-        "it is missing where nothing is known of their spread.",
+        "it is missing where nothing is known of their spread. Pale: undecided among all sets.",
         chart,
         max(ROW_HEIGHT * len(rows) * len(shown), 120),
     )

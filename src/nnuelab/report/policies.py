@@ -177,8 +177,8 @@ def words(rows: Sequence[Mapping[str, str]]) -> list[str]:
 def _percent(row: Mapping[str, str], name: str) -> str:
     """A share with what it differs by between seeds, as far as that is known."""
     spread = row.get(f"{name}_sd")
-    more = f" \u00b1 {100 * float(spread):.1f}" if spread else ""
-    return f"{100 * float(row[name]):.1f}{more} %"
+    more = f" (seeds: sd {100 * float(spread):.1f})" if spread else ""
+    return f"{100 * float(row[name]):.1f} %{more}"
 
 
 def grid(rows: Sequence[Mapping[str, str]], folder: Path, label: Any) -> Grid:

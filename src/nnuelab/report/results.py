@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -111,6 +112,8 @@ class Experiment:
         As `hypotheses.told` has it; empty where there is none.
     nodes : (int, int)
         Of a move of the anchor's in its games, and in those with more; 0: unknown.
+    games : dict of Yardstick to int
+        How many were rated, as far as that is known.
     is_elsewhere : bool
         Its table is here without its nets and games.
     """
@@ -124,6 +127,7 @@ class Experiment:
     problems: list[str] = field(default_factory=list)
     hypothesis: dict[str, Any] = field(default_factory=dict)
     nodes: tuple[int, int] = (0, 0)
+    games: dict[Yardstick, int] = field(default_factory=dict)
     is_elsewhere: bool = False
 
 
@@ -292,6 +296,10 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         found.anchor = table.anchor_of(found.rows)
     limit, deep = (_nodes(folder, found, kind, records) for kind in (NODES, DEEP))
     found.nodes = limit, deep
+    for kind in yardsticks.ALL:
+        with suppress(UserError):
+            number = read_json(_details(folder, name, kind), "games")["games"]
+            found.games |= {kind: number} if isinstance(number, int) else {}
     imported = told.get("imported", [])
     entries = {table.entry(row) for row in found.rows}
     inputs = records.get(label, {}).get("inputs", {}).items()
@@ -336,16 +344,20 @@ def _nodes(
     """Nodes of a move of the anchor's by the record of its games, or where there are none by their
     ratings, whose kind of trainings begins with them; 0: unknown.
     """
-    place = f"tournament/{kind.played(experiment.name)}"
-    if known := nodes_of(records.get(f"{folder.name}/{place}.pgn", {}), experiment.anchor):
+    place = f"{folder.name}/tournament/{kind.played(experiment.name)}.pgn"
+    if known := nodes_of(records.get(place, {}), experiment.anchor):
         return known
-    details = folder / f"{place}_details.json"
+    details = _details(folder, experiment.name, kind)
     try:
         trained = spread.of_row(read_json(details, "spread")["spread"][0], str(details))
     except (UserError, LookupError, TypeError):
         return 0
     told = re.match(r"nodes (\d{1,9})\b", trained.kind)
     return int(told[1]) if told else 0
+
+
+def _details(folder: Path, name: str, kind: Yardstick) -> Path:
+    return folder / "tournament" / f"{kind.played(name)}_details.json"
 
 
 def _last_words(folder: Path, name: str) -> list[str]:

@@ -29,6 +29,8 @@ class Section:
         What is asked, and what is found, in a sentence each.
     said : list of str
         More of it in words.
+    design : str
+        How often, and at what, was measured.
     advice : list of str
         What would decide what is open.
     stale : list of str
@@ -49,6 +51,7 @@ class Section:
     question: str = ""
     answer: str = ""
     said: list[str] = field(default_factory=list)
+    design: str = ""
     advice: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -33,13 +33,15 @@ def number(row: Row, column: str) -> float | None:
     return float(row[column]) if row.get(column) else None
 
 
-def paid(rows: Iterable[Row]) -> Yardstick | None:
-    """At which speed counts, too: equal cost, or else fixed time; None where nobody played so."""
-    rows = list(rows)
-    for yardstick in (COST, TIME):
-        if any(row.get(yardstick.column) for row in rows):
-            return yardstick
-    return None
+def main(rows: Sequence[Row], asked: Asked = NOTHING) -> list[Yardstick]:
+    """The yardsticks that answer: fixed nodes, and that of the hypothesis ``asked``.
+
+    Where that is of fixed nodes, or nothing, one at which speed counts: equal cost or fixed time.
+    """
+    wanted = [hypotheses.yardstick(asked)] if asked else []
+    wanted = [each for each in (*wanted, COST, TIME) if each is not NODES]
+    played = (each for each in wanted if any(row.get(each.column) for row in rows))
+    return [NODES, *list(played)[:1]]
 
 
 def verdict(
@@ -94,10 +96,11 @@ def quoted(row: Row, yardstick: Yardstick = NODES) -> str:
     return f"{text}, error unknown"
 
 
-def answer(rows: Sequence[Row], anchor: str, asked: Asked = NOTHING) -> str:
+def answer(rows: Sequence[Row], anchor: str, asked: Asked = NOTHING, deep: int = 0) -> str:
     """A sentence: who is stronger than the anchor, who weaker, and of whom that is open.
 
-    What the hypothesis ``asked`` was about is open no longer once that is settled.
+    What the hypothesis ``asked`` was about is open no longer once that is settled; ``deep``: see
+    `Yardstick.at`.
     """
     rated = [row for row in rows if number(row, "elo") is not None]
     if not rated:
@@ -106,9 +109,9 @@ def answer(rows: Sequence[Row], anchor: str, asked: Asked = NOTHING) -> str:
         return f"{entry(rated[0])} is alone: there is nothing to compare it with."
     called = labels(rows)
     said: dict[str, list[str]] = {}
-    for yardstick in filter(None, (NODES, paid(rated))):
+    for yardstick in main(rated, asked):
         clause = _clause(rated, anchor, yardstick, called, asked)
-        said.setdefault(clause, []).append(yardstick.title)
+        said.setdefault(clause, []).append(yardstick.at(deep))
     text = "; ".join(f"at {' and at '.join(at)} {clause}" for clause, at in said.items())
     return f"{text[0].upper()}{text[1:]}."
 
@@ -141,6 +144,18 @@ def _clause(
 def _names(names: Sequence[str]) -> str:
     between = " and " if any("," in name for name in names) else ", "
     return str(len(names)) if len(names) > MOST_NAMES else between.join(names)
+
+
+def design(rows: Sequence[Row], nodes: tuple[int, int], games: Mapping[Yardstick, int]) -> str:
+    """How many sets, trainings and games a table is of; what isn't known is left out."""
+    seeds = sorted({int(row["seeds"]) for row in rows if row.get("seeds")})
+    told = [f"{len(rows)} row{'s' if len(rows) > 1 else ''}"]
+    if seeds:
+        many = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+        told.append(f"{many} training{'s' if seeds[-1] > 1 else ''} of each")
+    told += [f"{nodes[0]:,} nodes a move"] * bool(nodes[0])
+    played = "; ".join(f"{number:,} at {kind.at(nodes[1])}" for kind, number in games.items())
+    return f"{', '.join(told)}.{f' Games: {played}.' if played else ''}"
 
 
 def losses(rows: Sequence[Row]) -> str:
