@@ -8,6 +8,7 @@ rows. ALL's own share of a node can't be measured so; the rows of its updates te
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -61,13 +62,18 @@ def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[
             BASE: net,
             **{term: silent(net, features.parse(f"{BASE}+{term}")) for term in wanted},
         }
-        costs.measure(nets, positions, BASE, SETTINGS, path)
+        pending = path.with_name(f"{path.name}.partial")
+        costs.measure(nets, positions, BASE, SETTINGS, pending)
         artifacts.provenance(
-            path,
+            pending,
             inputs={"positions": positions, "net": DEFAULT_NET},
             parameters={"l1": l1, "terms": wanted, "machine": costs.machine()},
             module="discovery.prices",
+            artifact=path.name,
         )
+        # The record first: without one, prices are somebody else's, and stay.
+        for ending in (".json", ""):
+            os.replace(f"{pending}{ending}", f"{path}{ending}")
     try:
         known = costs.read(path)
         return {term: known[term] for term in wanted}

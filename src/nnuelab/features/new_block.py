@@ -19,7 +19,7 @@ def create(name: str, folder: Path) -> tuple[Path, Path]:
     Raises
     ------
     UserError
-        When it is no name of a block, is taken, or one of the files is there.
+        When it is no name of a block, is taken, or one of the files is there with another text.
     """
     name = name.upper()
     if not NAME.fullmatch(name):
@@ -27,12 +27,13 @@ def create(name: str, folder: Path) -> tuple[Path, Path]:
     if name in registry.load():
         raise UserError(f"the name {name} is taken by a block; choose another")
     block, test = folder / f"{name.lower()}.py", folder / f"test_{name.lower()}.py"
-    for path in (block, test):
-        if path.exists():
+    texts = {}
+    for path, template in ((block, "block.py"), (test, "test_block.py")):
+        text = (TEMPLATE / template).read_text().replace('"FILE"', f'"{block.name}"')
+        texts[path] = text.replace('"NAME"', f'"{name}"').replace(" NAME:", f" {name}:")
+        if path.exists() and path.read_bytes() != texts[path].encode():
             raise UserError(f"{path} is there already; choose another name, or remove it")
     with ExitStack() as written:  # both, or on a full disk none
-        for path, template in ((block, "block.py"), (test, "test_block.py")):
-            text = (TEMPLATE / template).read_text().replace('"FILE"', f'"{block.name}"')
-            text = text.replace('"NAME"', f'"{name}"').replace(" NAME:", f" {name}:")
+        for path, text in texts.items():
             written.enter_context(artifacts.atomic(path)).write_text(text)
     return block, test
