@@ -225,6 +225,8 @@ def test_mistakes_in_a_file_are_one_line(tmp_path: Path, text: str, said: str) -
         (["sto"], "there is no player sto"),
         (["a=no-such-engine"], "no engine no-such-engine"),
         (["a=x.nnue"], "there is no net x.nnue"),
+        ([f"a={'x' * 999}"], "no engine xxx"),  # no file has so long a name
+        ([f"a={'x' * 999}.nnue"], "there is no net xxx"),
         (["a=sh 'open"], "No closing quotation"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -133,7 +134,7 @@ class EngineEntrant:
     def files(self) -> dict[str, Path]:
         """Its program, and the nets and books that arguments and options name."""
         words = [Path(str(word)) for word in (*self.command[1:], *self.options.values())]
-        named = {str(path): path for path in words if path.suffix in READ and path.is_file()}
+        named = {str(path): path for path in words if path.suffix in READ and os.path.isfile(path)}
         return {"engine": Path(self.command[0]), **named}
 
     def settings(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -108,7 +109,7 @@ def own_entrant(
     constants.record(chosen)
     named = settings[make.kind]
     file = None if named == DEFAULT else Path(str(named))
-    if file is not None and not file.is_file():
+    if file is not None and not os.path.isfile(file):
         raise UserError(f"there is no {make.word.split(maxsplit=1)[1]} {file}")
     ordering = _ordering_of(settings)
     return make(file, limit, int(size), float(known["move overhead"]), chosen, *ordering)
@@ -126,6 +127,6 @@ def _ordering_of(settings: Mapping[str, Any]) -> tuple[Path | None, int]:
             f"ordering_depth: {depth!r} is no whole number of 1 to {ORDERING_DEPTH_MAX}"
         )
     file = None if named is None else Path(str(named))
-    if file is not None and not file.is_file():
+    if file is not None and not os.path.isfile(file):
         raise UserError(f"there is no policy {file}")
     return file, depth

@@ -246,7 +246,7 @@ def _understood(settings: Any) -> dict[str, Any]:
     for kind, known in KINDS.items():
         if path.suffix in known.endings:
             return {kind: settings}
-    if path.is_file():
+    if os.path.isfile(path):  # Path's raises where a name is too long
         return {"engine" if os.access(path, os.X_OK) else "net": settings}
     if settings == DEFAULT:
         return {"net": settings}
@@ -263,7 +263,7 @@ def _judged(settings: dict[str, Any], judge: Judge) -> dict[str, Any]:
         return settings
     engine = program_of(judge.engine)
     net = SHIPPED_NET if settings["net"] == DEFAULT else Path(str(settings["net"]))
-    if not net.is_file():
+    if not os.path.isfile(net):
         raise UserError(f"there is no net {net}")
     own = settings.get("options") or {}
     if not isinstance(own, dict):  # as for all players
@@ -277,7 +277,7 @@ def program_of(text: str) -> dict[str, Any]:
     """An engine with its arguments, as settings; UserError where it is none."""
     if not text.strip():
         raise UserError("it is empty; name a UCI engine")
-    found = {"engine": text} if Path(text).is_file() else _understood(text)
+    found = {"engine": text} if os.path.isfile(text) else _understood(text)
     if "engine" not in found:
         raise UserError(f"{text} is no engine but a {next(iter(found), 'setting without a name')}")
     arguments: Any = found.get("args", [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -80,7 +81,7 @@ def _told(value: Any) -> Any:
 def entrant(settings: Mapping[str, Any], limit: Limit, defaults: Defaults) -> PolicyEntrant:
     """A policy with its style; UserError for a style that can't be."""
     file = Path(str(settings["policy"]))
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise UserError(f"there is no policy {file}")
     given = {name: settings[name] for name in SETTINGS if settings.get(name) is not None}
     return PolicyEntrant(file, limit, Style(**given))
