@@ -252,7 +252,7 @@ def _ends(name: str, seeds: Sequence[Run]) -> Figure:
             x=alt.X("from:Q")
             .bin("binned")
             .title("iteration")
-            .axis(format="d", tickMinStep=1)
+            .axis(format="d", values=list(range(1, last + 1)) if last <= 10 else alt.Undefined)
             .scale(nice=False),
             x2="to:Q",
             y=alt.Y("share:Q").title("share of the games").axis(format="%"),
