@@ -20,6 +20,11 @@ PUBLISHED = ROOT / "results/published"
 NAMES = {path.name.removesuffix("_table.csv") for path in PUBLISHED.glob("*_table.csv")}
 
 
+def parameters(name):
+    """What the record of a table says."""
+    return json.loads((PUBLISHED / f"{name}_table.csv.json").read_text())["parameters"]
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("published") / "report.html"
@@ -62,7 +67,7 @@ def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
             name = line.locator(".name a").inner_text()
             with open(PUBLISHED / f"{name}_table.csv", newline="") as file:
                 rows = [row for row in csv.DictReader(file) if row["elo"]]
-            told = json.loads((PUBLISHED / f"{name}_table.csv.json").read_text())["parameters"]
+            told = parameters(name)
             asked = told.get("hypothesis", {}).get("column", "elo")
             column = asked if asked != "elo" else "elo_cost"
             for kind in ("elo", column):
@@ -126,7 +131,7 @@ def test_a_table_shows_the_column_of_its_hypothesis(report, browser):
     asked = 0
     with watched(browser, report, timeout=30_000) as page:
         for name in sorted(NAMES - {"policy"}):
-            told = json.loads((PUBLISHED / f"{name}_table.csv.json").read_text())["parameters"]
+            told = parameters(name)
             page.evaluate(f"goTo('#/experiment/{name}')")
             table = page.locator(f"#{name}-table")
             shown = [head for head in table.locator("thead th").all() if head.is_visible()]

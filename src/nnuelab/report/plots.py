@@ -48,26 +48,26 @@ def elo(
 
     ``deep``: see `Yardstick.at`; ``asked``: a hypothesis.
     """
-    limits = {yardstick.column: yardstick.at(deep) for yardstick in yardsticks.ALL}
+    limits = [yardstick.at(deep) for yardstick in yardsticks.ALL]
     values: list[dict[str, Any]] = []
     for row in rows:
-        for yardstick in yardsticks.ALL:
+        for yardstick, limit in zip(yardsticks.ALL, limits, strict=True):
             column = yardstick.column
             if (value := number(row, column)) is None:
                 continue
             is_open = words.verdict(row, anchor, yardstick, asked) is Verdict.UNDECIDED
-            drawn = {"set": entry(row), "limit": limits[column], "elo": value, "open": is_open}
+            drawn = {"set": entry(row), "limit": limit, "elo": value, "open": is_open}
             values.append({**drawn, **ends(row, column)})
     if not values:
         return None
     order = list(dict.fromkeys(v["set"] for v in sorted(values, key=lambda v: -v["elo"])))
-    shown = [limit for limit in limits.values() if any(v["limit"] == limit for v in values)]
+    shown = [limit for limit in limits if any(v["limit"] == limit for v in values)]
     base = alt.Chart(alt.Data(values=values)).encode(
         y=alt.Y("set:N").sort(order).title(None).axis(labelExpr=stacked(order)),
         yOffset=alt.YOffset("limit:N").sort(shown),
         color=alt.Color("limit:N")
         .title("games at")
-        .scale(domain=list(limits.values()))  # all: so a limit has its colour in every experiment
+        .scale(domain=limits)  # all: so a limit has its colour in every experiment
         .legend(values=shown),
     )
     title = f"Elo relative to {labels(rows).get(anchor, anchor)}"

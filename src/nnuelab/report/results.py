@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -294,12 +293,14 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     found.hypothesis = told.get("hypothesis", {})
     if not found.anchor and found.rows:
         found.anchor = table.anchor_of(found.rows)
-    limit, deep = (_nodes(folder, found, kind, records) for kind in (NODES, DEEP))
+    rated = {kind: _details(folder, name, kind) for kind in yardsticks.ALL}
+    played = {kind: f"{folder.name}/tournament/{kind.played(name)}.pgn" for kind in (NODES, DEEP)}
+    limit, deep = (
+        _nodes(records.get(games, {}), rated[kind], found.anchor) for kind, games in played.items()
+    )
     found.nodes = limit, deep
-    for kind in yardsticks.ALL:
-        with suppress(UserError):
-            number = read_json(_details(folder, name, kind), "games")["games"]
-            found.games |= {kind: number} if isinstance(number, int) else {}
+    numbers = {kind: details.get("games") for kind, details in rated.items()}
+    found.games = {kind: number for kind, number in numbers.items() if isinstance(number, int)}
     imported = told.get("imported", [])
     entries = {table.entry(row) for row in found.rows}
     inputs = records.get(label, {}).get("inputs", {}).items()
@@ -338,26 +339,26 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     return found
 
 
-def _nodes(
-    folder: Path, experiment: Experiment, kind: Yardstick, records: dict[str, dict[str, Any]]
-) -> int:
+def _details(folder: Path, name: str, kind: Yardstick) -> dict[str, Any]:
+    """The details of an experiment's ratings; empty where there are none that can be read."""
+    try:
+        return read_json(folder / "tournament" / f"{kind.played(name)}_details.json")
+    except UserError:
+        return {}
+
+
+def _nodes(record: dict[str, Any], details: dict[str, Any], anchor: str) -> int:
     """Nodes of a move of the anchor's by the record of its games, or where there are none by their
     ratings, whose kind of trainings begins with them; 0: unknown.
     """
-    place = f"{folder.name}/tournament/{kind.played(experiment.name)}.pgn"
-    if known := nodes_of(records.get(place, {}), experiment.anchor):
+    if known := nodes_of(record, anchor):
         return known
-    details = _details(folder, experiment.name, kind)
     try:
-        trained = spread.of_row(read_json(details, "spread")["spread"][0], str(details))
+        trained = spread.of_row(details["spread"][0], "its ratings")
     except (UserError, LookupError, TypeError):
         return 0
     told = re.match(r"nodes (\d{1,9})\b", trained.kind)
     return int(told[1]) if told else 0
-
-
-def _details(folder: Path, name: str, kind: Yardstick) -> Path:
-    return folder / "tournament" / f"{kind.played(name)}_details.json"
 
 
 def _last_words(folder: Path, name: str) -> list[str]:
