@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from nnuelab import charts, data, features
 from nnuelab.cli import report as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
+from nnuelab.data.records import from_fen
 from nnuelab.errors import UserError
 from nnuelab.features import Block, registry
 from nnuelab.nnue.inference import Inference
@@ -107,7 +108,7 @@ def test_two_pieces_are_row_and_column():
 @pytest.mark.parametrize("nets", [1, 40, 100, 1000])
 def test_many_nets_show_fewer_neurons_each(nets):
     net = random_net("ALL+MB", l1=64)
-    every = neurons.Activity(*np.zeros((2, 64)), np.arange(64.0))
+    every = neurons.Activity(*np.zeros((2, 64)), np.arange(64.0), np.ones(1, bool))
     shown = weights.neurons_shown(net, every, nets)
     assert 1 <= len(shown) <= weights.MOST_NEURONS
     assert nets * len(shown) * net.n_features <= max(weights.MOST_OF_ALL, nets * net.n_features)
@@ -161,11 +162,17 @@ def test_influence_is_what_holding_a_neuron_changes(folder, records):
         assert found.influence[j] == pytest.approx(np.sqrt(np.mean(change**2.0)), abs=1)
 
 
-def test_strongest_features_have_the_largest_weights(folder):
+def test_strongest_features_have_the_largest_weights_of_those_that_occur(folder, records):
     net = read_net(folder / "nets/ALL/1/net.nnue")
-    found = neurons.strongest(net, 2, 5)
-    largest = np.sort(np.abs(net.w1[:, 2]))[::-1][:5] / net.scales["w1"]
+    seen = neurons.activity(net, np.array([from_fen(chess.STARTING_FEN)])).seen
+    assert int(seen.sum()) == 32  # the start looks alike from both sides
+    found = neurons.strongest(net, seen, 2, 40)
+    at_start = {f"{chess.piece_name(piece.piece_type)} on {chess.square_name(square)}"
+                for square, piece in chess.Board().piece_map().items()}  # fmt: skip
+    assert {name.partition(" ")[2] for name, _ in found} == at_start
+    largest = np.sort(np.abs(net.w1[seen, 2]))[::-1] / net.scales["w1"]
     assert [abs(weight) for _, weight in found] == pytest.approx(largest)
+    assert len(neurons.strongest(net, neurons.activity(net, records).seen, 2, 5)) == 5
 
 
 def test_active_features_have_the_names_of_their_indices(records):

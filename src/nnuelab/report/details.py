@@ -59,14 +59,15 @@ def neurons(net: Net, positions: Path) -> tuple[dict[str, Any], Table]:
         "neurons_always_at_the_limit": int(found.constant.sum()),
         "mean_active": f"{found.active.mean():.1%}",
     }
+    named = {j: strongest(net, found.seen, int(j), 3) for j in found.order[:NEURONS]}
     rows = [
         {
             "neuron": int(j),
             "influence_cp": round(float(found.influence[j]), 2),
             "active": f"{found.active[j]:.1%}",
-            "strongest_features": ", ".join(f"{n} {w:+.2f}" for n, w in strongest(net, int(j), 3)),
+            "strongest_features": ", ".join(f"{n} {w:+.2f}" for n, w in features),
         }
-        for j in found.order[:NEURONS]
+        for j, features in named.items()
     ]
     return facts, rows
 

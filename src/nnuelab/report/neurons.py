@@ -28,11 +28,15 @@ class Activity:
     influence : float64[M]
         Centipawns, root of the mean square: how much the evaluation changes when the neuron is held
         at its mean output. That is how neurons are ranked.
+    seen : bool[N]
+        Features that are active in some view. Rows of others, pawns on the first rank among them,
+        may be as they were before the training.
     """
 
     active: np.ndarray
     saturated: np.ndarray
     influence: np.ndarray
+    seen: np.ndarray
 
     @property
     def dead(self) -> np.ndarray:
@@ -126,8 +130,9 @@ def activity(net: Net, records: np.ndarray) -> Activity:
     x = inputs(net, records)
     m = net.layers.inputs
     views = x.reshape(-1, m)
+    seen = np.isin(np.arange(net.n_features), _rows(net, records))
     if net.direct is not None:
-        return _of_direct(net.direct, net.w3, x, net.activation == "squared")
+        return _of_direct(net.direct, net.w3, x, net.activation == "squared", seen)
     w2 = net.w2.T.astype(np.int64)
     sums = x @ w2 + net.b2
     buckets = _buckets(net, records)
@@ -140,10 +145,12 @@ def activity(net: Net, records: np.ndarray) -> Activity:
         change = _output(net, sums + own + other, buckets) - value
         influence[j] = np.sqrt(np.mean(change.astype(np.float64) ** 2)) / 2.0**net.out_shift
     limit = int(net.layers.unit("w2"))
-    return Activity((views > 0).mean(axis=0), (views == limit).mean(axis=0), influence)
+    return Activity((views > 0).mean(axis=0), (views == limit).mean(axis=0), influence, seen)
 
 
-def _of_direct(direct: Direct, w3: np.ndarray, x: np.ndarray, squared: bool) -> Activity:
+def _of_direct(
+    direct: Direct, w3: np.ndarray, x: np.ndarray, squared: bool, seen: np.ndarray
+) -> Activity:
     """The same of a net without a second layer, whose output is a sum over neurons."""
     limit = direct.one**2 if squared else direct.one
     views = x.reshape(-1, x.shape[1] // 2)
@@ -151,16 +158,17 @@ def _of_direct(direct: Direct, w3: np.ndarray, x: np.ndarray, squared: bool) -> 
     change = ((views.mean(axis=0) - views).reshape(len(x), -1) * w3).reshape(len(x), 2, -1).sum(1)
     cp = direct.centipawns / (direct.one * direct.weight * (direct.one if squared else 1))
     influence = np.sqrt((change**2).mean(axis=0)) * cp
-    return Activity((views > 0).mean(axis=0), (views == limit).mean(axis=0), influence)
+    return Activity((views > 0).mean(axis=0), (views == limit).mean(axis=0), influence, seen)
 
 
-def strongest(net: Net, neuron: int, count: int) -> list[tuple[str, float]]:
-    """The features with the largest weights of a neuron, by name, weights as in the float net.
+def strongest(net: Net, seen: np.ndarray, neuron: int, count: int) -> list[tuple[str, float]]:
+    """The ``seen`` features (bool[N]) with the largest weights of a neuron, by name.
 
-    Of a pair, each feature has the larger one of its two weights.
+    Weights are as in the float net. Of a pair, each feature has the larger one of its two weights.
     """
     pair = net.w1[:, neuron :: net.layers.inputs].astype(np.int64)
     column = np.take_along_axis(pair, np.abs(pair).argmax(1)[:, None], 1)[:, 0]
-    order = np.argsort(-np.abs(column), kind="stable")[:count]
+    order = np.argsort(-np.abs(column), kind="stable")
     scale = net.scales["w1"]
-    return [(net.features.feature_name(int(i)), float(column[i] / scale)) for i in order]
+    largest = order[seen[order]][:count]
+    return [(net.features.feature_name(int(i)), float(column[i] / scale)) for i in largest]

@@ -92,7 +92,7 @@ def numbers(net: Net, activity: Activity, kept: np.ndarray, shown: Sequence[int]
                 "saturated": round(float(activity.saturated[j]), 4),
                 "bias": int(net.b1[j]),
                 "weights": net.w1[kept, j].tolist(),
-                "strongest": strongest(net, int(j), STRONGEST),
+                "strongest": strongest(net, activity.seen, int(j), STRONGEST),
             }
             for j in shown
         ],
