@@ -52,6 +52,8 @@ function options(select, values) {
 // Light and dark
 
 const root = document.documentElement;
+const memory = (() => { try { return localStorage; } catch { return {}; } })(); // a browser may refuse it
+if (memory["nnuelab-theme"]) root.dataset.theme = memory["nnuelab-theme"];
 function isDark() {
   const chosen = root.dataset.theme;
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -65,6 +67,7 @@ function told() {
 }
 byId("theme").addEventListener("click", () => {
   root.dataset.theme = isDark() ? "light" : "dark";
+  memory["nnuelab-theme"] = root.dataset.theme;
   told();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", told);
