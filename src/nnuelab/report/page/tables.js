@@ -52,7 +52,7 @@ function latex(table) {
   const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\u00b1": "$\\pm$", "\u00d7": "$\\times$" };
   const escaped = (text) => text.replace(/[\\~^\u00b1\u00d7]|[&%$#_{}]/g, (sign) => signs[sign] ?? `\\${sign}`).replace(/^-(?=\d)/, "$-$");
   const [head, ...lines] = cellsOf(table, (head) => head.checkVisibility(), textOf, textOf);
-  const isNumber = (place) => lines.every((line) => line[place] === "" || !Number.isNaN(Number(line[place].replace(/ \u00b1[\d.]+$/, ""))));
+  const isNumber = (place) => lines.every((line) => line[place] === "" || !Number.isNaN(Number(line[place].replace(/^<\s| \u00b1[\d.]+$/g, ""))));
   const line = (cells) => `${cells.map(escaped).join(" & ")} \\\\`;
   return [`\\begin{tabular}{${head.map((_, place) => (isNumber(place) ? "r" : "l")).join("")}}`, "\\toprule", line(head), "\\midrule",
     ...lines.map(line), "\\bottomrule", "\\end{tabular}", ""].join("\n");
