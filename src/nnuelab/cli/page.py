@@ -51,6 +51,12 @@ def report(
         raise UserError(f"there is no folder {results}; make some results: snakemake")
     gathered = found.gather(results, experiments or [])
     artifacts.check_apart([*gathered.files, *(blocks or [])], [output])
+    missing = [e.name for e in gathered.experiments if not e.rows]
+    known = [*completion.experiments(""), *(e.name for e in gathered.experiments if e.rows)]
+    asked = [name + (nearest(name, known) if name not in known else "") for name in missing]
+    if experiments and not any((results / f"{name}_table.csv").exists() for name in experiments):
+        told = (problem for each in gathered.experiments for problem in each.problems)
+        raise UserError(f"no table of {', '.join(asked)}: {'; '.join(told)}")
     built = page.build(gathered)
     with artifacts.atomic(output) as temporary:
         temporary.write_text(built.html)
@@ -66,9 +72,6 @@ def report(
         module="report.page",
         also=more,
     )
-    missing = [e.name for e in gathered.experiments if not e.rows]
-    known = [*completion.experiments(""), *(e.name for e in gathered.experiments if e.rows)]
-    asked = [name + (nearest(name, known) if name not in known else "") for name in missing]
     said = f"; not made yet: {', '.join(asked)}" if missing else ""
     typer.echo(f"{output}: {len(built.html.encode()) / 1e6:.1f} MB{said}", err=True)
 
