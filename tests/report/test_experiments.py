@@ -148,7 +148,7 @@ def test_one_setting_of_a_grid_is_a_line_for_each_set(grid):
         points = {(value["set"], value["l1"]): value["value"] for value in values}
         assert points == {(r["feature_set"], int(r["l1"])): float(r[column]) for r in one}
     for value, row in zip(drawn_values(drawn["grid-elo"]), one, strict=True):
-        width = value["seeds_high"] - value["seeds_low"]
+        width = value["high"] - value["low"]
         assert width == pytest.approx(2 * float(row["elo_error"]))
 
 
@@ -273,7 +273,9 @@ def test_names_beside_points_are_apart_in_plots_of_any_width(seed):
             top = HEIGHT * (high - value["height"]) / (high - low) - tall / 2
             assert left >= 0
             assert left + long <= width
-            assert value["led"] == (abs(value["height"] - value["y"]) * HEIGHT / (high - low) > 10)
+            assert value["led"] == (
+                abs(value["height"] - value["y"]) * HEIGHT / (high - low) > point_labels.LED
+            )
             boxes.append((left, left + long, top, top + tall))
             dot = HEIGHT * (high - value["y"]) / (high - low)
             boxes.append((place - 6, place + 6, dot - 6, dot + 6))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from nnuelab.report import words
-from nnuelab.report.plots import ends
+from nnuelab.report.intervals import ends
 from nnuelab.report.results import Experiment
 from nnuelab.report.table import entry, labels
 from nnuelab.report.words import Row, Verdict, number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -200,9 +200,13 @@ class _Builder:
         drawn: list[Figure | None] = [
             plots.elo(rows, anchor, experiment.nodes[1], experiment.hypothesis)
         ]
-        drawn += self._pareto(rows, section)
+        errors = dict[str, float]()
+        if not any(row["elo_time"] for row in rows):  # else nodes/s are those of the games
+            with told(section.problems):
+                errors = self.found.price_errors(experiment)
+        drawn += self._pareto(rows, section, errors)
         drawn.append(plots.depth(rows, experiment.nodes))
-        drawn += [*grid_plots(rows), plots.loss_and_elo(rows)]
+        drawn += [*grid_plots(rows, errors), plots.loss_and_elo(rows)]
         trained = readable(nets, "history", section.problems)
         drawn += net_plots.losses(readable(trained, "objective", section.problems), sets)
         drawn.append(net_plots.errors(readable(nets, "verification", section.problems), sets))
@@ -214,7 +218,9 @@ class _Builder:
             section.figures += puzzles.figures(scores, sets)
             section.puzzles = puzzles.grid(self.found, experiment.name, nets, scores)
 
-    def _pareto(self, rows: Sequence[Row], section: Section) -> list[Figure | None]:
+    def _pareto(
+        self, rows: Sequence[Row], section: Section, errors: Mapping[str, float]
+    ) -> list[Figure | None]:
         """Elo against nodes per second, or where those aren't known against the updates.
 
         Not of nets of one shape, which differ in speed by chance alone.
@@ -240,7 +246,8 @@ class _Builder:
                 "stand for them in the plot of Elo against speed."
             )
         shown = (yardsticks.NODES, yardsticks.COST, yardsticks.TIME)
-        return [plots.pareto(rows, speeds, axis, yardstick) for yardstick in shown]
+        errors = errors if known else {}
+        return [plots.pareto(rows, speeds, axis, yardstick, errors) for yardstick in shown]
 
     def _tournament(self, experiment: Experiment, section: Section) -> None:
         if experiment.pgn is None:

@@ -87,11 +87,15 @@ def figures(found: Results, experiment: Experiment) -> list[Figure]:
     axis = "nodes for the cost of one of the anchor's"
     drawn: list[Figure | None] = []
     with told(problems, f"a figure of {experiment.name}"):
+        errors = found.price_errors(experiment)
         trained = readable(readable(nets, "history", problems), "objective", problems)
         drawn = [
             plots.elo(rows, experiment.anchor, experiment.nodes[1], experiment.hypothesis),
             plots.depth(rows, experiment.nodes),
-            *(plots.pareto(rows, cheapness, axis, y) for y in (yardsticks.NODES, yardsticks.COST)),
+            *(
+                plots.pareto(rows, cheapness, axis, yardstick, errors)
+                for yardstick in (yardsticks.NODES, yardsticks.COST)
+            ),
             *net_plots.losses(trained, sets),
             net_plots.errors(readable(nets, "verification", problems), sets),
         ]

@@ -9,7 +9,8 @@ import altair as alt
 
 from nnuelab import names
 from nnuelab.charts import HEIGHT, Figure, figure, fitted, zoom
-from nnuelab.report import line_labels, point_labels, words
+from nnuelab.report import intervals, line_labels, point_labels, words
+from nnuelab.report.intervals import ENDS, ends
 from nnuelab.report.line_labels import short, stacked
 from nnuelab.report.point_labels import Point
 from nnuelab.report.table import entry, labels
@@ -100,24 +101,6 @@ def elo(
 
 
 SHARE = alt.Scale(domain=[0, 1])  # of an axis of shares that may be all
-_ERRORS = {"games": "error_games", "seeds": "error"}  # of new trainings: the error to quote
-
-
-def ends(row: Row, column: str) -> dict[str, float]:
-    """Both ends of the intervals of an Elo by games and with new trainings, as far as known."""
-    value = float(row[column])
-    found: dict[str, float] = {}
-    for kind, name in _ERRORS.items():
-        if (error := number(row, f"{column}_{name}")) is not None:
-            found |= {f"{kind}_low": value - error, f"{kind}_high": value + error}
-    return found
-
-
-ENDS = [
-    alt.Tooltip(f"{kind}_{end}:Q", title=f"{kind}, {word}", format="+.1f")
-    for kind in _ERRORS
-    for end, word in (("low", "from"), ("high", "to"))
-]
 
 
 def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
@@ -135,29 +118,47 @@ def loss_and_elo(rows: Sequence[Row]) -> Figure | None:
         "Elo against validation loss",
         "Means over the seeds, with 95 % intervals of the games (thick) and with new trainings "
         "(thin). Where the points fall on a line, the loss tells the strength.",
-        _scatter(rows, values, "loss", "validation loss", ".6f", "Elo at fixed nodes"),
-    )
+        _scatter(
+            rows, values, "loss", "validation loss", ".6f", "Elo at fixed nodes",
+            intervals.of_losses(rows),
+        ),
+    )  # fmt: skip
 
 
 def _scatter(
-    rows: Sequence[Row], values: list[dict[str, Any]], x: str, axis: str, digits: str, title: str
+    rows: Sequence[Row],
+    values: list[dict[str, Any]],
+    x: str,
+    axis: str,
+    digits: str,
+    title: str,
+    errors: Mapping[str, float],
 ) -> Any:
     """Elo of each set with both errors against another number, with its name beside it.
 
     ``values`` are of some of the ``rows``: ``set``, ``elo``, `ends`, the field ``x``, and
-    ``beaten``, yes where it is drawn pale.
+    ``beaten``, yes where it is drawn pale. ``errors`` are halves of intervals of ``x``, as shares
+    of it, by set.
     """
-    beside = point_labels.beside(
-        {
-            value["set"]: Point(
-                value[x],
-                value["elo"],
-                min(value.get("games_low", value["elo"]), value.get("seeds_low", value["elo"])),
-                max(value.get("games_high", value["elo"]), value.get("seeds_high", value["elo"])),
-            )
-            for value in values
-        }
-    )
+    reach = {value["set"]: value[x] * errors.get(value["set"], 0) for value in values}
+    points = {
+        value["set"]: Point(
+            value[x],
+            value["elo"],
+            min(value.get("games_low", value["elo"]), value.get("seeds_low", value["elo"])),
+            max(value.get("games_high", value["elo"]), value.get("seeds_high", value["elo"])),
+            reach[value["set"]],
+        )
+        for value in values
+    }
+    beside = point_labels.beside(points)
+    if beside is None and len(rows) > MOST_COLORS:  # the others are told where they are pointed at
+        ordered = sorted(points, key=lambda name: points[name].y)
+        beside = point_labels.beside(points, [ordered[0], ordered[-1]])
+    values = [
+        {**value, "from": value[x] - reach[value["set"]], "to": value[x] + reach[value["set"]]}
+        for value in values
+    ]
     drawn = color([entry(row) for row in rows], legend=not beside)
     across = alt.X(f"{x}:Q").title(axis).scale(fitted(beside.across if beside else None, 10))
     up = alt.Y("elo:Q").title(title).scale(fitted(beside.up if beside else None, 10))
@@ -168,18 +169,23 @@ def _scatter(
     games = base.mark_rule(strokeWidth=5, opacity=0.5, style="interval").encode(
         alt.Y("games_low:Q").title(title), alt.Y2("games_high:Q")
     )
+    aside = base.mark_rule(strokeWidth=1.5, style="interval").encode(
+        alt.X("from:Q").title(axis), alt.X2("to:Q"), y=up
+    )
     dots = base.mark_point(filled=True, size=100).encode(
         y=up,
         opacity=alt.condition("datum.beaten == 'yes'", alt.value(0.35), alt.value(1)),
         tooltip=[
             alt.Tooltip("set:N", title="feature set"),
             alt.Tooltip(f"{x}:Q", title=axis, format=digits),
+            *(alt.Tooltip(f"{end}:Q", format=digits) for end in ("from", "to") if errors),
             alt.Tooltip("elo:Q", title="Elo", format="+.1f"),
             *ENDS,
         ],
     )
     beside_dots = point_labels.named(beside, drawn, x, "elo") if beside else []
-    return alt.layer(seeds, games, *beside_dots, dots.add_params(zoom()))
+    rules = [seeds, games, *([aside] if errors else [])]
+    return alt.layer(*rules, *beside_dots, dots.add_params(zoom()))
 
 
 def pareto(
@@ -187,6 +193,7 @@ def pareto(
     speeds: Mapping[str, float],
     axis: str,
     yardstick: Yardstick = yardsticks.NODES,
+    errors: Mapping[str, float] | None = None,
 ) -> Figure | None:
     """Elo with both errors against speed.
 
@@ -201,6 +208,8 @@ def pareto(
         What they are.
     yardstick : Yardstick
         At which the Elo was measured.
+    errors : mapping of str to float, optional
+        Halves of the intervals of speeds, as shares of them.
     """
     column = yardstick.column
     found = [
@@ -224,7 +233,7 @@ def pareto(
         "and stronger by more than both errors. "
     )
     name = f"pareto-{yardstick.folder}" if is_paid else "pareto"
-    chart = _scatter(rows, values, "speed", axis, ".3g", title)
+    chart = _scatter(rows, values, "speed", axis, ".3g", title, errors or {})
     return figure(name, f"{title} against {axis}", caption + both, chart)
 
 

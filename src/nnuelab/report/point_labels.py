@@ -12,24 +12,25 @@ import altair as alt
 from nnuelab.charts import HEIGHT
 from nnuelab.report.line_labels import TEXT, beside_marks, stacked, texts
 
-NARROWEST = 250  # pixels of a plot on a phone
+NARROWEST, WIDEST = 250, 1000  # pixels of a plot, on a phone and elsewhere
 LETTER, DOT = 7, 6  # pixels: of a letter, and from the middle of a point to its edge
 ASIDE = 9  # pixels from the middle of a point to its name
 STEP = 3  # pixels between the places that are tried above and below a point,
 MOST_STEPS = 40  # so many each way
-LED = 10  # pixels from a point, from which on a line leads to its name
+LED = 13  # pixels from a point, from which on a line leads to its name
 LEFT, ON_A_RULE = 4, 25  # what is as bad as so many pixels up or down
 ROOM = 0.06  # of an axis beyond its points
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where it is on both axes, and the ends of its upright interval."""
+    """Where it is on both axes, the ends of its upright interval, and half of that across."""
 
     x: float
     y: float
     low: float
     high: float
+    aside: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def beside(
     """
     if len(points) < 2 or len({point.x for point in points.values()}) < 2:
         return None
-    across = _domain([point.x for point in points.values()])
+    across = _domain([x for p in points.values() for x in (p.x - p.aside, p.x + p.aside)])
     up = up or _domain([e for p in points.values() for e in (p.low, p.y, p.high)])
 
     def over(value: float) -> float:
@@ -106,6 +107,8 @@ def beside(
         x, y = over(point.x), down(point.y)
         dots.append(Box(x, -DOT, DOT, y - DOT, y + DOT))
         rules.append(Box(x, -2, 2, down(point.high), down(point.low)))
+        wide = WIDEST * point.aside / (across[1] - across[0])
+        rules.append(Box(x, -wide, wide, y - 2, y + 2))
     names = [name for name in points if not only or name in only]
     called = texts(names)
     taken: list[Box] = []
@@ -115,7 +118,7 @@ def beside(
         x, y = over(point.x), down(point.y)
         found = min(
             (
-                (cost + ON_A_RULE * any(box.meets(rule) for rule in rules), moved, side, box)
+                (cost + ON_A_RULE * sum(box.meets(rule) for rule in rules), moved, side, box)
                 for cost, moved, side, box in _places(x, y, called[name])
                 if x + box.left >= 0 and x + box.right <= NARROWEST
                 and box.top >= 0 and box.bottom <= height

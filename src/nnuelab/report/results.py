@@ -205,6 +205,15 @@ class Results:
                 by_path.setdefault(net.path, net)
         return list(by_path.values())
 
+    def price_errors(self, experiment: Experiment) -> dict[str, float]:
+        """Halves of the intervals of prices, as shares of them, by set; raises UserError.
+
+        Empty where nothing was priced.
+        """
+        path = self.games(experiment, yardsticks.COST).with_suffix(".csv")
+        rows = read_csv(path, texts=("name",)) if path.is_file() else []
+        return {row["name"]: float(row["error"]) for row in rows if row.get("error")}
+
     @property
     def files(self) -> list[Path]:
         """All that the report is made of."""
