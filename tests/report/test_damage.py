@@ -207,6 +207,18 @@ def test_a_missing_folder_is_one_line():
     assert done.exit_code == 1
 
 
+def test_a_report_of_nothing_that_is_there_is_refused(folder, tmp_path):
+    page = tmp_path / "report.html"
+    command = ["report", "--results", str(folder), "--output", str(page)]
+    done = CliRunner().invoke(app, [*command, "axsi"])
+    assert done.exit_code == 1
+    assert "no table of axsi; did you mean axis?: results/axsi_table.csv isn't" in done.stderr
+    assert not page.exists()
+    done = CliRunner().invoke(app, [*command, "axis", "axsi"])
+    assert done.exit_code == 0
+    assert "not made yet: axsi; did you mean axis?" in done.stderr
+
+
 @pytest.mark.parametrize("is_told", [True, False])
 def test_of_a_net_made_elsewhere_nothing_is_missed(folder, tmp_path, is_told):
     copy = tmp_path / "results"

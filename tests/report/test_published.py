@@ -37,6 +37,12 @@ def test_the_page_is_small(report):
     assert report.stat().st_size < 8_000_000
 
 
+def test_a_p_that_is_rounded_to_nothing_is_said_to_be_small(report):
+    cells = re.findall(r'<td data-whole="0\.0000"[^>]*>([^<]*)<', report.read_text())
+    assert len(cells) > 9
+    assert set(cells) == {"&lt;\u00a00.0001"}
+
+
 def paints(page):
     """When the page is first seen, ms, in some loads: other work may delay one of them."""
     for _ in range(3):

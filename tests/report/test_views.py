@@ -188,6 +188,23 @@ def test_nothing_of_a_hidden_view_is_drawn(browser, report):
     page.close()
 
 
+def test_the_page_remembers_dark_and_paper_does_not(browser, report):
+    theme = "document.documentElement.dataset.theme"
+    with watched(browser, report, timeout=30_000, color_scheme="light") as page:
+        assert page.evaluate(theme) is None
+        page.locator("#theme").click()
+        page.reload()
+        assert page.evaluate(theme) == "dark"
+        page.evaluate(
+            "window.print = () => { window.printed = document.documentElement.dataset.theme; }"
+        )
+        page.locator("#print").click()
+        page.wait_for_function("window.printed")
+        assert page.evaluate("window.printed") == "light"
+        page.reload()
+        assert page.evaluate(theme) == "dark"
+
+
 def test_back_and_forward_return_to_the_place(page):
     choose(page, "/experiment/axis")
     page.evaluate("scrollTo(0, 700)")
