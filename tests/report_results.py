@@ -184,6 +184,21 @@ def make_searched(results: Path) -> Path:
     return folder
 
 
+def make_ladder(results: Path) -> Path:
+    """Writes ``results/ladder.csv``: this engine among others, by games that anyone wins."""
+    pgn = results / "ladder" / "games.pgn"
+    pgn.parent.mkdir()
+    _games(pgn, ["nnuelab", "stockfish-2500", "policy", "tuned"], random.Random(5), 90)
+    return _rated(pgn, "nnuelab", results / "ladder.csv")
+
+
+def _rated(pgn: Path, anchor: str, csv: Path) -> Path:
+    results, fitted = ratings.rated([pgn], anchor)
+    csv.write_text(ratings.to_csv(ratings.table(results, fitted, anchor)))
+    artifacts.provenance(csv, module="tournament.bayeselo", parameters={"anchor": anchor})
+    return csv
+
+
 def make_tuned(results: Path) -> Path:
     """Fills ``results/texel``: evaluations tuned on games that mostly more pieces win, a match."""
     folder, rng = results / "texel", random.Random(11)
@@ -205,12 +220,8 @@ def make_tuned(results: Path) -> Path:
     rows = texel_errors.compare(found, folder / "validation.npy")
     (folder / "errors.csv").write_text(texel_errors.to_csv(rows))
     artifacts.provenance(folder / "errors.csv", module="report.texel_errors")
-    pgn = folder / "games.pgn"
-    _games(pgn, ["untuned", *RUNS, "net"], rng, 120)
-    results, fitted = ratings.rated([pgn], "untuned")
-    csv = folder / "match_table.csv"
-    csv.write_text(ratings.to_csv(ratings.table(results, fitted, "untuned")))
-    artifacts.provenance(csv, module="tournament.bayeselo")
+    _games(folder / "games.pgn", ["untuned", *RUNS, "net"], rng, 120)
+    _rated(folder / "games.pgn", "untuned", folder / "match_table.csv")
     return folder
 
 

@@ -126,6 +126,7 @@ def everything(tmp_path_factory):
     report_results.make_tuned(found)
     report_results.make_searched(found)
     report_results.make_policies(found)
+    report_results.make_ladder(found)
     return found
 
 

@@ -20,7 +20,7 @@ SETS = [f"/set/{name}" for name in (*report_results.SETS, "H", "PH", "MC")]  # t
 VIEWS = [
     "/",
     *("/experiment/axis", "/experiment/pairwise", "/sets", *SETS, "/data", "/nets"),
-    *("/positions", "/search", "/texel", "/policies", "/questions", "/methods"),
+    *("/positions", "/search", "/texel", "/policies", "/ladder", "/questions", "/methods"),
 ]
 DRAWN = ".plot .canvas, .viewer, [data-explore], [data-neurons], #weight-browser, #policy-games"
 

@@ -30,6 +30,7 @@ from nnuelab.report import (
     grids,
     hypotheses,
     inspect,
+    ladder,
     net_plots,
     plots,
     policies,
@@ -104,6 +105,7 @@ class _Builder:
         chosen = self.policies.section if self.policies else None
         folder = self.found.folder / "search"
         search = searched.section(folder, self.found.label(folder))
+        rungs = ladder.section(self.found.folder, self.found.label)
         if self.policies and self.policies.games:
             self.blobs["policies"] = self.policies.games
         games = self.blobs["games"].values()
@@ -112,7 +114,8 @@ class _Builder:
         of_sets = sets.views(self.found, played, self._explored())
         self.blobs["provenance"] = {"records": self.found.records}
         files = grids.files(self.found)
-        every = [*experiments, *filter(None, (search, tuning, chosen, positions, statistics, nets))]
+        others = (search, tuning, chosen, rungs, positions, statistics, nets)
+        every = [*experiments, *filter(None, others)]
         figures = _figures(every)
         main = self.found.experiments[0] if self.found.experiments else None
         html = document.html(
@@ -128,6 +131,7 @@ class _Builder:
             search=search,
             tuning=tuning,
             policies=chosen,
+            ladder=rungs,
             answers=answered.answers(),
             is_published=self.found.folder.resolve() == answered.PUBLISHED,
             positions=positions,

@@ -31,6 +31,7 @@ NET = "net.nnue"
 PUBLISHED = "published"  # tables that were made elsewhere, of other files of the same names
 POLICIES = "policy_table.csv"  # called as tables of experiments are, but of other columns
 AGREEMENT = "policy_agreement.csv"
+LADDER = "ladder.csv"
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ class Results:
             triplets = self.triplets(experiment)
             found |= {triplets} if triplets.is_file() else set()
         others = [f"data/{name}" for name in ("validation.npy", "sample_report.json")]
-        others += [POLICIES, AGREEMENT, "search/history.csv", "search/front.csv"]
+        others += [POLICIES, AGREEMENT, LADDER, "search/history.csv", "search/front.csv"]
         found |= {path for name in others if (path := self.folder / name).is_file()}
         policies = self.folder / "policy"
         histories = (f"{place}/*/*/history.csv" for place in ("nets", "selfplay"))
