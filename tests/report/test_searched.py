@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from nnuelab import artifacts
 from nnuelab.report import searched
 from tests import report_results
+
+SCREEN = {"positions": 600_000, "epochs": 2, "l1": 256}
 
 
 @pytest.fixture
@@ -64,6 +68,27 @@ def test_a_long_front_names_at_least_the_anchor_and_the_set_to_take() -> None:
     front = [row[0] for row in found.grids[0].rows]
     assert {"ALL", front[-1]} < named <= set(front)
     assert any(f"{name} has the lowest loss" in found.said[0] for name in named)
+
+
+def test_it_says_how_far_losses_of_its_own_screen_are_sure(folder: Path) -> None:
+    """Ratios of the losses scatter by 2 %, so two sets by that times 1.96 and the root of 2."""
+    rng = np.random.default_rng(1)
+    screens = rng.uniform(1, 9, 4000)
+    fulls = screens * np.exp(0.02 * rng.standard_normal(4000))
+    lines = [f"H,{one:.8f},{other:.8f}" for one, other in zip(screens, fulls, strict=True)]
+    (folder / "check.csv").write_text("\n".join(["feature_set,screen,full", *lines, ""]))
+    artifacts.provenance(folder / "history.csv", module="discovery.history", parameters=SCREEN)
+    artifacts.provenance(folder / "check.csv", module="discovery.trust", parameters=SCREEN)
+    found = searched.section(folder, "results/search")
+    assert found is not None
+    assert "differ by less than 6 %, either may have" in found.said[1]
+    assert "by 4000 sets" in found.said[1]
+    artifacts.provenance(
+        folder / "check.csv", module="discovery.trust", parameters={**SCREEN, "epochs": 3}
+    )
+    other = searched.section(folder, "results/search")
+    assert other is not None
+    assert len(other.said) == 1, "a check of another screen"
 
 
 def test_nothing_searched_is_no_view_and_damage_is_told(folder: Path, tmp_path: Path) -> None:

@@ -123,18 +123,18 @@ def search_check(
     Example: nnuelab search-check --train results/data/train.npy
     --validation results/data/validation.npy --csv check.csv --positions 2000000 --epochs 1
     """
-    from nnuelab.discovery import trust
+    from nnuelab.discovery import foretold, trust
 
     journal = csv.with_name(f"{csv.name}.journal")
     artifacts.check_apart([train, validation, *(blocks or [])], [csv, journal])
     rows = trust.trust(
         settings, train, validation, journal, count=count, epochs=full_epochs, workers=workers
     )
-    _write(csv, trust.to_csv(rows))
+    _write(csv, foretold.to_csv(rows))
     artifacts.provenance(
         csv,
         inputs={"train": train, "validation": validation},
         parameters={**asdict(settings), "count": count, "full_epochs": full_epochs},
         module="discovery.trust",
     )
-    print(f"rank correlation of {count} sets: {trust.agreement(rows):.3f}")
+    print(f"rank correlation of {count} sets: {foretold.agreement(rows):.3f}")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +12,7 @@ import numpy as np
 from nnuelab import artifacts, features
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores, ordered
+from nnuelab.discovery.foretold import Foretold
 from nnuelab.discovery.grammar import Grammar, Terms, text_of
 from nnuelab.discovery.screen import Task, measure, prepare
 from nnuelab.errors import UserError
@@ -23,15 +21,6 @@ from nnuelab.progress import Progress
 from nnuelab.settings.search import Searching
 
 EVERYTHING = 2**31  # positions: more than any dataset has
-
-
-@dataclass(frozen=True)
-class Trusted:
-    """A set, its loss on the first screen and after a full training; the columns of the table."""
-
-    feature_set: str
-    screen: float
-    full: float
 
 
 def drawn(settings: Searching, count: int) -> list[str]:
@@ -70,7 +59,7 @@ def trust(
     count: int,
     epochs: int,
     workers: int = 0,
-) -> list[Trusted]:
+) -> list[Foretold]:
     """Trains each set twice; what the journal has isn't repeated.
 
     Parameters
@@ -112,20 +101,4 @@ def trust(
             entries.append({"loss": measured.loss})
             losses.append(measured.loss)
             progress.advance(1)
-    return [Trusted(*row) for row in zip(sets, losses[::2], losses[1::2], strict=True)]
-
-
-def to_csv(rows: Iterable[Trusted]) -> str:
-    """Rows as text, the losses with eight decimals."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([column.name for column in fields(Trusted)])
-    writer.writerows([row.feature_set, f"{row.screen:.8f}", f"{row.full:.8f}"] for row in rows)
-    return text.getvalue()
-
-
-def agreement(rows: Sequence[Trusted]) -> float:
-    """Spearman's rank correlation of the losses; not a number where all are equal."""
-    from scipy.stats import spearmanr
-
-    return float(spearmanr([row.screen for row in rows], [row.full for row in rows]).statistic)
+    return [Foretold(*row) for row in zip(sets, losses[::2], losses[1::2], strict=True)]

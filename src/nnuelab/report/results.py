@@ -225,7 +225,7 @@ class Results:
                 names = ("history.csv", "verify.json", "puzzles.csv")
                 beside = (net.path.with_name(name) for name in names)
                 found |= {net.path, *(path for path in beside if path.is_file())}
-        found |= set(self.folder.glob("statistics/*.csv"))
+        found |= {*self.folder.glob("statistics/*.csv"), *self.folder.glob("search/check*.csv")}
         for experiment in self.experiments:
             for yardstick in yardsticks.ALL:
                 games = self.games(experiment, yardstick)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 
 from nnuelab.charts import Figure, figure, fitted, zoom
+from nnuelab.discovery.foretold import Foretold, agreement, scatter
+from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.report import point_labels, reading
 from nnuelab.report.grids import Grid
 from nnuelab.report.point_labels import Point
 from nnuelab.report.section import Section, told
 
-HISTORY, FRONT = "history.csv", "front.csv"
+HISTORY, FRONT, CHECKS = "history.csv", "front.csv", "check*.csv"
 NEEDED = ("number", "generation", "rung", "feature_set", "move", "n_features", "rows", "cost")
+OF_SCREEN = ("positions", "epochs", "learning_rate", "schedule", "l1", "seeds")
 TEXTS = ("feature_set", "move", "parents")
 DEARER = 1.2  # times the anchor's node: what a builder may still pay
 COLUMNS = (
@@ -56,7 +60,25 @@ def section(folder: Path, label: str) -> Section | None:
             "A screen's losses are of short trainings, and costs those of terms one by one. What "
             "the sets are worth, games say, of nets of other trainings."
         )
+    with told(found.problems, "how well its screens foretell"):
+        made = reading.parameters_of(folder / HISTORY)
+        for path in sorted(folder.glob(CHECKS)):
+            checked = reading.parameters_of(path)
+            if all(checked.get(name) == made.get(name) for name in OF_SCREEN):
+                found.said.append(_sure(path, label))
     return found
+
+
+def _sure(path: Path, label: str) -> str:
+    """How far losses must be apart to be told apart, by a table of `nnuelab search-check`."""
+    rows = reading.read_csv(path, ("feature_set", "screen", "full"), texts=("feature_set",))
+    losses = [Foretold(r["feature_set"], float(r["screen"]), float(r["full"])) for r in rows]
+    apart = 100 * SIGNIFICANCE * sqrt(2) * scatter(losses)
+    return (
+        f"Of two sets whose screens differ by less than {apart:.0f} %, either may have the lower "
+        f"loss after a full training (95 %, by {len(rows)} sets that no search has chosen, whose "
+        f"ranks correlate at {agreement(losses):.2f}; {label}/{path.name})."
+    )
 
 
 def _of_anchor(rows: Sequence[Row]) -> float:
