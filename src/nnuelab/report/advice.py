@@ -38,7 +38,7 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
     """
     rows, anchor = experiment.rows, experiment.anchor
     games = found.games(experiment, yardstick)
-    details = games.with_name(f"{experiment.name}_details.json")
+    details = found.details(experiment, yardstick)
     played = found.records.get(found.label(games), {}).get("parameters", {})
     open_rows = [row for row in rows if verdict(row, anchor, yardstick) is Verdict.UNDECIDED]
     if not (open_rows and details.is_file() and played.get("format") in PLANNED):
@@ -47,7 +47,7 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
     own = [spread.of_row(row, str(details)) for row in said["spread"]]
     if len(own) != 1 or own[0].group:
         return {}
-    pooling = Pooling(experiment.name, own[0].kind, known=_known(found, experiment))
+    pooling = Pooling(experiment.name, own[0].kind, known=known_spreads(found, experiment))
     training = spread.pooled(own[0], pooling.others(), tell=False).variance
     design = Design(
         [entry(row) for row in rows],
@@ -110,11 +110,13 @@ def _seeds(experiment: Experiment) -> int:
     return min(int(row["seeds"]) for row in experiment.rows)
 
 
-def _known(found: Results, experiment: Experiment) -> list[spread.Spread]:
+def known_spreads(found: Results, experiment: Experiment) -> list[spread.Spread]:
     """The spreads of other experiments that the table was made with, where they are there."""
     record: dict[str, Any] = found.records.get(
         f"{found.folder.name}/{experiment.name}_table.csv", {}
     )
-    paths = (found.folder.parent / made["path"] for made in record.get("inputs", {}).values())
-    files: list[Path] = [path for path in paths if path.name == "spread.csv" and path.is_file()]
-    return spread.read(files[0]) if files else []
+    inputs = record.get("inputs", {}).values()
+    made = next((each["path"] for each in inputs if Path(each["path"]).name == "spread.csv"), None)
+    above = found.folder.resolve().parents  # a folder of results may be deeper in its project
+    files = (place / made for place in above if made and (place / made).is_file())
+    return next((spread.read(file) for file in files), [])

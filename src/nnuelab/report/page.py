@@ -44,6 +44,7 @@ from nnuelab.report import (
     texel,
     texel_plots,
     weights,
+    within,
     words,
 )
 from nnuelab.report.grid_plots import grid_plots
@@ -183,8 +184,10 @@ class _Builder:
             section.design = words.design(rows, experiment.nodes, experiment.games)
             section.said = list(filter(None, [words.losses(rows)]))
             section.advice = advice.in_words(self.found, experiment)
-            section.grids.append(grids.results(self.found, experiment))
+            section.main.append(grids.results(self.found, experiment))
             section.note = notes(rows)
+        with told(section.problems, "differences within variants"):
+            within.add(self.found, experiment, section)
         with told(section.problems, "the plots"):
             self._plots(experiment, section)
         with told(section.problems, "the answers to puzzles"):
@@ -334,7 +337,8 @@ class _Builder:
         )
         counted = self.found.counted
         rows.sort(key=lambda row: (row["feature_set"].count("+"), int(row["features"])))
-        section.grids += [grids.statistics(rows, counted), grids.published(rows, counted)]
+        section.main.append(grids.statistics(rows, counted))
+        section.grids.append(grids.published(rows, counted))
         section.note = feature_statistics.PUBLISHED_NOTE
         section.figures = [feature_statistics.changes(rows)]
 

@@ -168,6 +168,10 @@ class Results:
         """Its games at a yardstick."""
         return self.folder / "tournament" / f"{yardstick.played(experiment.name)}.pgn"
 
+    def details(self, experiment: Experiment, yardstick: Yardstick) -> Path:
+        """What the ratings of these games know besides the table."""
+        return self.games(experiment, yardstick).with_name(f"{experiment.name}_details.json")
+
     def sequential(self, experiment: Experiment, yardstick: Yardstick) -> tuple[Path, Path]:
         """The table of its sequential tests at a yardstick, and the folder of their games."""
         played = yardstick.played(experiment.name)

@@ -35,6 +35,8 @@ class Section:
         What would decide what is open.
     stale : list of str
         Its files that are out of date.
+    main : list of Grid
+        Tables that answer, before the figures; ``grids`` are the others.
     figures, grids : list
     puzzles : Grid or None
     problems : list of str
@@ -54,6 +56,7 @@ class Section:
     design: str = ""
     advice: list[str] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
+    main: list[Grid] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
     puzzles: Grid | None = None
@@ -64,7 +67,7 @@ class Section:
     @property
     def tables(self) -> list[Grid]:
         """All its tables."""
-        return [*self.grids, *([self.puzzles] if self.puzzles else [])]
+        return [*self.main, *self.grids, *([self.puzzles] if self.puzzles else [])]
 
 
 @contextmanager

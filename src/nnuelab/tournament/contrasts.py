@@ -73,7 +73,7 @@ def contrast(
 
 
 def trainings_of(
-    details: Mapping[str, Mapping[str, Any]], known: Sequence[Spread]
+    details: Mapping[str, Mapping[str, Any]], known: Sequence[Spread], tell: bool = True
 ) -> dict[str, Estimate]:
     """How far equal trainings scatter in games, as other games and experiments know it, too.
 
@@ -84,6 +84,8 @@ def trainings_of(
         tell together.
     known : sequence of Spread
         Of other experiments.
+    tell : bool, optional
+        Says on stderr where others aren't used.
 
     Raises
     ------
@@ -101,5 +103,5 @@ def trainings_of(
     estimates = {}
     for file, (own,) in rows.items():
         pooling = Pooling(own.experiment, own.kind, known=known, again=again(rows, file))
-        estimates[file] = pooled(pooling.with_again(own), pooling.others())
+        estimates[file] = pooled(pooling.with_again(own), pooling.others(), tell=tell)
     return estimates
