@@ -50,7 +50,7 @@ def page(request, browser, report):
 
 def test_every_plot_draws_its_marks(page):
     figures = page.locator("figure.plot")
-    assert figures.count() == 37 + len(report_results.SETS)  # each set's losses again
+    assert figures.count() == 38 + len(report_results.SETS)  # each set's losses again
     for figure in figures.all():
         marks = figure.locator(".mark-symbol path, .mark-line path, .mark-rect path")
         assert marks.count() > 0
