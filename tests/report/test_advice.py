@@ -50,6 +50,12 @@ def test_seeds_are_the_first_whose_forecast_sees_the_difference(found):
     assert power.forecast(before, pooling, variance).detects > 30
 
 
+def test_games_that_were_all_drawn_foretell_nothing(found):
+    path = found.details(found.experiments[0], NODES)
+    path.write_text(json.dumps({"spread": [vars(OWN)], "draw_rate_of_equals": 1.0}))
+    assert advice.seeds(found, found.experiments[0], NODES) == {}
+
+
 def test_advice_counts_the_seeds_to_add(found):
     (said,) = advice.in_words(found, found.experiments[0])
     more = advice.seeds(found, found.experiments[0], NODES)["A"] - 2

@@ -12,7 +12,7 @@ import typer
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import Overlays, Spread
-from nnuelab.settings.games import DRAWS
+from nnuelab.settings.games import DRAWS, MOST_DRAWS
 
 
 @app.command()
@@ -43,7 +43,8 @@ def power(
         bool, typer.Option(help="With --detect: of one set that is named beforehand.")
     ] = False,
     draws: Annotated[
-        float, typer.Option(help="Share of games between equals that are drawn.", min=0, max=0.99)
+        float,
+        typer.Option(help="Share of games between equals that are drawn.", min=0, max=MOST_DRAWS),
     ] = DRAWS,
     spread: Spread = None,
     training_sd: Annotated[

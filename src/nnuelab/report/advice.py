@@ -11,6 +11,7 @@ from nnuelab.report import hypotheses, reading
 from nnuelab.report.results import Experiment, Results
 from nnuelab.report.table import entry, labels
 from nnuelab.report.words import Verdict, verdict
+from nnuelab.settings.games import MOST_DRAWS
 from nnuelab.tournament import power, spread
 from nnuelab.tournament.power import Design
 from nnuelab.tournament.spread import Pooling
@@ -29,7 +30,8 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
 
     If it is as large as it was measured, and each pairing of nets has as many games as it had. None
     where `power.MOST_SEEDS` don't suffice. Empty where that can't be told: without the details of
-    the games, or where groups of sets scatter differently.
+    the games, or where groups of sets scatter differently, or where
+    equals drew all their games.
 
     Raises
     ------
@@ -45,7 +47,8 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
         return {}
     said = reading.read_json(details, "spread", "draw_rate_of_equals")
     own = [spread.of_row(row, str(details)) for row in said["spread"]]
-    if len(own) != 1 or own[0].group:
+    draws = float(said["draw_rate_of_equals"])
+    if len(own) != 1 or own[0].group or draws > MOST_DRAWS:
         return {}
     pooling = Pooling(experiment.name, own[0].kind, known=known_spreads(found, experiment))
     training = spread.pooled(own[0], pooling.others(), tell=False).variance
@@ -54,7 +57,7 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
         anchor,
         _seeds(experiment),
         float(played["games_per_pairing"]),
-        float(said["draw_rate_of_equals"]),
+        draws,
         Format(played["format"]),
     )
     return {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from nnuelab.settings import NO_LIMIT, seed_setting, setting
 
 DRAWS = 0.16  # share between equals, as in the published tables at 400 nodes
+MOST_DRAWS = 0.99  # of games between equals: all of them would tell nothing
 ORDERING_DEPTH, ORDERING_DEPTH_MAX = 2, 127  # plies left, from which on a policy orders moves
 
 
