@@ -21,6 +21,7 @@ from nnuelab.tournament.yardsticks import Yardstick
 Row = Mapping[str, str]
 ROW_HEIGHT = 34
 MOST_COLORS = 8  # of the page's own schemes, which are easy to tell apart
+MOST_LEGEND = 5  # sets that a reader looks up in a legend
 
 
 def color(sets: Sequence[str], shown: Sequence[str] = (), legend: bool = True) -> Any:
@@ -152,7 +153,7 @@ def _scatter(
         for value in values
     }
     beside = point_labels.beside(points)
-    if beside is None and len(rows) > MOST_COLORS:  # the others are told where they are pointed at
+    if beside is None and len(rows) > MOST_LEGEND:  # the others are told where they are pointed at
         ordered = sorted(points, key=lambda name: points[name].y)
         beside = point_labels.beside(points, [ordered[0], ordered[-1]])
     values = [
