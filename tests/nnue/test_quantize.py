@@ -185,6 +185,14 @@ def test_a_weight_that_does_not_fit_names_layer_count_and_range() -> None:
         quantize(checkpoint, "study")
 
 
+@pytest.mark.parametrize("value", ["inf", "nan"])
+def test_activations_that_are_no_numbers_are_refused(value: str) -> None:
+    checkpoint = a_checkpoint()
+    checkpoint.activations[3] = float(value)
+    with pytest.raises(UserError, match=r"activations that aren't finite.*train again"):
+        quantize(checkpoint)
+
+
 def test_an_accumulator_that_could_overflow_is_an_error() -> None:
     checkpoint = a_checkpoint()
     checkpoint.model["w1"][:, 7] = 10.0  # 32 active rows of 1270 leave int16

@@ -46,7 +46,7 @@ class Checkpoint(RunState):
         Raises
         ------
         UserError
-            When tensors don't fit each other or the feature set.
+            When tensors don't fit each other or the feature set, or activations aren't finite.
         """
         factorize = (
             self.settings.get("factorize", Training.factorize) if "shared" in self.model else "none"
@@ -59,5 +59,7 @@ class Checkpoint(RunState):
                 raise ValueError(f"{self.layers.n_features} features, not {self.features.size}")
             if self.activations.shape != self.model["w2"].shape[1:]:
                 raise ValueError(f"activations of shape {list(self.activations.shape)}")
+            if not self.activations.isfinite().all():
+                raise ValueError("activations that aren't finite")
             network.shifts = {name: int(shift) for name, shift in self.shifts.items()}
         return network

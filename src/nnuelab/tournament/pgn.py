@@ -116,7 +116,7 @@ def nodes_and_seconds(path: Path | str) -> dict[str, tuple[int, float]]:
     seconds: defaultdict[str, float] = defaultdict(float)
     for tags, text in pgn.games(path):
         players = [tags.get("White", "?"), tags.get("Black", "?")]
-        if tags.get("FEN", "- w").split()[1] == "b":
+        if tags.get("FEN", "").split()[1:2] == ["b"]:
             players.reverse()
         # Each move has one comment, and so has the end of the game.
         for ply, comment in enumerate(_COMMENT.findall(text)[:-1]):
