@@ -241,6 +241,19 @@ def test_search_finds_what_has_a_name(page, text, first, view):
     assert not page.locator("#finder").is_visible()
 
 
+def test_the_overview_says_what_there_is_besides_experiments(page):
+    views = ["/search", "/texel", "/policies", "/ladder"]
+    links = page.locator("#besides + .answers a")
+    assert links.evaluate_all("all => all.map(e => e.hash.slice(1))") == views
+    said = page.locator("#besides + .answers dd").all_inner_texts()
+    for link, view, text in zip(links.all(), views, said, strict=True):
+        link.click()
+        assert shown(page) == [view]
+        assert page.locator(".view.shown .answer").first.inner_text() == text
+        page.go_back()
+        wait_for(page, "/")
+
+
 def test_search_goes_by_arrows_and_ends_by_escape(page):
     page.keyboard.press("/")
     page.keyboard.type("ALL")
