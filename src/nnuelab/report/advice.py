@@ -30,8 +30,7 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
 
     If it is as large as it was measured, and each pairing of nets has as many games as it had. None
     where `power.MOST_SEEDS` don't suffice. Empty where that can't be told: without the details of
-    the games, or where groups of sets scatter differently, or where
-    equals drew all their games.
+    the games, where equals drew all of them, or where groups of sets scatter differently.
 
     Raises
     ------
