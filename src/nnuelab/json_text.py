@@ -13,3 +13,8 @@ def load(text: str | bytes, parse_constant: Callable[[str], Any] | None = None) 
         return json.loads(text, parse_constant=parse_constant)
     except RecursionError:
         raise ValueError("brackets are nested too deeply") from None
+
+
+def no_number(text: str) -> float:
+    """For ``parse_constant``: refuses NaN and Infinity, which Python reads, and JSON hasn't."""
+    raise ValueError(f"{text} is not a number")

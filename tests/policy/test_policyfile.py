@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,11 @@ def test_the_seed_s_net_has_its_number_of_parameters() -> None:
     assert seed.output.shape[1] == 128
 
 
+def signed(content: bytes) -> bytes:
+    """A changed file with the checksum of what it holds now."""
+    return content[:-32] + hashlib.sha256(content[:-32]).digest()
+
+
 def test_damage_is_told_in_one_line(tmp_path: Path) -> None:
     whole = tmp_path / "whole.policy"
     write_policy(whole, random_policy())
@@ -49,13 +55,16 @@ def test_damage_is_told_in_one_line(tmp_path: Path) -> None:
         "flipped": content[:500] + bytes([content[500] ^ 1]) + content[501:],
         "version": content[:8] + b"\x09" + content[9:],
         "header": content[:16] + b"x" * (len(content) - 16),
+        "number": signed(content.replace(b',\n "rank": 0,', b', "rank":NaN,')),
     }
+    assert damaged["number"] != content
     for name, bytes_ in damaged.items():
         path = tmp_path / f"{name}.policy"
         path.write_bytes(bytes_)
         with pytest.raises(UserError) as error:
             read_policy(path)
         assert str(path) in str(error.value)
+        assert ("NaN is not a number" in str(error.value)) == (name == "number")
         assert "\n" not in str(error.value)
     with pytest.raises(UserError, match="can't read the policy"):
         read_policy(tmp_path / "none.policy")
@@ -66,6 +75,7 @@ def test_impossible_policies_are_refused() -> None:
     for changes, said in [
         ({"head": "x"}, "its head is 'x'"),
         ({"rank": 2}, "makes no sense"),
+        ({"rank": 0.0}, "makes no sense"),
         ({"output": policy.output[:, 1:]}, "output is"),
         ({"value_bias": None}, "half of a value head"),
         ({"output_bias": np.full_like(policy.output_bias, np.nan)}, "no numbers"),

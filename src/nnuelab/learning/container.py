@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from nnuelab import json_text
 from nnuelab.errors import UserError
 
 LIES = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
@@ -52,7 +53,7 @@ def packed(
         With ``arrays``: `listed` of them.
     arrays : mapping of str to ndarray
     """
-    text = json.dumps(dict(header), indent=1, ensure_ascii=False).encode()
+    text = json.dumps(dict(header), indent=1, ensure_ascii=False, allow_nan=False).encode()
     body = magic + struct.pack("<II", version, len(text)) + text
     body += b"".join(array.tobytes() for array in arrays.values())
     return body + hashlib.sha256(body).digest()
@@ -81,7 +82,7 @@ def unpacked(
         raise ValueError(f"its format has version {found}, this program reads {version}")
     if hashlib.sha256(content[:-CHECKSUM]).digest() != content[-CHECKSUM:]:
         raise ValueError("its checksum doesn't match (truncated or damaged)")
-    header = json.loads(content[PREFIX : PREFIX + length])
+    header = json_text.load(content[PREFIX : PREFIX + length], json_text.no_number)
     arrays, offset = {}, PREFIX + length
     for name, dtype, shape in header["arrays"]:
         if dtype not in known.get(name, ()):

@@ -101,7 +101,8 @@ class Policy:
         ):
             if value not in known:
                 raise ValueError(f"its {name} is {value!r}, not one of {', '.join(known)}")
-        if self.rank < 0 or (self.head == "product") != (self.rank > 0):
+        is_rank = isinstance(self.rank, int) and self.rank >= 0
+        if not is_rank or (self.head == "product") != (self.rank > 0):
             raise ValueError(f"a head {self.head} with the rank {self.rank} makes no sense")
         if len(self.weights) > MAX_HIDDEN or len(self.biases) != len(self.weights):
             raise ValueError(

@@ -122,7 +122,7 @@ def read_statistics(path: Path) -> list[dict[str, str]]:
 def read_json(path: Path, *keys: str) -> dict[str, Any]:
     """A JSON object that has some keys, with finite numbers; raises UserError otherwise."""
     try:
-        value = json_text.load(text_of(path), _no_number)
+        value = json_text.load(text_of(path), json_text.no_number)
         # Escaped, there may be halves of characters, which no file can hold; 1e999 is infinite.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except OSError as error:
@@ -134,10 +134,6 @@ def read_json(path: Path, *keys: str) -> dict[str, Any]:
     if missing := [key for key in keys if key not in value]:
         raise UserError(f"{path} is damaged (it has no {missing[0]}); make it again")
     return value
-
-
-def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is not a number")
 
 
 def read_record(path: Path) -> dict[str, Any]:
