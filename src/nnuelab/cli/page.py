@@ -54,7 +54,7 @@ def report(
     missing = [e.name for e in gathered.experiments if not e.rows]
     known = [*completion.experiments(""), *(e.name for e in gathered.experiments if e.rows)]
     asked = [name + (nearest(name, known) if name not in known else "") for name in missing]
-    if experiments and not any((results / f"{name}_table.csv").exists() for name in experiments):
+    if experiments and not any(experiment.name in known for experiment in gathered.experiments):
         told = (problem for each in gathered.experiments for problem in each.problems)
         raise UserError(f"no table of {', '.join(asked)}: {'; '.join(told)}")
     built = page.build(gathered)
