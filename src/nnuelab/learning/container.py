@@ -82,7 +82,8 @@ def unpacked(
         raise ValueError(f"its format has version {found}, this program reads {version}")
     if hashlib.sha256(content[:-CHECKSUM]).digest() != content[-CHECKSUM:]:
         raise ValueError("its checksum doesn't match (truncated or damaged)")
-    header = json_text.load(content[PREFIX : PREFIX + length], json_text.no_number)
+    text = content[PREFIX : PREFIX + length]
+    header = json.loads(text, parse_constant=json_text.no_number)
     arrays, offset = {}, PREFIX + length
     for name, dtype, shape in header["arrays"]:
         if dtype not in known.get(name, ()):
