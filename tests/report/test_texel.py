@@ -240,6 +240,16 @@ def test_errors_are_those_of_the_static_evaluation_in_whole_centipawns(folder: P
     assert float(found["untuned"]["half_width"]) == 0
 
 
+def test_the_best_run_is_told_from_the_first_with_an_error(folder: Path, tmp_path: Path) -> None:
+    first, *others = rows(folder / "errors.csv")
+    for row in others:
+        (said,) = texel.in_errors(folder / "errors.csv", row["name"])
+        way = "less" if float(row["error"]) < float(first["error"]) else "more"
+        less, half = (f"{abs(float(row[name])):.4f}" for name in ("difference", "half_width"))
+        assert f"{row['name']} errs {less} \u00b1{half} {way} than untuned" in said
+    assert texel.in_errors(folder / "errors.csv", "untuned") == []
+
+
 def test_the_command_errors_takes_players_that_are_no_engines(folder: Path, tmp_path: Path) -> None:
     words = ["untuned={hce: default}", f"squares={folder / 'squares/tuned.yaml'}"]
     call("texel", "errors", folder / "validation.npy", *words, "--csv", tmp_path / "e.csv")

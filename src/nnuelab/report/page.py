@@ -367,13 +367,14 @@ class _Builder:
             section.said = texel.words(runs)
             section.grids.append(texel.summary_grid(runs, label))
             self._tuned(runs, section)
-        match, errors = folder / "match_table.csv", folder / "errors.csv"
+        match, errors = folder / "match_table.csv", folder / texel.ERRORS
         if match.is_file():
             with told(section.problems, "the match"):
                 section.grids.insert(1, texel.match_grid(match, label))
         if errors.is_file():
             with told(section.problems, "the held-out errors"):
                 section.grids.insert(1, texel.errors_grid(errors, label))
+                section.said += texel.in_errors(errors, texel.runs(folder)[0].name)
         if match.is_file() and errors.is_file():
             with told([]):  # what is wrong with either has been told
                 rated = reading.read_ratings(match)

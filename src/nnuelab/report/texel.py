@@ -18,6 +18,7 @@ from nnuelab.report.grids import Grid
 
 NEEDED = ("generation", "best_so_far", "reference", "k")
 TERMS = ("term", "weight", "phase", "start", "tuned", "coverage", "zero")
+ERRORS = "errors.csv"
 HISTOGRAM = "bit_histogram"  # of a history's record
 MOST_WEIGHTS = 32  # of a term whose weights are listed; others are boards, or too many to read
 ROLES = ("pawn", "knight", "bishop", "rook", "queen", "king")
@@ -177,6 +178,18 @@ def match_grid(path: Path, label: Any) -> Grid:
 def read_errors(path: Path) -> list[dict[str, str]]:
     """Rows of `nnuelab texel errors`; raises UserError."""
     return reading.read_csv(path, ("name", "error", "k", "difference", "half_width"), ("name",))
+
+
+def in_errors(path: Path, run: str) -> list[str]:
+    """How far a run is from the first that was compared, which it may have begun with."""
+    rows = read_errors(path)
+    return [
+        f"On the same positions {run} errs {abs(float(row['difference'])):.4f} "
+        f"\u00b1{float(row['half_width']):.4f} {'less' if row['difference'][0] == '-' else 'more'} "
+        f"than {rows[0]['name']} (95\u00a0%, those of a game taken together)."
+        for row in rows[1:]
+        if row["name"] == run
+    ]
 
 
 def errors_grid(path: Path, label: Any) -> Grid:
