@@ -163,13 +163,14 @@ def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> Figu
         alt.Tooltip("made:N", title="made by"),
         "generation:Q",
     ]
+    screens = alt.Color("screen:N").title("screen").scale(domain=["last", "earlier"])
     dots = (
         alt.Chart(alt.Data(values=values))
         .mark_point(filled=True, size=45)
         .encode(
             x=x,
             y=y,
-            color=alt.Color("screen:N").title("screen").scale(domain=["last", "earlier"]),
+            color=screens if longest else screens.legend(None),
             opacity=alt.condition("datum.screen == 'last'", alt.value(0.9), alt.value(0.35)),
             tooltip=told,
         )
@@ -183,9 +184,9 @@ def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> Figu
     return figure(
         "front",
         "Loss against cost",
-        "Every set on the longest screen that it reached; the line is the front, which no other "
-        f"set beats in both. {hidden if beyond else ''}Losses of earlier screens are of "
-        "fewer positions, so they are larger.",
+        f"Every set{' on the longest screen that it reached' if longest else ''}; the line is the "
+        f"front, which no other set beats in both. {hidden if beyond else ''}"
+        + ("Losses of earlier screens are of fewer positions, so they are larger." * bool(longest)),
         alt.layer(drawn, *named, dots.add_params(zoom())),
     )
 
