@@ -13,7 +13,6 @@ from nnuelab.cli import tournament as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.errors import UserError
 from nnuelab.report import results, within
-from nnuelab.report.section import Section
 from nnuelab.report.table import entry
 from tests.conftest import ROOT
 
@@ -71,9 +70,9 @@ def test_numbers_are_those_of_the_table_and_of_contrast():
 
 def test_a_view_says_and_lists_them():
     found, experiment = found_in(PUBLISHED, "hungry")
-    section = Section("hungry")
-    within.add(found, experiment, section)
-    (said,), (grid,) = section.said, section.main
+    tables = []
+    (said,) = within.add(found, experiment, tables)
+    (grid,) = tables
     assert said.startswith(
         "ALL+MB less ALL at fixed nodes: +34.4\u00a0\u00b124.4 (games_share-0.0625), "
     )
@@ -98,7 +97,4 @@ def test_what_is_missing_or_damaged_is_told(tmp_path):
     with pytest.raises(UserError, match="it has no players"):
         within.differences(found, experiment, within.pairs(experiment)[0])
     shutil.rmtree(folder / "tournament")
-    section = Section("rows")
-    within.add(*found_in(folder, "rows"), section)
-    assert not section.said
-    assert not section.main
+    assert within.add(*found_in(folder, "rows"), tables := []) == tables == []

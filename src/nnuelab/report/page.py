@@ -41,8 +41,7 @@ from nnuelab.report import (
     searched,
     sets,
     table,
-    texel,
-    texel_plots,
+    texel_section,
     weights,
     within,
     words,
@@ -102,7 +101,7 @@ class _Builder:
         statistics = self._statistics() if has_counts else None
         self.policies = policies.find(self.found.folder, self.found.label)
         nets, positions = (self._nets(), self._data()) if self.has_more else (None, None)
-        tuning = self._texel()
+        tuning = texel_section.section(self.found.folder, self.found.label, self.blobs)
         chosen = self.policies.section if self.policies else None
         folder = self.found.folder / "search"
         search = searched.section(folder, self.found.label(folder))
@@ -177,17 +176,18 @@ class _Builder:
             return section
         with told(section.problems, "the table"):
             deep = experiment.nodes[1]
-            section.answer = words.answer(rows, anchor, experiment.hypothesis, deep)
-            if asked := experiment.hypothesis:
-                found = hypotheses.in_words(asked, rows, anchor, deep)
-                section.answer = f"{found} {section.answer}"
+            asked = experiment.hypothesis
+            found = [hypotheses.in_words(asked, rows, anchor, deep)] if asked else []
+            said = [words.answer(rows, anchor, asked, deep)]
             section.design = words.design(rows, experiment.nodes, experiment.games)
             section.said = list(filter(None, [words.losses(rows)]))
             section.advice = advice.in_words(self.found, experiment)
             section.main.append(grids.results(self.found, experiment))
             section.note = notes(rows)
-        with told(section.problems, "differences within variants"):
-            within.add(self.found, experiment, section)
+            with told(section.problems, "differences within variants"):
+                if differ := within.add(self.found, experiment, section.main):
+                    section.said, said = [*said, *section.said], differ
+            section.answer = " ".join([*found, *said])
         with told(section.problems, "the plots"):
             self._plots(experiment, section)
         with told(section.problems, "the answers to puzzles"):
@@ -355,52 +355,6 @@ class _Builder:
             section.figures = sample.figures(described)
             section.said = [sample.words(described)]
         return section
-
-    def _texel(self) -> Section | None:
-        """Hand-crafted evaluations that were tuned; nothing where none was."""
-        folder, label = self.found.folder / "texel", self.found.label
-        if not any(folder.glob("*/tuned.yaml")):
-            return None
-        section = Section("texel", "Hand-crafted evaluation", ("texel",))
-        with told(section.problems, "the runs"):
-            runs = texel.runs(folder)
-            section.said = texel.words(runs)
-            section.grids.append(texel.summary_grid(runs, label))
-            self._tuned(runs, section)
-        match, errors = folder / "match_table.csv", folder / texel.ERRORS
-        if match.is_file():
-            with told(section.problems, "the match"):
-                section.grids.insert(1, texel.match_grid(match, label))
-        if errors.is_file():
-            with told(section.problems, "the held-out errors"):
-                section.grids.insert(1, texel.errors_grid(errors, label))
-                section.said += texel.in_errors(errors, texel.runs(folder)[0].name)
-        if match.is_file() and errors.is_file():
-            with told([]):  # what is wrong with either has been told
-                rated = reading.read_ratings(match)
-                figure = texel_plots.error_and_elo(texel.read_errors(errors), rated)
-                section.figures[:0] = [figure] if figure else []
-        return section
-
-    def _tuned(self, runs: Sequence[texel.Run], section: Section) -> None:
-        histories = {run.name: run.history for run in runs}
-        section.figures = [texel_plots.error(histories), texel_plots.error(histories, "log")]
-        with told(section.problems, "the bits"):
-            with_bits = [run for run in runs if texel.has_bits(run.history)]
-            if with_bits:
-                section.figures.append(
-                    texel_plots.entropy({run.name: run.history for run in with_bits})
-                )
-                counts = texel.read_bits(with_bits[0].folder / "history.csv")
-                section.figures.append(texel_plots.bits(counts))
-        with told(section.problems, "the residuals"):
-            content = runs[0].residuals
-            section.figures.append(texel_plots.k_curve(content))
-            section.figures += [texel_plots.residuals(content, by) for by in texel_plots.VALUES]
-            self.blobs["texel"] = texel.boards(runs)
-        with told(section.problems, "the terms"):
-            grid = texel.terms_grid(runs, self.found.label)
-            section.grids += [grid] if grid else []
 
     def _nets(self) -> Section:
         section = Section("nets", "Nets", ("nets",))

@@ -17,7 +17,6 @@ from nnuelab.report.advice import known_spreads
 from nnuelab.report.bars import Bar, Scale
 from nnuelab.report.grids import Grid
 from nnuelab.report.results import Experiment, Results
-from nnuelab.report.section import Section
 from nnuelab.report.table import entry
 from nnuelab.report.words import Verdict
 from nnuelab.tournament import contrasts
@@ -131,22 +130,21 @@ def differences(
     }
 
 
-def add(found: Results, experiment: Experiment, section: Section) -> None:
-    """Puts them into the experiment's view: a table, and sentences where they are few."""
-    both = pairs(experiment)
+def add(found: Results, experiment: Experiment, tables: list[Grid]) -> list[str]:
+    """Adds a table of them; the sentences of those that are few, at the hypothesis's yardstick."""
+    both, asked = pairs(experiment), experiment.hypothesis
     known = differences(found, experiment, [*both[0], *both[1]]) if both[0] else {}
     if not known:
-        return
-    asked = experiment.hypothesis
-    kind = hypotheses.yardstick(asked) if asked else NODES
+        return []
+    tables.append(_grid(experiment, [*both[0], *both[1]], known, found))
+    kind, said = hypotheses.yardstick(asked) if asked else NODES, list[str]()
     for chosen in both:
         if kind in known and len(chosen) <= MOST and len({pair.differ for pair in chosen}) == 1:
             numbers = (known[kind][pair].quoted.replace(" ", "\u00a0") for pair in chosen)
             told = ", ".join(f"{n} ({pair.share})" for n, pair in zip(numbers, chosen, strict=True))
-            section.said.append(
-                f"{chosen[0].differ} at {kind.at(experiment.nodes[1])}: {told}; 95\u00a0% each."
-            )
-    section.main.append(_grid(experiment, [*both[0], *both[1]], known, found))
+            where = kind.at(experiment.nodes[1])
+            said.append(f"{chosen[0].differ} at {where}: {told}; 95\u00a0% each.")
+    return said
 
 
 def _grid(
