@@ -243,9 +243,9 @@ def test_search_finds_what_has_a_name(page, text, first, view):
 
 def test_the_overview_says_what_there_is_besides_experiments(page):
     views = ["/search", "/texel", "/policies", "/ladder"]
-    links = page.locator("#besides + .answers a")
+    links = page.locator(".besides a")
     assert links.evaluate_all("all => all.map(e => e.hash.slice(1))") == views
-    said = page.locator("#besides + .answers dd").all_inner_texts()
+    said = page.locator(".besides dd").all_inner_texts()
     for link, view, text in zip(links.all(), views, said, strict=True):
         link.click()
         assert shown(page) == [view]
