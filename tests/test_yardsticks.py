@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from nnuelab.chess.notation import STARTING_FEN
+from nnuelab.errors import UserError
 from nnuelab.tournament import workers
 from nnuelab.tournament.game import Game, Move
 from nnuelab.tournament.headers import read_results
@@ -53,13 +54,14 @@ def test_nodes_and_seconds_are_those_of_each_player(tmp_path: Path) -> None:
     }
 
 
-def test_a_start_without_a_turn_is_white_s(tmp_path: Path) -> None:
+def test_a_start_without_a_turn_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "g.pgn"
     game = Game([Move("e5", 1, None, 3, 40, 1.0)], "1-0", "so")
     limits = (Limit(movetime=10), Limit(movetime=10))
     text = to_pgn(game, "A", "B", BLACK_TO_MOVE, "1.1", limits)
     path.write_text(text.replace(BLACK_TO_MOVE, BLACK_TO_MOVE.split()[0]))
-    assert nodes_and_seconds(path) == {"A": (40, pytest.approx(0.001))}
+    with pytest.raises(UserError, match=r"g\.pgn is damaged \(the start '\S*' says no turn"):
+        nodes_and_seconds(path)
 
 
 def test_games_at_fixed_nodes_have_no_speed(tmp_path: Path) -> None:

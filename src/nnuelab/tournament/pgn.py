@@ -13,6 +13,7 @@ from pathlib import Path
 
 from nnuelab.chess.position import BLACK, WHITE
 from nnuelab.data import pgn
+from nnuelab.errors import UserError
 from nnuelab.tournament.game import Game, Move
 from nnuelab.tournament.limits import Limit
 
@@ -110,13 +111,17 @@ def to_pgn(
 def nodes_and_seconds(path: Path | str) -> dict[str, tuple[int, float]]:
     """Nodes and seconds of each player's moves, by name; wall time, as `to_pgn` writes it.
 
-    Left out are moves without times or nodes, and those that the machine made late.
+    Left out are moves without times or nodes, and those that the machine made late. Raises
+    UserError for a start that doesn't say whose turn it is.
     """
     nodes: defaultdict[str, int] = defaultdict(int)
     seconds: defaultdict[str, float] = defaultdict(float)
     for tags, text in pgn.games(path):
         players = [tags.get("White", "?"), tags.get("Black", "?")]
-        if tags.get("FEN", "").split()[1:2] == ["b"]:
+        start = tags.get("FEN", "- w").split()
+        if len(start) < 2:
+            raise UserError(f"{path} is damaged (the start {tags['FEN']!r} says no turn)")
+        if start[1] == "b":
             players.reverse()
         # Each move has one comment, and so has the end of the game.
         for ply, comment in enumerate(_COMMENT.findall(text)[:-1]):
