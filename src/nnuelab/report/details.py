@@ -59,15 +59,16 @@ def neurons(net: Net, positions: Path) -> tuple[dict[str, Any], Table]:
         "neurons_always_at_the_limit": int(found.constant.sum()),
         "mean_active": f"{found.active.mean():.1%}",
     }
-    named = {j: strongest(net, found.seen, int(j), 3) for j in found.order[:NEURONS]}
     rows = [
         {
             "neuron": int(j),
             "influence_cp": round(float(found.influence[j]), 2),
             "active": f"{found.active[j]:.1%}",
-            "strongest_features": ", ".join(f"{n} {w:+.2f}" for n, w in features),
+            "strongest_features": ", ".join(
+                f"{n} {w:+.2f}" for n, w in strongest(net, found.seen, int(j), 3)
+            ),
         }
-        for j, features in named.items()
+        for j in found.order[:NEURONS]
     ]
     return facts, rows
 

@@ -56,11 +56,15 @@ class Activity:
 
 def inputs(net: Net, records: np.ndarray) -> np.ndarray:
     """int64[P, 2M], or [P, M] of pairs: what the next layer gets, side to move first."""
-    rows = _rows(net, records)
-    found = np.empty((len(records), 2, net.l1), np.int64)
+    return _inputs(net, _rows(net, records))
+
+
+def _inputs(net: Net, rows: np.ndarray) -> np.ndarray:
+    positions = rows.shape[1]
+    found = np.empty((positions, 2, net.l1), np.int64)
     weights = np.concatenate([net.w1, np.zeros((1, net.l1), net.w1.dtype)])
     for side in range(2):
-        for start in range(0, len(records), _CHUNK):
+        for start in range(0, positions, _CHUNK):
             part = rows[side, start : start + _CHUNK]
             part = part[:, : max(int((part >= 0).sum(1).max()), 1)]
             found[start : start + _CHUNK, side] = weights[part].sum(axis=1, dtype=np.int64)
@@ -69,7 +73,7 @@ def inputs(net: Net, records: np.ndarray) -> np.ndarray:
         x = x * x if net.activation == "squared" else x
     else:
         x = activated(found + net.b1, net.l1_shift, net.layers.first)
-    return x.reshape(len(records), -1)
+    return x.reshape(positions, -1)
 
 
 def _rows(net: Net, records: np.ndarray) -> np.ndarray:
@@ -127,10 +131,10 @@ def _output(net: Net, sums: np.ndarray, buckets: np.ndarray) -> np.ndarray:
 
 def activity(net: Net, records: np.ndarray) -> Activity:
     """Measures the neurons on positions (RECORD [P])."""
-    x = inputs(net, records)
+    rows = _rows(net, records)
+    x, seen = _inputs(net, rows), np.isin(np.arange(net.n_features), rows)
     m = net.layers.inputs
     views = x.reshape(-1, m)
-    seen = np.isin(np.arange(net.n_features), _rows(net, records))
     if net.direct is not None:
         return _of_direct(net.direct, net.w3, x, net.activation == "squared", seen)
     w2 = net.w2.T.astype(np.int64)
