@@ -159,7 +159,7 @@ def _grid(
         for each in of_kind.values()
         for sign in (-1, 1)
     ]
-    scale = Scale(min(0.0, *ends) - 1, max(0.0, *ends) + 1)
+    scale = Scale.over([], [], *ends)
     columns, rows = [("differ", "difference"), ("share", "of")], []
     for kind in known:
         columns.append((kind.column, f"Elo at {kind.at(experiment.nodes[1])}"))
