@@ -223,6 +223,17 @@ def test_more_sets_than_colours_have_one_and_their_names_beside_them():
         assert '"legend": {' not in spec
 
 
+def test_a_name_that_stands_for_some_is_told_from_all():
+    """Two that share what a third one hasn't: the names say it."""
+    points = {f"ALL,l1-{i},l2-{8 if i < 2 else 16}": Point(float(i), i, i, i) for i in range(4)}
+    found = point_labels.beside(points, ["ALL,l1-0,l2-8", "ALL,l1-1,l2-8"])
+    written = json.dumps(
+        [n.to_dict() for n in point_labels.named(found, alt.Detail("set:N"), "x", "y")]
+    )
+    assert '\\"l1-0,l2-8\\"' in written
+    assert '\\"l1-1,l2-8\\"' in written
+
+
 def test_names_beside_lines_are_in_order_and_apart():
     ends = {"A": 1.0, "B": 1.01, "C": 1.02, "D": 3.0, "E": 3.01}
     beside = line_labels.direct(ends, [1.0, 3.01], 300)

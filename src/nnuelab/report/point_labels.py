@@ -64,11 +64,14 @@ class Beside:
         ``led`` to.
     across, up : (float, float)
         Domains of both axes.
+    points : list of str
+        Names of all points, by which those that are written are told from the others.
     """
 
     values: list[dict[str, Any]]
     across: tuple[float, float]
     up: tuple[float, float]
+    points: list[str]
 
 
 def beside(
@@ -110,7 +113,7 @@ def beside(
         wide = WIDEST * point.aside / (across[1] - across[0])
         rules.append(Box(x, -wide, wide, y - 2, y + 2))
     names = [name for name in points if not only or name in only]
-    called = texts(names)
+    called = texts(points)
     taken: list[Box] = []
     values = []
     for name in sorted(names, key=lambda name: -points[name].y):
@@ -136,7 +139,7 @@ def beside(
             {"set": name, "x": point.x, "y": point.y, "height": lies, "side": side,
              "led": abs(moved) > LED}
         )  # fmt: skip
-    return Beside(values, across, up)
+    return Beside(values, across, up, list(points))
 
 
 def _domain(values: Sequence[float]) -> tuple[float, float]:
@@ -163,7 +166,7 @@ def named(found: Beside, drawn: Any, x: str, y: str, of: str = "set") -> list[An
     channel of their colours, by the names in the field ``of``.
     """
     layers = []
-    said = stacked([value["set"] for value in found.values])
+    said = stacked(found.points)
     for side, sign, align in (("right", 1, "left"), ("left", -1, "right")):
         values = [
             {of: v["set"], x: v["x"], y: v["height"], "at": v["y"], "led": v["led"]}
