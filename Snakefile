@@ -49,7 +49,8 @@ rule all_experiments:
         expand("<results>/{experiment}_table.csv", experiment=settings.experiments),
 
 
-inform_logger()
+if workflow.is_main_process:
+    inform_logger()
 
 
 STARTED = time.time()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from nnuelab import params
 from nnuelab.cli.__main__ import application
+from nnuelab.names import NetName
+from nnuelab.params.jobs import jobs_of
 
 ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = ROOT / "results" / "published"
 
 
 def test_minutes_of_texel_follow_runs_and_games(settings):
@@ -33,6 +38,21 @@ def test_minutes_follow_nets_and_games(settings):
     measured = params.core_seconds(plan)["cost"] / 60
     four, two = params.minutes(plan, cores=4), params.minutes(plan, cores=2)
     assert four - measured == pytest.approx((two - measured) / 2)
+
+
+def test_seconds_of_trainings_follow_the_sets(settings):
+    apart = []
+    for name in ("axis", "pairwise", "mobility", "beyond"):
+        jobs = jobs_of(name, params.plans(params.validate(settings))[name])
+        foretold = {job.name.split("/")[1]: job.seconds for job in jobs if job.rule == "train"}
+        for row in csv.DictReader((PUBLISHED / f"{name}_table.csv").read_text().splitlines()):
+            measured = float(row["train_seconds"])
+            if row["feature_set"] == "ALL":
+                anchor = measured / foretold["ALL"]
+            apart.append(measured / foretold[NetName(row["feature_set"]).folder] / anchor)
+    assert len(apart) == 23
+    assert np.median(np.abs(np.log(apart))) < np.log(1.25)
+    assert 0.5 < min(apart) < max(apart) < 2
 
 
 def test_minutes_tell_what_finding_a_size_takes(settings):

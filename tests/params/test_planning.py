@@ -71,10 +71,10 @@ def test_earlier_runs_tell_the_speed_of_this_machine(planner, tmp_path):
     plans = params.plans(planner.params)
     axis = plans["axis"]
     assert params.measured(plans, tmp_path, 2) == {}
-    job = params.core_seconds(axis)
+    job = {job.name: job.seconds for job in jobs_of("axis", axis)}
     for name, seconds in (
-        ("train/ALL/1.tsv", 3 * job["train"]),
-        ("tournament/axis.tsv", 2 * job["tournament"] / 2),
+        ("train/ALL/1.tsv", 3 * job["train/ALL/1"]),
+        ("tournament/axis.tsv", 2 * job["tournament/axis"] / 2),
     ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def test_a_default_run_tells_the_speed_where_an_overlay_has_not_run(planner, tmp
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     plans, overlay = params.plans(planner.params), [Path("config/mine.yaml")]
-    job = params.core_seconds(plans["axis"])["train"]
+    job = next(job for job in jobs_of("axis", plans["axis"]) if job.name == "train/ALL/1").seconds
     assert params.speed_here(plans, overlay, 2) == {}
     for logs, factor in (("logs", 3), ("logs-mine", 2)):
         path = tmp_path / logs / "benchmarks" / "train" / "ALL" / "1.tsv"

@@ -11,6 +11,7 @@ from itertools import groupby
 from statistics import mean
 
 from nnuelab.errors import UserError, nearest
+from nnuelab.features import parse
 from nnuelab.names import NetName
 from nnuelab.params.entries import KEPT, Entry, Plan
 from nnuelab.params.experiments import FINDING_SEED
@@ -22,7 +23,9 @@ GAMES_TIMES_NODES = 19_000  # per second: 48 games of 400 nodes a move
 MOVES = 100  # of a game at fixed time
 COST = 7.0  # of a node, of each set
 START = 3.0  # until a job has loaded what it needs
-A_STEP = 24e-9  # training, of a position and a neuron of the first layer
+# Training, for each neuron of the first layer: a position, each row that may be active of it, and
+# a step's update of a feature's weight (docs/planning.md).
+A_NEURON, A_ROW, AN_UPDATE = 17e-9, 49e-12, 3.9e-9
 A_GPU_STEP, A_GPU_POSITION = 1.7e-4, 15e-9  # seconds of an H200, while the cores of the net wait
 MADE = 1_800_000  # positions of self-play games times the nodes of a move, per second
 A_GAME = 20e-6  # read and sampled: 4 KB of text (docs/data.md)
@@ -174,12 +177,15 @@ def _a_label(label: Label) -> float:
 
 def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "nets") -> Job:
     chosen = entry.train
+    features = parse(entry.feature_set)
     share = positions * chosen.games_share * chosen.epoch_share
     seen = (chosen.epoch_positions or share) * chosen.epochs
     gpu = chosen.device == "cuda"
     by_gpu = seen / chosen.batch_size * A_GPU_STEP + seen * A_GPU_POSITION
-    seconds = START + (by_gpu * max(chosen.threads, 1) if gpu else seen * chosen.l1 * A_STEP)
-    disk = 768 * chosen.l1 * WEIGHT
+    a_neuron = A_NEURON + features.max_active * A_ROW
+    a_neuron += features.size * AN_UPDATE / chosen.batch_size
+    seconds = START + (by_gpu * max(chosen.threads, 1) if gpu else seen * chosen.l1 * a_neuron)
+    disk = features.size * chosen.l1 * WEIGHT
     return Job(
         *(stage, rule, name, seconds, chosen.threads), on_gpu=gpu, disk=disk, reads=seen * RECORD
     )

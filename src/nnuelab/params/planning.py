@@ -128,9 +128,9 @@ def with_games(plan: Plan, games: Mapping[Yardstick, int]) -> Plan:
 
 
 def of_sets(params: Params, sets: int) -> Plan:
-    """A plan of so many sets without names, with the settings of ``params`` and two seeds."""
+    """A plan of so many sets, as large as ALL, with the settings of ``params`` and two seeds."""
     entry = partial(Entry, folder="", train=params.train, quantize=params.quantize, start=None)
-    names = [NetName("SET", str(number)) for number in range(1, sets + 1)]
+    names = [NetName("ALL", str(number)) for number in range(1, sets + 1)]
     entries = [entry(name) for name in names]
     tournament: Tournament = params.tournament
     return plan_of(params, entries, [1, 2], str(names[0]), tournament, {})
