@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -155,6 +155,11 @@ def in_full(names: Collection[str]) -> dict[str, str]:
     variant = shared(names)[1]
     parsed = {text: NetName.parse(text) for text in names}
     return {t: str(replace(n, variant=without(n.variant, variant))) for t, n in parsed.items()}
+
+
+def listed(names: Sequence[str]) -> str:
+    """They as words: ``H, V and ALL``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def without(variant: str, common: str) -> str:

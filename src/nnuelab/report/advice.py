@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nnuelab.errors import UserError
+from nnuelab.names import listed
 from nnuelab.report import hypotheses, reading
 from nnuelab.report.results import Experiment, Results
 from nnuelab.report.table import entry, labels
@@ -89,12 +90,12 @@ def in_words(found: Results, experiment: Experiment) -> list[str]:
                 more.setdefault(max(number - now, 1), []).append(called[name])
         never = [called[name] for name, number in needed.items() if number is None]
         parts = [
-            f"{number} more seed{'s' if number > 1 else ''} would tell {_and(more[number])} from "
+            f"{number} more seed{'s' if number > 1 else ''} would tell {listed(more[number])} from "
             "the anchor"
             for number in sorted(more)
         ]
         if never:
-            parts.append(f"{_and(never)} would need more than {power.MOST_SEEDS} seeds")
+            parts.append(f"{listed(never)} would need more than {power.MOST_SEEDS} seeds")
         if parts:
             text = "; ".join(parts)
             told.append(
@@ -102,10 +103,6 @@ def in_words(found: Results, experiment: Experiment) -> list[str]:
                 "as measured; nnuelab power)."
             )
     return told
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _seeds(experiment: Experiment) -> int:

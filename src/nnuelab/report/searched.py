@@ -12,6 +12,7 @@ import altair as alt
 from nnuelab.charts import Figure, figure, fitted, zoom
 from nnuelab.discovery.foretold import Foretold, agreement, scatter
 from nnuelab.intervals import SIGNIFICANCE
+from nnuelab.names import listed
 from nnuelab.report import point_labels, reading
 from nnuelab.report.grids import Grid
 from nnuelab.report.point_labels import Point
@@ -49,35 +50,38 @@ def section(folder: Path, label: str) -> Section | None:
     if not (folder / HISTORY).is_file():
         return None
     found = Section("searched", "Search", ("search",))
-    with told(found.problems, "the search"):
-        rows = reading.read_csv(folder / HISTORY, NEEDED, texts=TEXTS)
-        front = reading.read_csv(folder / FRONT, NEEDED, texts=TEXTS)
-        of_anchor = _of_anchor(rows)
-        found.said = [_words(rows, front, of_anchor)]
-        found.figures = [_figure(rows, front, of_anchor)]
-        found.grids = [_grid(front, of_anchor, f"{label}/{FRONT}")]
-        found.note = (
-            "A screen's losses are of short trainings, and costs those of terms one by one. What "
-            "the sets are worth, games say, of nets of other trainings."
-        )
+    apart, sure = 0.0, []
     with told(found.problems, "how well its screens foretell"):
         made = reading.parameters_of(folder / HISTORY)
         for path in sorted(folder.glob(CHECKS)):
             checked = reading.parameters_of(path)
             if all(checked.get(name) == made.get(name) for name in OF_SCREEN):
-                found.said.append(_sure(path, label))
+                share, words = _sure(path, label)
+                apart = max(apart, share)
+                sure.append(words)
+    with told(found.problems, "the search"):
+        rows = reading.read_csv(folder / HISTORY, NEEDED, texts=TEXTS)
+        front = reading.read_csv(folder / FRONT, NEEDED, texts=TEXTS)
+        of_anchor = _of_anchor(rows)
+        found.said = [_words(rows, front, of_anchor, apart), *sure]
+        found.figures = [_figure(rows, front, of_anchor, apart)]
+        found.grids = [_grid(front, of_anchor, f"{label}/{FRONT}")]
+        found.note = (
+            "A screen's losses are of short trainings, and costs those of terms one by one. What "
+            "the sets are worth, games say, of nets of other trainings."
+        )
     return found
 
 
-def _sure(path: Path, label: str) -> str:
-    """How far losses must be apart to be told apart, by a table of `nnuelab search-check`."""
+def _sure(path: Path, label: str) -> tuple[float, str]:
+    """By which share losses must differ to be told apart, by a table of `nnuelab search-check`."""
     rows = reading.read_csv(path, ("feature_set", "screen", "full"), texts=("feature_set",))
     losses = [Foretold(r["feature_set"], float(r["screen"]), float(r["full"])) for r in rows]
-    apart = 100 * SIGNIFICANCE * sqrt(2) * scatter(losses)
-    return (
-        f"Of two sets whose screens differ by less than {apart:.0f} %, either may have the lower "
-        f"loss after a full training (95 %, by {len(rows)} sets that no search has chosen, whose "
-        f"ranks correlate at {agreement(losses):.2f}; {label}/{path.name})."
+    apart = SIGNIFICANCE * sqrt(2) * scatter(losses)
+    return apart, (
+        f"Of two sets whose screens differ by less than {100 * apart:.0f} %, either may have the "
+        f"lower loss after a full training (95 %, by {len(rows)} sets that no search has chosen, "
+        f"whose ranks correlate at {agreement(losses):.2f}; {label}/{path.name})."
     )
 
 
@@ -86,7 +90,7 @@ def _of_anchor(rows: Sequence[Row]) -> float:
     return float([row["loss"] for row in rows if row["number"] == "0"][-1])
 
 
-def _words(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> str:
+def _words(rows: Sequence[Row], front: Sequence[Row], of_anchor: float, apart: float) -> str:
     sets = {row["number"]: row["feature_set"] for row in rows}
     generations = len({row["generation"] for row in rows})
     best = _best(front)
@@ -98,24 +102,47 @@ def _words(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> str:
     cheap_enough = f"that cost at most {DEARER:g} times as much as {sets['0']}"
     if best is None or best["feature_set"] == sets["0"]:
         return f"{said} Of those {cheap_enough}, none has a lower loss."
+    alike = [row for row in _cheap(front) if _loss(best) >= (1 - apart) * _loss(row)]
+    if len(alike) < 2:
+        return (
+            f"{said} Of those {cheap_enough}, {best['feature_set']} has the lowest loss: "
+            f"{_less(best, of_anchor)} % less, at a foretold cost of {float(best['cost']):.2f}."
+        )
+    names = listed([row["feature_set"] for row in alike])
     return (
-        f"{said} Of those {cheap_enough}, "
-        f"{best['feature_set']} has the lowest loss: {_less(best, of_anchor)} % less, at a cost of "
-        f"{float(best['cost']):.2f}."
+        f"{said} Those with the lowest losses at up to {DEARER:g} times the cost of {sets['0']} "
+        f"are {names}, by {_less(max(alike, key=_loss), of_anchor)} to {_less(best, of_anchor)} %. "
+        "These screens don't tell them apart."
     )
 
 
 def _best(front: Sequence[Row]) -> Row | None:
     """That with the lowest loss among those that a builder may pay."""
-    cheap = [row for row in front if float(row["cost"]) <= DEARER]
-    return min(cheap, key=lambda row: float(row["loss"]), default=None)
+    return min(_cheap(front), key=_loss, default=None)
+
+
+def _loss(row: Row) -> float:
+    return float(row["loss"])
+
+
+def _cheap(front: Sequence[Row]) -> list[Row]:
+    return [row for row in front if float(row["cost"]) <= DEARER]
+
+
+def _steps(front: Sequence[Row], apart: float) -> list[Row]:
+    """The sets whose loss is told from that of the one before, of which the first is cheapest."""
+    steps: list[Row] = []
+    for row in sorted(front, key=lambda row: float(row["cost"])):
+        if not steps or _loss(row) < (1 - apart) * _loss(steps[-1]):
+            steps.append(row)
+    return steps
 
 
 def _less(row: Row, of_anchor: float) -> str:
     return f"{100 * (1 - float(row['loss']) / of_anchor):.1f}"
 
 
-def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> Figure:
+def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float, apart: float) -> Figure:
     """Loss against cost of every set on the longest screen that it reached; the front as a line."""
     names = {row["number"]: row["feature_set"] for row in rows}
     last = {row["number"]: row for row in rows if row["loss"]}
@@ -133,9 +160,9 @@ def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> Figu
     ]
     line: list[dict[str, Any]] = [
         {"set": row["feature_set"], "cost": float(row["cost"]), "loss": float(row["loss"])}
-        for row in front
+        for row in _steps(front, apart)
     ]
-    least = min(each["loss"] for each in line)
+    least = min(map(_loss, front))
     # Blocks alone may be many times worse, and would flatten the front, which is about the anchor.
     top = of_anchor + max(0.5 * (of_anchor - least), 0.05 * of_anchor)
     up = (least - 0.2 * (top - least), top)  # names have room below the front
@@ -146,7 +173,7 @@ def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> Figu
     few = [names["0"], *(row["feature_set"] for row in (_best(front), front[-1]) if row)]
     tried = (
         point_labels.beside(points, [name for name in only if name in points], up)
-        for only in ([r["set"] for r in line], few)
+        for only in ([row["feature_set"] for row in front], few)
     )
     beside = next(filter(None, tried), None)
     named = point_labels.named(beside, alt.Detail("set:N"), "cost", "loss") if beside else []
@@ -180,12 +207,13 @@ def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float) -> Figu
         .mark_line(interpolate="step-after", clip=True, aria=False)
         .encode(x=x, y=y, tooltip=told[:3])
     )
+    steps = f", in steps of at least {100 * apart:.0f} %, which screens tell apart" * (apart > 0)
     hidden = f"{beyond:,} of {beyond + len(values):,} sets have a larger loss than it shows. "
     return figure(
         "front",
         "Loss against cost",
         f"Every set{' on the longest screen that it reached' if longest else ''}; the line is the "
-        f"front, which no other set beats in both. {hidden if beyond else ''}"
+        f"front{steps}, which no other set beats in both. {hidden if beyond else ''}"
         + ("Losses of earlier screens are of fewer positions, so they are larger." * bool(longest)),
         alt.layer(drawn, *named, dots.add_params(zoom())),
     )
