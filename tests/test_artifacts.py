@@ -60,6 +60,25 @@ def test_a_full_disk_is_one_line_and_keeps_the_old_file(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file"]
 
 
+def test_a_pipe_or_device_is_not_replaced(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    for write in (lambda: artifacts.check_apart([], [pipe]), lambda: _write(pipe)):
+        with pytest.raises(UserError, match="it is a device or pipe; choose another place"):
+            write()
+    assert pipe.is_fifo()
+    target = tmp_path / "target"
+    target.write_text("of a cache")
+    link.symlink_to(target)
+    _write(link)
+    assert (link.read_text(), target.read_text()) == ("new", "of a cache")
+
+
+def _write(path: Path) -> None:
+    with artifacts.atomic(path) as temporary:
+        temporary.write_text("new")
+
+
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="can't write"):

@@ -33,14 +33,16 @@ def atomic(path: Path | str, *, folder: bool = False) -> Iterator[Path]:
 
     A reader therefore sees the old file or the new one, never half of one, and a killed job leaves
     nothing that the workflow could take for its output. Two writers of one file don't meet: the
-    last one to end wins. What killed writers of the same file left behind is removed first.
+    last one to end wins. What killed writers of the same file left behind is removed first. A link
+    is replaced, and what it leads to, maybe a file of DVC's cache, stays as it was.
 
     Raises
     ------
     UserError
-        When the disk is full or the folder can't be made or written.
+        When the disk is full, the folder can't be made or written, or the name is a device's.
     """
     path = Path(path)
+    _check_kind(path)
     make_parent(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
@@ -68,6 +70,11 @@ def atomic(path: Path | str, *, folder: bool = False) -> Iterator[Path]:
         ) from error
     finally:
         _remove(temporary)
+
+
+def _check_kind(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UserError(f"can't write {path}: it is a device or pipe; choose another place")
 
 
 def _remove(path: Path) -> None:
@@ -132,9 +139,9 @@ def make_parent(path: Path | str) -> None:
 
 
 def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> None:
-    """Checks that no output, nor the provenance beside it, is an input, another output or a folder.
+    """Checks that no output, nor the provenance beside it, is an input or another output.
 
-    Nor in a folder that can't be written.
+    Nor a folder or a device, nor in a folder that can't be written.
 
     Raises
     ------
@@ -145,6 +152,7 @@ def check_apart(inputs: Iterable[Path | str], outputs: Iterable[Path | str]) -> 
     for output in map(Path, outputs):
         if os.path.isdir(output):
             raise UserError(f"can't write {output}: it is a folder; name a file in it")
+        _check_kind(output)
         there = next((folder for folder in output.parents if folder.exists()), output)
         if not os.access(there, os.W_OK):
             raise UserError(
