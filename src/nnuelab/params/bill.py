@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 import yaml
 
 from nnuelab import yaml_text
 from nnuelab.errors import UserError
-from nnuelab.params.jobs import Job
+from nnuelab.params.jobs import Job, by_rule
 from nnuelab.params.minutes import read_benchmark
 
 HOUR = 3600
@@ -90,14 +89,6 @@ def cores_of_a_job(profile: Path) -> int | None:
         ) from None
     except (yaml.YAMLError, OverflowError, TypeError, ValueError):
         raise UserError(f"{path}: max-threads must be a whole number in a mapping") from None
-
-
-def by_rule(jobs: list[Job]) -> Iterator[tuple[str, list[Job]]]:
-    """In the order in which rules first come."""
-    order = list(dict.fromkeys(job.rule for job in jobs))
-    ordered = sorted(jobs, key=lambda job: order.index(job.rule))
-    for rule, found in groupby(ordered, key=lambda job: job.rule):
-        yield rule, list(found)
 
 
 def foretold(jobs: list[Job], machines: Machines, speed: Mapping[str, float]) -> list[Line]:

@@ -9,8 +9,8 @@ from itertools import groupby
 
 import numpy as np
 
-from nnuelab.params.bill import HOUR, by_rule
-from nnuelab.params.jobs import Job
+from nnuelab.params.bill import HOUR
+from nnuelab.params.jobs import Job, by_rule
 
 SLOWER = 2.0  # times as long takes a slow node
 LOST = 600.0  # seconds of work that a loss costs at most: between two checkpoints of a training

@@ -50,8 +50,9 @@ class Job:
     Attributes
     ----------
     stage : str
-        Each waits for the one before: data, nets, cost, games, tables.
+        Each waits for the one before: data, what finds sizes and rates, nets, cost, games, tables.
     rule : str
+        Within a stage each waits for those that come before.
     name : str
         Of its benchmark file, below the folder of benchmarks and without an ending.
     seconds : float
@@ -106,6 +107,7 @@ def jobs_of(name: str, plan: Plan) -> list[Job]:
     """All jobs of an experiment, from nothing to its table."""
     return [
         *_data(plan),
+        *_finders(plan),
         *_nets(plan),
         *_costs(name, plan),
         *_games(name, plan),
@@ -121,17 +123,16 @@ def _data(plan: Plan) -> Iterator[Job]:
     if made:
         each = START + made.games * KEPT * (made.nodes or 0) / MADE
         for generation in range(1, made.generations + 1):
-            folder = f"selfplay/{generation}"
+            folder, began = f"selfplay/{generation}", f"generation {generation}"
             for part in range(1, made.parts + 1):
                 disk = made.games * PACKED_GAME
-                yield Job(
-                    "data", "generation_games", f"{folder}/games-{part}", each, None, disk=disk
-                )
+                file = f"{folder}/games-{part}"
+                yield Job(began, "generation_games", file, each, None, disk=disk)
             own = replace(plan.entries[0], like=None)
             learnt = positions / made.generations
             for stage, seconds in _sampled(games / made.generations, learnt, A_LABEL):
-                yield Job("data", f"generation_{stage}", f"{folder}/{stage}", seconds, None)
-            yield _train(own, learnt, "generation_train", f"{folder}/{made.seed}/train", "data")
+                yield Job(began, f"generation_{stage}", f"{folder}/{stage}", seconds, None)
+            yield _train(own, learnt, "generation_train", f"{folder}/{made.seed}/train", began)
     else:
         yield Job("data", "download", "", START, disk=games * PACKED_GAME)
     kinds = {entry.train.method == "scores" for entry in plan.entries}
@@ -191,6 +192,22 @@ def _train(entry: Entry, positions: float, rule: str, name: str, stage: str = "n
     )
 
 
+def _finders(plan: Plan) -> Iterator[Job]:
+    """What finds sizes and learning rates, before the nets that have them."""
+    finders = {net.folder: net for entry in plan.entries for net in entry.finders}
+    for folder, finder in finders.items():
+        name = f"train/{folder}/{FINDING_SEED}"
+        yield _train(finder, plan.positions, "train", name, "finders")
+    for folder in {probe.folder: None for entry in plan.entries for probe in entry.probes}:
+        yield Job("finders", "quantize", f"quantize/{folder}/{FINDING_SEED}", START)
+    for entry in plan.entries:
+        if entry.rates:
+            yield Job("finders", "learning_rate", f"learning_rate/{entry.folder}", START)
+        if entry.like:
+            seconds = START + COST * len(entry.probes)
+            yield Job("finders", "sizing", f"size/{entry.folder}", seconds, is_alone=True)
+
+
 def _nets(plan: Plan) -> Iterator[Job]:
     puzzles = (plan.puzzles.count or ALL_PUZZLES) * (plan.puzzles.nodes or 0) * PUZZLE
     for entry in plan.entries:
@@ -199,17 +216,6 @@ def _nets(plan: Plan) -> Iterator[Job]:
             yield _train(entry, plan.positions, "train", f"train/{net}")
             for rule, seconds in (("quantize", 0), ("verify", 0), ("puzzles", puzzles)):
                 yield Job("nets", rule, f"{rule}/{net}", START + seconds)
-    finders = {net.folder: net for entry in plan.entries for net in entry.finders}
-    for folder, finder in finders.items():
-        yield _train(finder, plan.positions, "train", f"train/{folder}/{FINDING_SEED}")
-    for folder in {probe.folder: None for entry in plan.entries for probe in entry.probes}:
-        yield Job("nets", "quantize", f"quantize/{folder}/{FINDING_SEED}", START)
-    for entry in plan.entries:
-        if entry.rates:
-            yield Job("nets", "learning_rate", f"learning_rate/{entry.folder}", START)
-        if entry.like:
-            seconds = START + COST * len(entry.probes)
-            yield Job("cost", "sizing", f"size/{entry.folder}", seconds, is_alone=True)
 
 
 def _costs(name: str, plan: Plan) -> Iterator[Job]:
@@ -255,22 +261,28 @@ def core_seconds(plan: Plan) -> dict[str, float]:
     return {rule: mean(seconds) for rule, seconds in found.items()}
 
 
+def by_rule(jobs: list[Job]) -> Iterator[tuple[str, list[Job]]]:
+    """In the order in which rules first come."""
+    order = list(dict.fromkeys(job.rule for job in jobs))
+    ordered = sorted(jobs, key=lambda job: order.index(job.rule))
+    for rule, found in groupby(ordered, key=lambda job: job.rule):
+        yield rule, list(found)
+
+
 def wall_seconds(
     jobs: list[Job], cores: int, speed: Mapping[str, float], job_cores: int | None = None
 ) -> float:
-    """From the first job to the last, stage by stage.
+    """From the first job to the last, stage by stage, and in each rule by rule.
 
-    A stage takes as long as its core-seconds on all cores, or as its longest job on the cores
-    that this can use; ``job_cores`` of them at most.
+    The jobs of a rule take as long as their core-seconds on all cores, or as the longest of them on
+    the cores that this can use; ``job_cores`` of them at most.
     """
     most = min(job_cores or cores, cores)
     total = 0.0
     for _, stage in groupby(jobs, key=lambda job: job.stage):
-        rules = [(job, job.seconds * speed.get(job.rule, 1.0)) for job in stage]
-        together = [(job, seconds) for job, seconds in rules if not job.is_alone]
-        total += sum(seconds for job, seconds in rules if job.is_alone)
-        total += max(
-            sum(seconds for _, seconds in together) / cores,
-            max((seconds / min(job.most, most) for job, seconds in together), default=0.0),
-        )
+        for rule, same in by_rule(list(stage)):
+            every = sum(job.seconds for job in same)
+            longest = max(job.seconds / min(job.most, most) for job in same)
+            seconds = every if same[0].is_alone else max(every / cores, longest)
+            total += seconds * speed.get(rule, 1.0)
     return total
