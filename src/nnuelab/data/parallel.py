@@ -14,10 +14,10 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -68,7 +68,8 @@ def ordered(
     pending: deque[Future[Result]] = deque()
     try:
         for item in items:
-            pending.append(executor.submit(function, item))
+            with deaf():
+                pending.append(executor.submit(function, item))
             if len(pending) >= workers * (ahead + 1):
                 yield pending.popleft().result()
         while pending:
@@ -108,7 +109,27 @@ def in_threads(
                 future.cancel()
 
 
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Processes that are started meanwhile don't hear Ctrl-C before they call `hear`.
+
+    Each would print where it was, in the middle of its imports.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def hear(handler: Callable[..., object] | signal.Handlers) -> None:
+    """What Ctrl-C does from now on, also one that came before."""
+    signal.signal(signal.SIGINT, handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 def _start(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+    hear(lambda *_: os._exit(1))
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if initializer is not None:
         initializer(*initargs)

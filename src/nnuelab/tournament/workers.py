@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from nnuelab.data.parallel import die_with_parent
+from nnuelab.data.parallel import deaf, die_with_parent, hear
 from nnuelab.errors import UserError
 
 IN_FLIGHT = 2  # tasks per worker: the next one lies ready when one is done
@@ -22,7 +22,7 @@ def _work(
     connection: Connection, prepare: Callable[[], Callable[[Any], Any]], core: int | None
 ) -> None:
     # Ctrl-C reaches the whole group; the parent decides what becomes of its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hear(signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     die_with_parent(signal.SIGTERM)
     if core is not None:
@@ -100,7 +100,8 @@ def run(
             ours, theirs = context.Pipe()
             core = cores[number % len(cores)] if cores else None
             process = context.Process(target=_work, args=(theirs, prepare, core), daemon=True)
-            process.start()
+            with deaf():
+                process.start()
             theirs.close()
             processes[ours], in_flight[ours] = process, 0
         for connection in processes:
