@@ -15,6 +15,7 @@ from pathlib import Path
 
 import chess
 import chess.pgn
+import numpy as np
 import psutil
 import pytest
 from hypothesis import given
@@ -314,6 +315,12 @@ def test_parts_make_the_same_bytes_and_a_lost_one_is_played(
     assert play_part(tmp_path, "", list(parts.values())).read_text() == text
     games = (tmp_path / "log").read_text().count("\n") // 2 if lost else 0
     assert games == (2 * len(Part(lost, n).of([PAIR] * 48)) if lost else 0)
+    rated = read_results(parts.values())
+    assert len(rated.points) == 96 - games
+    if not lost:
+        whole = read_results([tmp_path / "games.pgn"])
+        assert sorted(rated.points) == sorted(whole.points)
+        assert sorted(np.bincount(rated.cluster)) == sorted(np.bincount(whole.cluster))
 
 
 @given(st.integers(0, 200), st.integers(1, 60))

@@ -158,7 +158,9 @@ def tournament(
 
 @app.command()
 def rate(
-    pgn: Annotated[list[Path], typer.Argument(help="PGN files, plain or compressed.")],
+    pgn: Annotated[
+        list[Path], typer.Argument(help="PGN files, plain or compressed, or parts of a tournament.")
+    ],
     anchor: Annotated[str | None, typer.Option(help="The player whose rating is 0.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table to this file.")] = None,
     details: Annotated[

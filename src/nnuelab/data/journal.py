@@ -137,27 +137,7 @@ class Journal:
         UserError
             When it can't be read, is of another run, or damaged: before the first entry.
         """
-        try:
-            with open(path, "rb") as file:
-                if file.read(len(self._head)) != self._head:
-                    raise UserError(
-                        f"{path} is no part of this run: its inputs, settings or code are others; "
-                        "make it again"
-                    )
-                digest, last = hashlib.sha256(), self._head
-                for line in file:
-                    digest.update(last)
-                    last = line
-                if last != _last(digest):
-                    raise ValueError("its last line is no checksum of those before")
-                file.seek(len(self._head))
-                yield from (json_text.load(line) for line in file if line != last)
-        except OSError as error:
-            raise UserError(f"can't read {path}: {error.strerror}") from error
-        except ValueError as error:
-            raise UserError(
-                f"{path} is damaged, or of an earlier version ({error}); make it again"
-            ) from error
+        return part_of(path, self._head)
 
     def join(
         self, parts: Iterable[Path], number: Callable[[Any], int], what: str
@@ -230,6 +210,32 @@ class Journal:
     def __exit__(self, *error: object) -> None:
         with suppress(OSError):
             self._file.close()
+
+
+def part_of(path: Path, head: bytes = b"") -> Iterator[Any]:
+    """Entries of a finished part of the run with this head, or of any; see `Journal.entries_of`."""
+    try:
+        with open(path, "rb") as file:
+            digest, first = hashlib.sha256(), file.readline()
+            if head not in (b"", first):
+                raise UserError(
+                    f"{path} is no part of this run: its inputs, settings or code are others; "
+                    "make it again"
+                )
+            last = first
+            for line in file:
+                digest.update(last)
+                last = line
+            if last != _last(digest):
+                raise ValueError("its last line is no checksum of those before")
+            file.seek(len(first))
+            yield from (json_text.load(line) for line in file if line != last)
+    except OSError as error:
+        raise UserError(f"can't read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UserError(
+            f"{path} is damaged, or of an earlier version ({error}); make it again"
+        ) from error
 
 
 def entry_of(line: bytes) -> Any:

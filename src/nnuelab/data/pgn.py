@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nnuelab.data.journal import part_of
 from nnuelab.data.streams import lines
 from nnuelab.errors import UserError
 
@@ -15,7 +16,7 @@ _COMMENT_TOKEN = re.compile(rb"[{};]")
 
 
 def games(path: Path | str) -> Iterator[tuple[dict[str, str], bytes]]:
-    """The tags and the text of every game of a file, in order.
+    """The tags and the text of every game of a file, or part of a tournament, in order.
 
     A game ends at an empty line after its moves that isn't inside a comment, and where a tag stands
     behind its moves or one that it already has. Where an empty line and the tag ``Event`` follow
@@ -30,7 +31,8 @@ def games(path: Path | str) -> Iterator[tuple[dict[str, str], bytes]]:
     game: list[bytes] = []
     moves = comment = blank = False  # moves were seen; a comment is open; the last line was empty
     found = 0
-    for line in lines(path):
+    is_part = str(path).endswith(".part")
+    for line in _lines_of_part(Path(path)) if is_part else lines(path):
         tag = None
         if not comment or (blank and line.startswith(b"[Event ")):
             tag = _TAG.match(line)
@@ -51,8 +53,18 @@ def games(path: Path | str) -> Iterator[tuple[dict[str, str], bytes]]:
     if game:
         yield tags, b"".join(game)
         found += 1
-    if not found:
+    if not found and not is_part:  # of many parts some may be empty
         raise UserError(f"{path} has no games; give a PGN file (.pgn, .pgn.zst, .gz or .bz2)")
+
+
+def _lines_of_part(path: Path) -> Iterator[bytes]:
+    for entry in part_of(path):
+        try:
+            games = [game.encode() for game in entry["games"]]
+        except (AttributeError, LookupError, TypeError):
+            raise UserError(f"{path} is no part of a tournament; give that, or games") from None
+        for game in games:
+            yield from (*game.splitlines(keepends=True), b"\n")
 
 
 def texts(path: Path | str) -> Iterator[bytes]:
