@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import traceback
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 LONGEST = 2000  # characters of a line of a message
 
@@ -22,6 +26,23 @@ class UserError(Exception):
 def one_line(error: object) -> str:
     """The message of a foreign error, in one line."""
     return " ".join(str(error).split())
+
+
+def line_in(file: Path | str, error: BaseException) -> int | None:
+    """The line of a file that led to an error, the last one, where one did."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((f.lineno for f in reversed(frames) if f.filename == str(file)), None)
+
+
+def raised(error: Exception, function: Callable[..., Any]) -> str:
+    """The error that a function of somebody's file has raised: class, message, line.
+
+    Of one that came after the function, of what it returned, the message.
+    """
+    code = getattr(function.func if isinstance(function, partial) else function, "__code__", None)
+    line = line_in(code.co_filename, error) if code else None
+    said = one_line(error)
+    return f"{type(error).__name__}: {said} (line {line})" if line else said
 
 
 def escaped(text: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nnuelab.errors import UserError, one_line
+from nnuelab.errors import UserError, raised
 from nnuelab.features.algebra import Block, FeatureSet, check_definition, definition_of
 
 _PATH = re.compile(r"[A-Za-z0-9._/-]+")
@@ -199,8 +199,7 @@ class Family:
             raise
         except Exception as error:
             raise UserError(
-                f"{self.file}: {name}: {self.make.__name__} fails: "
-                f"{type(error).__name__}: {one_line(error)}"
+                f"{self.file}: {name}: {self.make.__name__} fails: {raised(error, self.make)}"
             ) from error
         if not isinstance(made, Block):
             raise UserError(f"{self.file}: {name}: {self.make.__name__} returns no block: {made!r}")

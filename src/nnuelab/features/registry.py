@@ -6,13 +6,12 @@ import hashlib
 import importlib.util
 import os
 import sys
-import traceback
 from collections.abc import Iterable
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 
-from nnuelab.errors import UserError, one_line
+from nnuelab.errors import UserError, line_in, one_line
 from nnuelab.features import fingerprint
 from nnuelab.features.algebra import Block
 from nnuelab.features.family import Family
@@ -121,6 +120,5 @@ def _module_name(path: Path) -> str:
 
 def _place(path: Path, error: BaseException) -> str:
     """The file, and its line that led to an error, where one did."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    return f"{path}, line {lines[-1]}" if lines else str(path)
+    line = line_in(path, error)
+    return f"{path}, line {line}" if line else str(path)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.errors import UserError, one_line
+from nnuelab.errors import UserError, raised
 from nnuelab.features.algebra import Block, kernels_by
 from nnuelab.features.answers import Kernels
 from nnuelab.features.concepts import Concept
@@ -72,7 +72,7 @@ class Computed(Block):
         except Exception as error:
             raise UserError(
                 f"{self.file}: block {self.name}: {self.function.__name__} fails when Python runs "
-                f"it: {type(error).__name__}: {one_line(error)}{field_meant(str(error))}, as White "
+                f"it: {raised(error, self.function)}{field_meant(str(error))}, as White "
                 f"in {to_fen(seen.position)}"
             ) from error
         return out[:n].tolist()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -45,11 +45,8 @@ class KingPiece(Block):
         """int32[64, 12, 64]: feature by square of the own king, piece and square, -1 for none."""
 
         def with_king(king: int) -> np.ndarray:
-            def predicate(square: int, role: int, color: int) -> tuple[int, ...] | int | None:
-                return self.predicate(king, square, role, color)
-
             what = f"{self.file}: block {self.name}, own king on {SQUARES.values[king]}"
-            return rows_of(what, self.concepts, predicate)
+            return rows_of(what, self.concepts, partial(self.predicate, king))
 
         rows = np.stack([with_king(king) for king in range(SQUARES_ON_BOARD)])
         check_rows(f"{self.file}: block {self.name}", rows[:, LEGAL_PLACES], self.predicate)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.errors import UserError, one_line
+from nnuelab.errors import UserError, raised
 from nnuelab.features.algebra import Block, check_rows, kernels_by
 from nnuelab.features.answers import Kernels
 from nnuelab.features.concepts import (
@@ -217,7 +217,7 @@ def neighbours(
             except Exception as error:
                 raise UserError(
                     f"{what}, {_piece({first})} and {_piece({second})} on "
-                    f"{along.values[line]}: {one_line(error)}"
+                    f"{along.values[line]}: {raised(error, predicate)}"
                 ) from error
         check_rows(what, rows, predicate)
         return {"along": along, "rows": rows}

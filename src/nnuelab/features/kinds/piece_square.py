@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab.errors import UserError, one_line
+from nnuelab.errors import UserError, raised
 from nnuelab.features.algebra import Block, check_rows
 from nnuelab.features.answers import Classes, Tabulated
 from nnuelab.features.concepts import (
@@ -160,6 +160,6 @@ def rows_of(
                 except Exception as error:
                     piece = f"{COLOR_NAMES[color]} {ROLE_NAMES[role]}"
                     raise UserError(
-                        f"{what}, {piece} on {SQUARES.values[square]}: {one_line(error)}"
+                        f"{what}, {piece} on {SQUARES.values[square]}: {raised(error, predicate)}"
                     ) from error
     return rows
