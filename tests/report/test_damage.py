@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
-from nnuelab.report import results
+from nnuelab.report import page, results
+from nnuelab.report.answered import PUBLISHED
 from tests import report_results
 
 
@@ -134,6 +135,24 @@ def test_a_failed_job_is_quoted(folder, tmp_path):
     assert "logs/tournament/axis.log ends with: nnuelab: error: the book is too small" in (
         found.experiments[0].problems
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("axis: Played once more since.", ""),
+        ("nothing: Played.", "there is no table of nothing"),
+        ("axis: [1]", "must have a text for each name"),
+        ("axis: {", "while parsing"),
+    ],
+)
+def test_remarks_stand_behind_the_answer(text, problem, tmp_path):
+    shutil.copyfile(PUBLISHED / "axis_table.csv", tmp_path / "axis_table.csv")
+    (tmp_path / "remarks.yaml").write_text(text)
+    found = results.gather(tmp_path, [])
+    html = page.build(found).html
+    assert ("Played once more since." in html) == (not problem)
+    assert (problem in html) if problem else not found.problems
 
 
 def test_a_net_beyond_its_bound_is_quoted(folder, tmp_path):

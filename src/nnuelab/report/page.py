@@ -187,7 +187,7 @@ class _Builder:
             with told(section.problems, "differences within variants"):
                 if differ := within.add(self.found, experiment, section.main):
                     section.said, said = [*said, *section.said], differ
-            section.answer = " ".join([*found, *said])
+            section.answer = " ".join(filter(None, [*found, *said, experiment.remark]))
         with told(section.problems, "the plots"):
             self._plots(experiment, section)
         with told(section.problems, "the answers to puzzles"):

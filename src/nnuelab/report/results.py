@@ -10,8 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from nnuelab import yaml_text
 from nnuelab.artifacts import logs_of, sha256
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, one_line
 from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
@@ -32,6 +35,7 @@ PUBLISHED = "published"  # tables that were made elsewhere, of other files of th
 POLICIES = "policy_table.csv"  # called as tables of experiments are, but of other columns
 AGREEMENT = "policy_agreement.csv"
 LADDER = "ladder.csv"
+REMARKS = "remarks.yaml"
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,8 @@ class Experiment:
         How many were rated, as far as that is known.
     is_elsewhere : bool
         Its table is here without its nets and games.
+    remark : str
+        What somebody says of it in ``remarks.yaml``.
     """
 
     name: str
@@ -129,6 +135,7 @@ class Experiment:
     nodes: tuple[int, int] = (0, 0)
     games: dict[Yardstick, int] = field(default_factory=dict)
     is_elsewhere: bool = False
+    remark: str = ""
 
 
 @dataclass
@@ -277,6 +284,12 @@ def gather(folder: Path, names: Sequence[str]) -> Results:
             except UserError as error:
                 found.problems.append(str(error))
     found.experiments = [_experiment(folder, name, found.records) for name in names]
+    try:
+        remarks = _remarks(folder / REMARKS)
+        for experiment in found.experiments:
+            experiment.remark = remarks.get(experiment.name, "")
+    except UserError as error:
+        found.problems.append(str(error))
     for path in sorted(folder.glob("statistics/*.csv")):
         try:
             rows = read_statistics(path)
@@ -284,6 +297,22 @@ def gather(folder: Path, names: Sequence[str]) -> Results:
             found.counted |= {row["feature_set"]: found.label(path) for row in rows}
         except UserError as error:
             found.problems.append(str(error))
+    return found
+
+
+def _remarks(path: Path) -> dict[str, str]:
+    """What somebody says of experiments, by name; raises UserError."""
+    if not path.is_file():
+        return {}
+    try:
+        found = yaml_text.load(path.read_bytes())
+    except (OSError, yaml.YAMLError) as error:
+        raise UserError(f"can't read {path}: {one_line(error)}") from error
+    known = {table.name.removesuffix("_table.csv") for table in tables_in(path.parent)}
+    if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
+        raise UserError(f"{path} must have a text for each name of an experiment")
+    if others := found.keys() - known:
+        raise UserError(f"{path}: there is no table of {', '.join(sorted(map(str, others)))}")
     return found
 
 

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from nnuelab.errors import UserError, raised
+from nnuelab.errors import UserError, one_line, raised
 from nnuelab.features.algebra import kernels_by
 from nnuelab.features.concepts import COLOR_NAMES, ROLE_NAMES
 from nnuelab.features.legality import LEGAL_PLACES, Seen
@@ -260,9 +260,9 @@ def trace(what: str, function: Callable[[Any, Any], Any], sections: int) -> list
         try:
             given = function(_SQUARE, _AnyPieces(role, color))
         except Exception as error:
-            raise UserError(
-                f"{piece}: {function.__name__} can't be traced: {raised(error, function)}"
-            ) from error
+            untraceable = isinstance(error, Untraceable)
+            said = one_line(error) if untraceable else raised(error, function)
+            raise UserError(f"{piece}: {function.__name__} can't be traced: {said}") from error
         values = given if isinstance(given, tuple) else (given,)
         if len(values) != sections:
             raise UserError(
