@@ -86,6 +86,12 @@ def run(clone, *arguments, **variables):
     return done.returncode, done.stderr.splitlines(), calls.read_text().splitlines()
 
 
+def test_help_needs_no_environment(clone):
+    status, said, calls = run(clone, "--help")
+    assert (status, said, calls) == (0, [], [])
+    assert not (clone / ".venv").exists()
+
+
 def test_setup_installs_the_lock_then_torch_then_the_package(clone):
     status, said, calls = run(clone, "--setup")
     assert status == 0
