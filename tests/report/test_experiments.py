@@ -30,6 +30,7 @@ from nnuelab.report import (
 from nnuelab.report.grid_plots import MEASURED, grid_plots
 from nnuelab.report.point_labels import Point
 from tests import report_results
+from tests.conftest import ROOT
 from tests.report.conftest import watched
 
 METHODS = {"scores": (16, 8), "pqr": (16, 8)}
@@ -401,3 +402,13 @@ def test_names_are_short_on_the_page_and_whole_in_its_csv(browser, tmp_path):
     shown = CliRunner().invoke(app, ["inspect", str(folder / "axis_table.csv")]).stdout
     assert "variant  features" in shown
     assert "\nl2-8 " in shown
+
+
+def test_points_whose_names_have_no_room_have_one_colour():
+    """As those of `steady`: the first and the last are named."""
+    steady = reading.read_table(ROOT / "results" / "published" / "steady_table.csv")
+    layers = plots.loss_and_elo(steady).spec["layer"]
+    assert all("color" not in layer["encoding"] for layer in layers)
+    texts = [layer["data"]["values"] for layer in layers if layer["mark"]["type"] == "text"]
+    order = [table.entry(row) for row in sorted(steady, key=lambda row: float(row["elo"]))]
+    assert {each["set"] for values in texts for each in values} == {order[0], order[-1]}

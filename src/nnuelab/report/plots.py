@@ -153,14 +153,15 @@ def _scatter(
         for value in values
     }
     beside = point_labels.beside(points)
-    if beside is None and len(rows) > MOST_LEGEND:  # the others are told where they are pointed at
+    drawn = color([entry(row) for row in rows], legend=not beside)
+    if beside is None and len(rows) > MOST_LEGEND:
         ordered = sorted(points, key=lambda name: points[name].y)
-        beside = point_labels.beside(points, [ordered[0], ordered[-1]])
+        if beside := point_labels.beside(points, [ordered[0], ordered[-1]]):
+            drawn = alt.Detail("set:N")  # the others are told where they are pointed at
     values = [
         {**value, "from": value[x] - reach[value["set"]], "to": value[x] + reach[value["set"]]}
         for value in values
     ]
-    drawn = color([entry(row) for row in rows], legend=not beside)
     across = alt.X(f"{x}:Q").title(axis).scale(fitted(beside.across if beside else None, 10))
     up = alt.Y("elo:Q").title(title).scale(fitted(beside.up if beside else None, 10))
     base = alt.Chart(alt.Data(values=values)).encode(drawn, x=across)
