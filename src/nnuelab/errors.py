@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 2000  # characters of a line of a message
+LONGEST_QUOTE = 100  # of what it quotes
 
 
 class UserError(Exception):
@@ -54,11 +55,20 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def clipped(text: str) -> str:
+def clipped(text: str, longest: int = LONGEST) -> str:
     """A line from anywhere for a message: printable, and not too long."""
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}"
+    if len(text) > longest:
+        text = f"{text[: longest // 2]} [...] {text[-longest // 2 :]}"
     return escaped(text)
+
+
+def quoted(value: object) -> str:
+    """A value from anywhere within a line of a message, as Python writes it, and short.
+
+    >>> quoted("a" * 4)
+    "'aaaa'"
+    """
+    return clipped(repr(value), LONGEST_QUOTE)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -1,4 +1,8 @@
-"""YAML whose mappings have no key twice: the library would silently take the last."""
+"""YAML from files that anyone may have written.
+
+No mapping has a key twice, of which the library would silently take the last, and no integer has
+more than 64 bits.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,25 @@ from typing import Any
 
 import yaml
 
-from nnuelab.errors import one_line
+from nnuelab.errors import one_line, quoted
+
+LIMIT = 2**63  # of what integers of arrays, engines and JSON's readers elsewhere hold
 
 
 class _Once(yaml.SafeLoader):
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            value = super().construct_object(node, deep)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            kind = node.tag.rpartition(":")[2]
+            shown = quoted(node.value) if isinstance(node, yaml.ScalarNode) else "this"
+            text = f"{shown} can't be read as {kind}; correct it, or put it in quotes"
+            raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark) from None
+        if isinstance(value, int) and not -LIMIT <= value < LIMIT:
+            text = f"{quoted(node.value)} has more than 64 bits; give a smaller number"
+            raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark)
+        return value
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:

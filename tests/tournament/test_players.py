@@ -216,6 +216,14 @@ def test_mistakes_in_a_file_are_one_line(tmp_path: Path, text: str, said: str) -
     assert "\n" not in str(mistake.value)
 
 
+@pytest.mark.parametrize("text", ["a = " + "9" * 5000, "a = 2024-13-45", "a = ["])
+def test_a_broken_toml_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(UserError, match=r"a\.toml is no TOML: .") as mistake:
+        read_players(tmp_path / "a.toml", [], DEFAULTS)
+    assert "\n" not in str(mistake.value)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
