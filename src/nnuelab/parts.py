@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from nnuelab import files
 from nnuelab.errors import UserError
 
 Things = TypeVar("Things", list[Any], range)
@@ -43,6 +44,7 @@ class Part:
 def whole(path: Path, what: str) -> Iterator[None]:
     """What a damaged part raises while it is read, ``what`` in words, as a UserError."""
     try:
+        files.require(path)
         yield
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror or error}") from error

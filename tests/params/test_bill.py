@@ -171,7 +171,16 @@ def test_a_profile_says_how_many_cores_a_job_gets(tmp_path, text, cores):
 
 
 @pytest.mark.parametrize(
-    "text", ["max-threads: many\n", "max-threads: .inf\n", "- 1\n", "a: [\n", "[" * 5000, None]
+    "text",
+    [
+        "max-threads: many\n",
+        "max-threads: .inf\n",
+        "max-threads: 0\n",
+        "- 1\n",
+        "a: [\n",
+        "[" * 5000,
+        None,
+    ],
 )
 def test_a_broken_profile_is_one_line(tmp_path, text):
     if text is not None:

@@ -384,9 +384,15 @@ def test_overlays_merge_into_sections_and_replace_lists():
 def test_files_that_are_no_settings(tmp_path):
     broken = tmp_path / "broken.yaml"
     broken.write_text("a: [1,\nb: 2")
-    for file in (broken, tmp_path / "missing.yaml"):
+    for file in (broken, tmp_path / "missing.yaml", Path("/dev/zero")):
         with pytest.raises(UserError, match=file.name):
             params.read(file)
+
+
+def test_a_folder_without_settings_says_where_to_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="run in the folder of a project"):
+        params.read()
 
 
 def test_a_run_of_texel_changes_what_it_names(settings):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from nnuelab import files
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.errors import UserError
@@ -101,8 +102,8 @@ def check_engine(
             raise UserError(f"{option} {text!r} is no regular expression: {error}") from None
         if not groups:
             raise UserError(f"{option} {text!r} has no group (...) for what it looks for")
-    if pgn is not None and not pgn.is_file():
-        raise UserError(f"there is no file {pgn}")
+    if pgn is not None:
+        files.check(pgn)
     asked = None if features is None else sets.parse(features)
     right = net or asked
     if right is None and (depth is None or ask or own_numbers):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nnuelab import artifacts
+from nnuelab import artifacts, files
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, Commands, app
-from nnuelab.errors import UserError
 from nnuelab.settings import MAX_SEED
 from nnuelab.settings.train import Training
 
@@ -227,8 +226,7 @@ def stats(
     artifacts.check_apart([positions, *(blocks or [])], outputs)
     if plot is not None:
         artifacts.check_ending(plot, "a figure", *charts.FORMATS)
-    if not positions.is_file():
-        raise UserError(f"there is no file {positions}; give games or a dataset")
+    files.check(positions)
     taken = statistics.load(positions, count)
     found = statistics.rows(features, taken, l1)
     typer.echo(

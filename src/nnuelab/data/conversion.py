@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 import zstandard
 
-from nnuelab import artifacts
+from nnuelab import artifacts, files
 from nnuelab.data import dataset
 from nnuelab.data.formats import binpack, bulletformat, lichess, plain, texts
 from nnuelab.data.unusable import Unusable
@@ -122,8 +122,7 @@ def convert(
         raise UserError(
             f"{output} can't be written, only {writable} (an index: `nnuelab data index`)"
         )
-    if not source.is_file():
-        raise UserError(f"there is no file {source}; check its name")
+    files.check(source)
     artifacts.check_apart([source], [output])
     unusable, left_out = Unusable(source, max_unusable), Counter[str]()
     count = 0

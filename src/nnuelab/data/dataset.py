@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nnuelab import artifacts, json_text
+from nnuelab import artifacts, files, json_text
 from nnuelab.data import encoded
 from nnuelab.data.encoded import Encoded
 from nnuelab.data.record_text import texts
@@ -160,7 +160,7 @@ def open(path: Path | str) -> Dataset:
     if path.suffix != INDEX:
         return Dataset(path, (_mapped(path),))
     try:
-        index = json_text.load(path.read_bytes())
+        index = json_text.load(files.content(path))
         said = index["shards"]
         places = [path.parent / shard["file"] for shard in said]
         counts = [int(shard["positions"]) for shard in said]
@@ -168,6 +168,8 @@ def open(path: Path | str) -> Dataset:
         weights = [_weight(shard.get("weight", 1)) for shard in said]
     except FileNotFoundError:
         raise UserError(f"there is no index {path}; make it with `nnuelab data index`") from None
+    except OSError as error:
+        raise UserError(f"can't read the index {path}: {error.strerror}; name a file") from error
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         told = f"{type(error).__name__}: {str(error)[:200]}"
         raise UserError(f"{path} is not an index of shards ({told}); make it again") from error

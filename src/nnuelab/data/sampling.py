@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import artifacts
+from nnuelab import artifacts, files
 from nnuelab.data import pgn_state, sample_parts
 from nnuelab.data.dataset import writing
 from nnuelab.data.draws import per_game
@@ -302,8 +302,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
     """The paths, if they are files."""
     paths = list(paths)
     for path in paths:
-        if not path.is_file():
-            raise UserError(f"there is no file {path}; check its name")
+        files.check(path)
     return paths
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nnuelab import files
 from nnuelab.errors import UserError, raised
 from nnuelab.features.algebra import Block, FeatureSet, check_definition, definition_of
 
@@ -130,7 +131,7 @@ class File(Parameter):
         if text in given.files:
             return Listing(text, given.files[text])
         try:
-            return Listing(text, Path(text).read_text(), Path(text).resolve())
+            return Listing(text, files.content(text, files.SMALL).decode(), Path(text).resolve())
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
             raise ValueError(f"can't read the {self.name} {text}: {reason}") from error

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from nnuelab import artifacts, yaml_text
+from nnuelab import artifacts, files, yaml_text
 from nnuelab.errors import UserError, nearest, one_line
 from nnuelab.features import FeatureSet, Product, fingerprint, parse
 from nnuelab.features.concepts import FILES, ROLE_NAMES, Concept
@@ -177,11 +177,13 @@ def read(path: Path | str) -> Evaluation:
     """
     path = Path(path)
     try:
-        content = yaml_text.load(path.read_bytes())
+        content = yaml_text.load(files.content(path, files.SMALL))
     except FileNotFoundError:
         raise UserError(f"there is no evaluation {path}") from None
     except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror}") from error
+        raise UserError(
+            f"can't read {path}: {error.strerror}; name the file of an evaluation"
+        ) from error
     except yaml.YAMLError as error:
         raise UserError(
             f"{path} is no YAML: {': '.join(filter(None, yaml_text.told(error)))}"

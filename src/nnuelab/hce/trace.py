@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from nnuelab import __version__, artifacts, json_text
+from nnuelab import __version__, artifacts, files, json_text
 from nnuelab.data import validation
 from nnuelab.data.dataset import Dataset
 from nnuelab.data.records import white_results
@@ -137,13 +137,14 @@ def open(path: Path | str, evaluation: Evaluation | None = None) -> Trace:
 
 def _header(path: Path) -> dict[str, Any]:
     try:
+        files.require(path)
         size = path.stat().st_size
         with builtins.open(path, "rb") as file:
             head = file.read(HEADER)
     except FileNotFoundError:
         raise UserError(f"there is no trace {path}; make it with `nnuelab texel trace`") from None
     except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror}") from error
+        raise UserError(f"can't read {path}: {error.strerror}; name a trace") from error
     if not head.startswith(MAGIC):
         raise UserError(f"{path} is no trace; make one with `nnuelab texel trace`")
     try:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import torch
 
-from nnuelab import artifacts
+from nnuelab import artifacts, files
 from nnuelab.errors import UserError, one_line
 from nnuelab.features import FeatureSet, fingerprint, parse
 from nnuelab.learning import container
@@ -183,14 +183,18 @@ def content_of(path: Path | str) -> dict[str, Any]:
         When there is none, or the file is damaged or something else.
     """
     try:
+        files.require(path)
+    except FileNotFoundError:
+        raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
+    except OSError as error:
+        raise UserError(f"can't read the checkpoint {path}: {error.strerror}; name a .pt") from None
+    try:
         container.check_archive(path)
         _check_globals(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
         _check_size(content, os.path.getsize(path))
         if not isinstance(content, dict):
             raise TypeError(f"it is a {type(content)}")
-    except FileNotFoundError:
-        raise UserError(f"there is no checkpoint {path}; make it with nnuelab train") from None
     except Exception as error:
         # Damaged bytes make torch and pickle raise whatever there is, with advice that is none:
         # to load what a stranger's file would run.

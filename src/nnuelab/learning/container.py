@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import json_text
+from nnuelab import files, json_text
 from nnuelab.errors import UserError
 
 LIES = (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
@@ -112,7 +112,7 @@ def check_archive(path: Path | str) -> None:
 def content_of(path: Path, what: str, endings: str) -> bytes:
     """The bytes of a file; UserError when there is none."""
     try:
-        return path.read_bytes()
+        return files.content(path)
     except OSError as error:
         raise UserError(
             f"can't read the {what} {path}: {error.strerror}; give the path of a {endings} file"

@@ -36,7 +36,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import artifacts, features
+from nnuelab import artifacts, features, files
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.nnue import study
@@ -159,7 +159,7 @@ def is_direct(path: Path | str) -> bool:
 
 def _content(path: Path | str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return files.content(path)
     except OSError as error:
         raise UserError(f"can't read the net {path}: {error.strerror}") from error
 

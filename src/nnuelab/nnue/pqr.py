@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from nnuelab import data, intervals
+from nnuelab import data, files, intervals
 from nnuelab.data import sampler, triplets, validation
 from nnuelab.data.dataset import evenly
 from nnuelab.errors import UserError
@@ -187,6 +187,7 @@ def values(nets: Mapping[str, Path], asked: Triplets) -> dict[str, np.ndarray]:
 
 def _is_checkpoint(path: Path) -> bool:
     try:
+        files.require(path)
         with open(path, "rb") as file:
             return file.read(len(_ZIPPED)) == _ZIPPED
     except OSError as error:

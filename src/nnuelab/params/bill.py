@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from nnuelab import yaml_text
+from nnuelab import files, yaml_text
 from nnuelab.errors import UserError
 from nnuelab.params.jobs import Job, by_rule
 from nnuelab.params.minutes import read_benchmark
@@ -81,14 +81,17 @@ def cores_of_a_job(profile: Path) -> int | None:
     """What a Snakemake profile lets a job have at most, ``max-threads``; raises UserError."""
     path = profile / "config.yaml"
     try:
-        found = dict(yaml_text.load(path.read_bytes()))
-        return int(found["max-threads"]) if "max-threads" in found else None
+        found = dict(yaml_text.load(files.content(path, files.SMALL)))
+        most = int(found["max-threads"]) if "max-threads" in found else None
+        if most is not None and most < 1:
+            raise ValueError
     except OSError as error:
         raise UserError(
             f"can't read {path}: {error.strerror}; name a folder of a profile"
         ) from None
     except (yaml.YAMLError, OverflowError, TypeError, ValueError):
-        raise UserError(f"{path}: max-threads must be a whole number in a mapping") from None
+        raise UserError(f"{path}: max-threads must be a whole number from 1 in a mapping") from None
+    return most
 
 
 def foretold(jobs: list[Job], machines: Machines, speed: Mapping[str, float]) -> list[Line]:

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from nnuelab import yaml_text
+from nnuelab import files, yaml_text
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.params import experiments, made
@@ -76,9 +76,14 @@ def check_names(paths: Iterable[Path | str]) -> None:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        value = yaml_text.load(path.read_bytes())
+        value = yaml_text.load(files.content(path, files.SMALL))
+    except FileNotFoundError:
+        remedy = "check its name"
+        if path == FILE:
+            remedy = "run in the folder of a project (nnuelab new makes one)"
+        raise UserError(f"there is no file {path}; {remedy}") from None
     except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror}") from error
+        raise UserError(f"can't read {path}: {error.strerror}; name a file of settings") from error
     except yaml.YAMLError as error:
         place, problem = yaml_text.told(error)
         raise UserError(f"{path}{', ' if place else ''}{place}: {problem}") from error

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from nnuelab import artifacts
+from nnuelab import artifacts, files
 from nnuelab.errors import UserError
 
 EVALUATION, HISTORY = "evaluation.csv", "history.csv"
@@ -83,6 +83,7 @@ def _read(folder: Path) -> dict[str, str]:
 
 def _rows(path: Path) -> list[dict[str, str]]:
     try:
+        files.require(path)
         with path.open(newline="") as file:
             return list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:

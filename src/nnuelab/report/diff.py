@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import data
+from nnuelab import data, files
 from nnuelab.data import validation
 from nnuelab.data.records import NO_SCORE, from_fen, to_fen
 from nnuelab.errors import UserError
@@ -60,8 +60,8 @@ def pairs(a: Path, b: Path) -> list[tuple[Path, Path]]:
         When one is missing, or folders have no table in common.
     """
     for path in (a, b):
-        if not path.exists():
-            raise UserError(f"there is no file {path}; check its name")
+        if not path.is_dir():
+            files.check(path)
     if not (a.is_dir() and b.is_dir()):
         return [(a, b)]
     found = [(one, b / one.name) for one in tables_in(a)]

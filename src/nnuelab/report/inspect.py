@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import json_text
+from nnuelab import files, json_text
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.report import details, reading, table, texel_details
@@ -104,10 +104,7 @@ def inspect(path: Path, positions: Path | None = None) -> Summary:
     UserError
         When the file is missing, damaged, or of no known kind.
     """
-    if path.is_dir():
-        raise UserError(f"{path} is a folder; name one of the files in it")
-    if not path.is_file():
-        raise UserError(f"there is no file {path}; check its name")
+    files.check(path)
     if not path.stat().st_size:
         raise UserError(f"{path} is empty; make it again")
     with damaged(path):

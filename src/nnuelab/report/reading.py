@@ -13,7 +13,7 @@ from typing import Any
 
 import pydantic
 
-from nnuelab import json_text
+from nnuelab import files, json_text
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.tournament.ratings import COLUMNS as RATING_COLUMNS
@@ -78,6 +78,7 @@ def read_csv(
 
 def text_of(path: Path) -> str:
     """The content of a table or a record; raises UserError for a file that is too large for one."""
+    files.require(path)
     with open(path, newline="") as file:
         if (size := os.fstat(file.fileno()).st_size) > MOST_BYTES:
             raise UserError(

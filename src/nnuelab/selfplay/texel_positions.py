@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nnuelab import artifacts
+from nnuelab import artifacts, files
 from nnuelab.data import conversion, dataset, sampling
 from nnuelab.data.draws import STEP, splitmix64
 from nnuelab.data.formats import texts
@@ -85,8 +85,7 @@ def make(
     if (path := artifacts.first_repeated(sources)) is not None:
         raise UserError(f"{path} is given twice; name it once")  # its games would be on both sides
     for path in sources:
-        if not path.is_file():
-            raise UserError(f"there is no file {path}; check its name")
+        files.check(path)
         if not _is_pgn(path):
             conversion.of(path)  # a name that says nothing is told before hours of work
     counts: Counter[str] = Counter(dict.fromkeys(("read", *FILTERS), 0))

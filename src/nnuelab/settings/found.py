@@ -9,7 +9,7 @@ from dataclasses import Field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from nnuelab import artifacts, json_text
+from nnuelab import artifacts, files, json_text
 from nnuelab.errors import UserError
 from nnuelab.settings.train import Training
 
@@ -51,7 +51,7 @@ def read(path: Path) -> tuple[str, Any]:
     """
     commands = " or ".join(COMMANDS.values())
     try:
-        found = json_text.load(path.read_bytes())
+        found = json_text.load(files.content(path, files.SMALL))
     except OSError as error:
         raise UserError(
             f"can't read the setting in {path}: {error.strerror}; find it: {commands}"

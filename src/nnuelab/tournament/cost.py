@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import artifacts, intervals
+from nnuelab import artifacts, files, intervals
 from nnuelab.build import SIMD
 from nnuelab.chess.position import POSITION
 from nnuelab.data import validation
@@ -216,6 +216,7 @@ def read(path: Path) -> dict[str, float]:
         With the place of what is wrong.
     """
     try:
+        files.require(path)
         with open(path, newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:

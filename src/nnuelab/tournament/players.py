@@ -31,6 +31,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from nnuelab import files
 from nnuelab.errors import UserError, nearest, one_line
 from nnuelab.names import NetName
 from nnuelab.settings.games import Games
@@ -210,11 +211,11 @@ def kinds_and_files(players: Iterable[Any]) -> tuple[list[str], list[str]]:
 def _load(file: Path) -> dict[str, Any]:
     is_toml = file.suffix == ".toml"
     try:
-        content = file.read_bytes()
+        content = files.content(file, files.SMALL)
         read = tomllib.loads(content.decode()) if is_toml else _yaml(content, str(file))
     except OSError as error:
-        raise UserError(f"can't read {file}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"can't read {file}: {error.strerror}; name a YAML or TOML file") from error
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{file} is no TOML: {one_line(error)}") from error
     players = read.get("players") if isinstance(read, dict) else None
     if not isinstance(players, dict) or not players:
@@ -250,6 +251,8 @@ def _understood(settings: Any) -> dict[str, Any]:
         return {"engine" if os.access(path, os.X_OK) else "net": settings}
     if settings == DEFAULT:
         return {"net": settings}
+    if os.path.exists(path):
+        files.check(path)  # a folder or a device, and no program on PATH of that name
     try:
         program, *arguments = shlex.split(settings)
     except ValueError as error:

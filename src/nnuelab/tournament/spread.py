@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from nnuelab import files
 from nnuelab.errors import UserError
 
 K = TypeVar("K")
@@ -186,10 +187,12 @@ def pooled(own: Spread, others: Sequence[Spread], *, tell: bool = True) -> Estim
 def read(path: Path) -> list[Spread]:
     """The rows of a file of spreads; raises UserError with the line where one can't be read."""
     try:
+        files.require(path)
         with open(path, newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"can't read {path} ({error}); give a file of `nnuelab spread`") from None
+        told = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"can't read {path} ({told}); give a file of `nnuelab spread`") from None
     return [of_row(row, f"{path}, line {line}") for line, row in enumerate(rows, 2)]
 
 
