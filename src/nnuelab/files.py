@@ -8,10 +8,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from nnuelab.errors import UserError
 
+LONGEST_LINE = 1 << 24  # bytes, or characters
 SMALL = 64 << 20  # bytes; what a person writes by hand, and a program as text, has far fewer
 
 
@@ -43,3 +46,18 @@ def check(path: Path | str) -> None:
         raise UserError(f"{path} is a folder; name one of the files in it") from None
     except OSError as error:
         raise UserError(f"can't read {path}: {error.strerror}; name a file") from None
+
+
+def lines(stream: TextIO, name: str) -> Iterator[str]:
+    """The lines of an open text, as they come; UserError for one longer than LONGEST_LINE."""
+    while line := stream.readline(LONGEST_LINE + 1):
+        check_length(line, name)
+        yield line
+
+
+def check_length(line: str | bytes, name: Path | str) -> None:
+    """Raises UserError for a line, or the beginning of one, that is longer than LONGEST_LINE."""
+    if len(line) > LONGEST_LINE:
+        raise UserError(
+            f"{name} has a line of more than {LONGEST_LINE >> 20} MB; give a file of text"
+        )

@@ -313,6 +313,14 @@ def test_commands_that_continue_say_so_where_something_was_kept(
     assert told(done) == f"nnuelab: stopped{more}"
 
 
+@pytest.mark.parametrize("call", ["uci", "eval"])
+def test_a_line_without_end_is_one_line(call: str) -> None:
+    command = f"exec {shlex.join(COMMAND)} {call} </dev/zero"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1
+    assert done.stderr.strip().startswith("nnuelab: error: stdin has a line of more than 16 MB")
+
+
 @pytest.mark.parametrize(
     ("call", "status", "line"),
     [

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nnuelab import files
 from nnuelab.data import pgn, streams
 from nnuelab.errors import UserError
 
@@ -45,7 +46,7 @@ def test_a_line_without_end_is_told_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "text.gz"
-    path.write_bytes(gzip.compress(b"first\n" + bytes(10 * streams.LONGEST_LINE)))
+    path.write_bytes(gzip.compress(b"first\n" + bytes(10 * files.LONGEST_LINE)))
     read = 0
 
     def counted(path: Path) -> Iterator[bytes]:
@@ -60,7 +61,7 @@ def test_a_line_without_end_is_told_before_it_fills_the_memory(
     assert next(found) == b"first\n"
     with pytest.raises(UserError, match=r"text.gz has a line of more than 16 MB"):
         next(found)
-    assert read <= 2.1 * streams.LONGEST_LINE
+    assert read <= 2.1 * files.LONGEST_LINE
 
 
 # The peak of ru_maxrss would be that of the tests: it outlives exec.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nnuelab import artifacts
+from nnuelab import artifacts, files
 from nnuelab.cli.app import Blocks, ShippedNet, app
 from nnuelab.errors import UserError
 
@@ -86,7 +86,7 @@ def uci(
         sys.stdin.reconfigure(errors="replace")  # a stray byte is no reason to end
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # nor is a letter that can't be shown
-    conversation.run(iter(sys.stdin.readline, ""))
+    conversation.run(files.lines(sys.stdin, "stdin"))
 
 
 @app.command(name="eval")
@@ -119,7 +119,7 @@ def evaluate(
     unusable = Unusable("stdin", max_unusable)
 
     def positions() -> Iterator[np.void]:
-        for number, line in enumerate(fen or sys.stdin, start=1):
+        for number, line in enumerate(fen or files.lines(sys.stdin, "stdin"), start=1):
             if not line.strip():
                 continue
             try:

@@ -13,12 +13,12 @@ from typing import Any, BinaryIO
 import zstandard
 
 from nnuelab.errors import UserError
+from nnuelab.files import check_length
 
 BLOCK = 1 << 15  # bytes read at once
 # Eight bytes of zstandard may unpack to 128 KB, and the library returns all at once: so its input
 # comes in small pieces, in tiny ones while they expand that much.
 FEWEST, MOST = 16, 1024  # bytes
-LONGEST_LINE = 1 << 24  # bytes
 UNPACKED = 1 << 20  # bytes that a piece may give
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -30,7 +30,7 @@ def lines(path: Path | str) -> Iterator[bytes]:
     ------
     UserError
         When the file is missing, unreadable, cut off, damaged, or UTF-16, or a line is longer than
-        LONGEST_LINE.
+        `files.LONGEST_LINE`.
     """
     waiting: list[bytes] = []
     length = wanted = 0
@@ -43,10 +43,7 @@ def lines(path: Path | str) -> Iterator[bytes]:
         # A line may go on in the next block, and so may its "\r\n".
         rest = whole.pop() if whole else b""
         yield from whole
-        if len(rest) > LONGEST_LINE:
-            raise UserError(
-                f"{path} has a line of more than {LONGEST_LINE >> 20} MB; give a file of text"
-            )
+        check_length(rest, path)
         # Twice as much before it is looked at again: a long line takes time as its length.
         waiting, length, wanted = [rest], len(rest), 2 * len(rest)
     yield from b"".join(waiting).splitlines(keepends=True)
