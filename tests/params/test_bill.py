@@ -176,6 +176,7 @@ def test_a_profile_says_how_many_cores_a_job_gets(tmp_path, text, cores):
         "max-threads: many\n",
         "max-threads: .inf\n",
         "max-threads: 0\n",
+        "max-threads: 1000001\n",
         "- 1\n",
         "a: [\n",
         "[" * 5000,

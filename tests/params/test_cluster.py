@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nnuelab.params import cluster
+from nnuelab.params import bill, cluster
 from nnuelab.params.cluster import Cluster, hours
 from nnuelab.params.jobs import Job
 
@@ -33,6 +33,11 @@ def test_slow_nodes_take_twice_as_long():
     assert hours(JOBS, Cluster(5, 2, slow=1.0))["nets"] == pytest.approx((4, 8, 8))
     _, median, most = hours(JOBS, Cluster(100, 8, slow=0.1), draws=500)["data"]
     assert (median, most) == pytest.approx((1, 2))  # a tenth of the draws has a slow node
+
+
+def test_a_cluster_of_any_size_takes_no_more_than_its_jobs():
+    found = hours(JOBS, Cluster(100_000, bill.MOST_CORES), draws=3)
+    assert found["nets"] == pytest.approx((4, 4, 4))
 
 
 def test_a_store_that_is_slow_is_waited_for():

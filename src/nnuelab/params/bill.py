@@ -14,6 +14,7 @@ from nnuelab.params.jobs import Job, by_rule
 from nnuelab.params.minutes import read_benchmark
 
 HOUR = 3600
+MOST_CORES = 1_000_000  # of a job, and of all
 
 
 @dataclass(frozen=True)
@@ -83,14 +84,16 @@ def cores_of_a_job(profile: Path) -> int | None:
     try:
         found = dict(yaml_text.load(files.content(path, files.SMALL)))
         most = int(found["max-threads"]) if "max-threads" in found else None
-        if most is not None and most < 1:
+        if most is not None and not 1 <= most <= MOST_CORES:
             raise ValueError
     except OSError as error:
         raise UserError(
             f"can't read {path}: {error.strerror}; name a folder of a profile"
         ) from None
     except (yaml.YAMLError, OverflowError, TypeError, ValueError):
-        raise UserError(f"{path}: max-threads must be a whole number from 1 in a mapping") from None
+        raise UserError(
+            f"{path}: max-threads must be a whole number, 1 to {MOST_CORES:,}, in a mapping"
+        ) from None
     return most
 
 

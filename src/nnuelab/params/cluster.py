@@ -81,8 +81,10 @@ def _on_nodes(
 ) -> float:
     """Seconds until the last job of a rule ends."""
     width = int(min(jobs[0].most, cluster.cores))
-    places = rng.permutation(np.repeat(np.arange(cluster.nodes), cluster.cores // width))
-    free = [(0.0, place, node) for place, node in enumerate(places.tolist())]
+    each = cluster.cores // width
+    # No more than there are jobs: the others of a large cluster stay free.
+    places = rng.choice(cluster.nodes * each, min(cluster.nodes * each, len(jobs)), replace=False)
+    free = [(0.0, place, node) for place, node in enumerate((places // each).tolist())]
     for job in sorted(jobs, key=lambda job: -job.seconds):
         begin, place, node = heapq.heappop(free)
         took = job.seconds / width * float(speed[node])
