@@ -12,7 +12,7 @@ from nnuelab.chess import fen as fen_kernels
 from nnuelab.chess.fen import MAX_PIECES
 from nnuelab.chess.moves import MAX_MOVES, NO_MOVE, PROMOTION, legal_moves, make
 from nnuelab.chess.position import BLACK, EMPTY, KING, NO_SQUARE, POSITION, ROOK, WHITE
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, quoted
 
 STARTING_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
 PIECES = "PpNnBbRrQqKk"  # by piece code
@@ -36,7 +36,7 @@ def square_name(square: int) -> str:
 def parse_square(text: str) -> int:
     """28 for ``e4``; ValueError when it is no square."""
     if len(text) != 2 or text[0] not in "abcdefgh" or text[1] not in "12345678":
-        raise ValueError(f"{text!r} is not a square")
+        raise ValueError(f"{quoted(text)} is not a square")
     return ord(text[0]) - ord("a") + 8 * (int(text[1]) - 1)
 
 
@@ -104,7 +104,7 @@ def _set_en_passant(position: np.void, text: str) -> None:
 
 def _counter(text: str, name: str, least: int) -> int:
     if not text.isascii() or not text.isdigit():
-        raise FenError(f"{name} {text!r} is not a number")
+        raise FenError(f"{name} {quoted(text)} is not a number")
     try:
         number = int(text)
     except ValueError:  # Python reads no more than 4,300 digits
@@ -140,7 +140,7 @@ def from_fen(fen: str) -> np.void:
             raise FenError(f"{len(fields)} fields instead of 6 (or 4 without move counters)")
         _place(position, fields[0])
         if fields[1] not in ("w", "b"):
-            raise FenError(f"side to move {fields[1]!r} is neither w nor b")
+            raise FenError(f"side to move {quoted(fields[1])} is neither w nor b")
         position["turn"] = WHITE if fields[1] == "w" else BLACK
         _set_castling(position, fields[2])
         position["ep"] = NO_SQUARE
@@ -154,7 +154,7 @@ def from_fen(fen: str) -> np.void:
         if not playable:
             raise FenError("the side that is not to move is in check")
     except FenError as error:
-        raise type(error)(f"broken FEN {fen!r}: {error}") from None
+        raise type(error)(f"broken FEN {quoted(fen)}: {error}") from None
     return position
 
 
@@ -191,4 +191,4 @@ def parse_uci(position: np.void, text: str) -> int:
     for move in moves_of(position):
         if move_to_uci(move) == text:
             return move
-    raise ValueError(f"{text!r} is not a legal move in {to_fen(position)}")
+    raise ValueError(f"{quoted(text)} is not a legal move in {to_fen(position)}")

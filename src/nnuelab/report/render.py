@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from nnuelab.errors import escaped
+from nnuelab.errors import clipped
 from nnuelab.report import readable, table
 from nnuelab.report.diff import Difference
 from nnuelab.report.inspect import BOARDS, Summary
@@ -149,13 +149,13 @@ def _pairs(values: dict[str, Any]) -> Table:
 
 
 def _literal(text: str) -> Text:
-    """Text of a file, in which brackets are no markup, and escape sequences none."""
-    return Text(escaped(text))
+    """Text of a file, in which brackets are no markup and escape sequences none; not too long."""
+    return Text(clipped(text))
 
 
 def _named(what: object) -> str:
     """The same within a text that has markup."""
-    return escape(escaped(str(what)))
+    return escape(clipped(str(what)))
 
 
 def _flat(provenance: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from nnuelab.chess import notation
 from nnuelab.chess.position import WHITE
 from nnuelab.data import uci
 from nnuelab.data.uci import Died, NoAnswer, UciEngine, Variation, find_engine
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, quoted
 from nnuelab.settings.games import Games
 from nnuelab.tournament.game import Answer, Failure, Fault, Line
 from nnuelab.tournament.limits import Limit, Turn
@@ -165,9 +165,9 @@ def entrant(settings: Mapping[str, Any], limit: Limit, defaults: Defaults) -> En
         raise UserError("args must be a list, such as [--uci]")
     patience, memory = settings.get("patience", defaults.patience), settings.get("memory_mb")
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience > 0:
-        raise UserError(f"patience {patience!r}: it must be a positive number of seconds")
+        raise UserError(f"patience {quoted(patience)}: it must be a positive number of seconds")
     if memory is not None and (not isinstance(memory, int) or memory < 1):
-        raise UserError(f"memory_mb {memory!r}: it must be a whole number of at least 1")
+        raise UserError(f"memory_mb {quoted(memory)}: it must be a whole number of at least 1")
     return EngineEntrant(
         command=(find_engine(str(settings["engine"])), *map(str, arguments)),
         limit=limit,

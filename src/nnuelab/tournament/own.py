@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar
 from nnuelab import orderer
 from nnuelab.engine import constants
 from nnuelab.engine.search import Engine
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, quoted
 from nnuelab.evaluator import Evaluator
 from nnuelab.settings.games import ORDERING_DEPTH, ORDERING_DEPTH_MAX, Games
 from nnuelab.tournament.limits import Limit
@@ -98,11 +98,11 @@ def own_entrant(
         if str(name).lower() not in known:
             raise UserError(f"{make.word} has no option {name}; it has Hash and Move Overhead")
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            raise UserError(f"option {name}: {value!r} is no number of at least 0")
+            raise UserError(f"option {name}: {quoted(value)} is no number of at least 0")
         known[str(name).lower()] = value
     size = known["hash"]
     if size < 1 or size != int(size):
-        raise UserError(f"option Hash: {size!r} is no whole number of at least 1")
+        raise UserError(f"option Hash: {quoted(size)} is no whole number of at least 1")
     chosen = settings.get("constants") or {}
     if not isinstance(chosen, dict):
         raise UserError("constants must be a mapping, such as {delta_margin: 170}")
@@ -124,7 +124,7 @@ def _ordering_of(settings: Mapping[str, Any]) -> tuple[Path | None, int]:
     whole = isinstance(depth, int) and not isinstance(depth, bool)
     if not whole or not 1 <= depth <= ORDERING_DEPTH_MAX:
         raise UserError(
-            f"ordering_depth: {depth!r} is no whole number of 1 to {ORDERING_DEPTH_MAX}"
+            f"ordering_depth: {quoted(depth)} is no whole number of 1 to {ORDERING_DEPTH_MAX}"
         )
     file = None if named is None else Path(str(named))
     if file is not None and not os.path.isfile(file):

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from nnuelab import files
-from nnuelab.errors import UserError, nearest, one_line
+from nnuelab.errors import UserError, nearest, one_line, quoted
 from nnuelab.names import NetName
 from nnuelab.settings.games import Games
 from nnuelab.settings.judge import Judge
@@ -172,7 +172,7 @@ def read_players(
     for word in words:
         name, mark, what = word.partition("=")
         if mark and not (name and what):
-            raise UserError(f"player {word!r} is not of the form NAME=NET or NAME=ENGINE")
+            raise UserError(f"player {quoted(word)} is not of the form NAME=NET or NAME=ENGINE")
         if name in chosen:
             raise UserError(f'two players are called "{name}"; give each a name of its own')
         if not mark and name not in known:
@@ -256,7 +256,7 @@ def _understood(settings: Any) -> dict[str, Any]:
     try:
         program, *arguments = shlex.split(settings)
     except ValueError as error:
-        raise UserError(f"{settings!r}: {error}") from None
+        raise UserError(f"{quoted(settings)}: {error}") from None
     return {"engine": program, "args": arguments}
 
 
