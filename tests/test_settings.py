@@ -110,6 +110,21 @@ def test_a_limit_of_a_search_holds_where_no_other_is_given() -> None:
         ("label s.npy --validation-share 0.5 --test-share 0.5", "leave no game for training"),
         ("sample g.pgn --output s.npy --min-pieces 9 --max-pieces 8", "is larger than max_pieces"),
         ("train --method guess", "'guess' is not one of"),
+        *(
+            (f"{call} {'9' * 25}", f"'{call.split()[-1]}': it must be at most")
+            for call in (
+                "tournament a=default b=default --book b --draw-move",
+                "tournament a=default b=default --book b --depth",
+                "sample g.pgn --output s.npy --per-game",
+                "sample g.pgn --output s.npy --workers",
+                "train --epoch-positions",
+            )
+        ),
+        ("plan --cores 1" + "0" * 400, "Invalid value for '--cores'"),
+        ("train --epochs 1000000000001", "--epochs 1000000000001: it must be at most"),
+        ("train --learning-rate inf", "'--learning-rate': inf is not a finite number"),
+        ("plan --positions inf", "'--positions': inf is not a finite number"),
+        ("plan --price inf", "'--price': inf is not a finite number"),
     ],
 )
 def test_what_no_run_can_have_is_refused_by_the_command_too(call: str, said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import typing
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 
 from nnuelab import params
 from nnuelab.params import Params
+from nnuelab.settings import MAX_SEED
 from nnuelab.settings.texel import Positions
 from tests.cli.test_commands import registered
 
@@ -98,6 +100,25 @@ def test_no_command_refuses_a_number_that_the_settings_may_have(section):
     for key, least, most, option in compared:
         assert option.min is None or option.min <= least, key
         assert option.max is None or most <= option.max, key
+
+
+def test_no_whole_number_is_larger_than_stages_compute_with():
+    found = []
+
+    def collect(schema, path):
+        if isinstance(schema, dict):
+            if schema.get("type") == "integer":
+                found.append((schema.get("maximum", math.inf), path))
+            for key, inner in schema.items():
+                collect(inner, f"{path}.{key}")
+        elif isinstance(schema, list):
+            for inner in schema:
+                collect(inner, path)
+
+    collect(json.loads(params.schema()), "")
+    assert len(found) > 100
+    checked = ("layers.items", "width.additionalProperties")  # by their classes
+    assert [path for most, path in found if most > MAX_SEED and not path.endswith(checked)] == []
 
 
 def test_options_are_rendered_mechanically(settings):

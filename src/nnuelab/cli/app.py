@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import glob
+import math
 import os
 import select
 import sys
@@ -18,7 +19,8 @@ from typer.core import TyperGroup
 
 from nnuelab import __version__, artifacts
 from nnuelab.cli import completion
-from nnuelab.errors import UserError, clipped
+from nnuelab.errors import UserError, clipped, quoted
+from nnuelab.settings import MAX_SEED
 
 CONTINUING = {
     "datagen",
@@ -64,10 +66,16 @@ class Commands(TyperGroup):
     """Commands whose help ends with an example of each."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """With paragraphs as long lines: a terminal of any width breaks them."""
+        """With paragraphs as long lines: a terminal of any width breaks them.
+
+        And with numbers that stages can compute with, whatever an option allows.
+        """
         found = super().get_command(ctx, cmd_name)
         if found is not None and found.help:
             found.help = "\n\n".join(" ".join(p.split()) for p in found.help.split("\n\n"))
+        for parameter in found.params if found is not None else ():
+            if parameter.callback is None:
+                parameter.callback = _usable
         return found
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -164,6 +172,16 @@ def _told() -> Iterator[None]:
         _end(f"error: {error.strerror}{place}; name another place, or change its permissions")
     except KeyboardInterrupt:
         _end("stopped", 130)
+
+
+def _usable(ctx: Any, parameter: Any, value: Any) -> Any:
+    """The value of a parameter; BadParameter for numbers without end, or of more than 64 bits."""
+    for number in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(number, float) and not math.isfinite(number):
+            raise typer.BadParameter(f"{number} is not a finite number")
+        if isinstance(number, int) and abs(number) > MAX_SEED:
+            raise typer.BadParameter(f"it must be at most {MAX_SEED}")
+    return value
 
 
 def _kept(words: list[str]) -> bool:
@@ -269,7 +287,7 @@ def named_files(words: list[str]) -> dict[str, Path]:
         if not mark or Path(word).is_file():
             name = path = word
         if not (name and path):
-            raise UserError(f"{word!r} is not a file; give a path, or NAME=PATH")
+            raise UserError(f"{quoted(word)} is not a file; give a path, or NAME=PATH")
         if name in found:
             raise UserError(
                 f"{name} is given twice; give the second net a name of its own: NAME=PATH"

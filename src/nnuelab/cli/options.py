@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -14,7 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from nnuelab import json_text
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, quoted
+from nnuelab.settings import MOST
 
 Command = Callable[..., None]
 Kind = Annotated[
@@ -133,7 +133,8 @@ def _options(kind: type, more: Mapping[str, Mapping[str, Any]]) -> Iterator[insp
         options = {
             "help": field.metadata["meaning"],
             "min": bounds.get("ge", bounds.get("gt")),
-            "max": bounds.get("le", bounds.get("lt")),
+            # For help, which would have it for most options: `_made` looks at it.
+            "max": None if bounds.get("le") == MOST else bounds.get("le", bounds.get("lt")),
             **({"show_default": f"{default}, {implied}"} if implied else {}),
             **more.get(field.name, {}),
         }
@@ -163,8 +164,8 @@ def _made(kind: type, values: dict[str, Any]) -> Any:
             values[field.name] = _mapping(option, value)
         if value is None:
             continue
-        if isinstance(value, float) and not math.isfinite(value):
-            raise typer.BadParameter(f"{option} {value}: it must be a finite number")
+        if isinstance(value, int) and value > bounds.get("le", value):
+            raise typer.BadParameter(f"{option} {value}: it must be at most {bounds['le']:,}")
         if value == bounds.get("gt"):
             raise typer.BadParameter(f"{option} {value}: it must be greater")
         if value == bounds.get("lt"):
@@ -180,7 +181,7 @@ def _made(kind: type, values: dict[str, Any]) -> Any:
 def _mapping(option: str, texts: list[str]) -> dict[str, str]:
     for text in texts:
         if "=" not in text:
-            raise UserError(f"{option} {text!r}: write NAME=VALUE, as in Hash=16")
+            raise UserError(f"{option} {quoted(text)}: write NAME=VALUE, as in Hash=16")
         if not text.isprintable():
-            raise UserError(f"{option} {text!r}: it has to be one line of text")
+            raise UserError(f"{option} {quoted(text)}: it has to be one line of text")
     return dict(text.split("=", 1) for text in texts)

@@ -26,7 +26,9 @@ def plan(
     ] = None,
     cores: Annotated[
         int | None,
-        typer.Option(help="All that there are.", min=1, show_default="of this machine"),
+        typer.Option(
+            help="All that there are.", min=1, max=1_000_000, show_default="of this machine"
+        ),
     ] = None,
     profile: Annotated[
         Path | None,
@@ -61,8 +63,11 @@ def plan(
         float, typer.Option(help="With --nodes: how often one is lost in a day.", min=0, max=1000)
     ] = 0.0,
     store: Annotated[
-        float, typer.Option(help="With --nodes: MB a second that all of them read.", min=1)
-    ] = float("inf"),
+        float | None,
+        typer.Option(
+            help="With --nodes: MB a second that all of them read.", min=1, show_default="no limit"
+        ),
+    ] = None,
     overlay: Overlays = [],  # noqa: B006 (typer's way to say: none)
     blocks: Blocks = None,
 ) -> None:
@@ -88,7 +93,7 @@ def plan(
     from nnuelab.params.cluster import hours as foretold_hours
     from nnuelab.params.jobs import check_planned, jobs_of, wall_seconds
 
-    if nodes is None and (slow_nodes or losses or store < float("inf")):
+    if nodes is None and (slow_nodes or losses or store is not None):
         raise typer.BadParameter("--slow-nodes, --losses and --store go with --nodes")
     found = read(overlays=overlay)
     planned = plans(found)
@@ -124,7 +129,7 @@ def plan(
         return
     speed = speed_here(planned, overlay, job_cores or here())
     if nodes is not None:
-        cluster = Cluster(nodes, job_cores or here(), slow_nodes, losses, store)
+        cluster = Cluster(nodes, job_cores or here(), slow_nodes, losses, store or float("inf"))
         print("experiment,stage,hours,median_hours,p95_hours")
         for name in chosen:
             scaled = [replace(j, seconds=j.seconds * speed.get(j.rule, 1.0)) for j in jobs[name]]

@@ -13,12 +13,15 @@ from pydantic import (
 )
 
 from nnuelab import artifacts
+from nnuelab.errors import quoted
 from nnuelab.names import variant_of
 from nnuelab.params.judge import Judging
 from nnuelab.params.policies import Policies
 from nnuelab.params.sections import (
     Count,
     CountOrZero,
+    Even,
+    Jobs,
     Line,
     Name,
     OptionName,
@@ -32,7 +35,7 @@ from nnuelab.params.sections import (
     section,
 )
 from nnuelab.params.sprt import SequentialTest
-from nnuelab.settings import found, games
+from nnuelab.settings import MOST, found, games
 from nnuelab.settings.label import Labelling
 from nnuelab.settings.presets import PRESETS, expanded
 from nnuelab.settings.quantize import Quantization, Verification
@@ -46,8 +49,7 @@ from nnuelab.tournament import yardsticks
 from nnuelab.tournament.words import Runner
 from nnuelab.tournament.yardsticks import Yardstick
 
-Even = Annotated[int, Field(ge=2, multiple_of=2)]
-EvenOrZero = Annotated[int, Field(ge=0, multiple_of=2)]
+EvenOrZero = Annotated[int, Field(ge=0, le=MOST, multiple_of=2)]
 _MONTH = r"\d{4}-(0[1-9]|1[0-2])"
 EntryName = Annotated[str, Field(pattern=r"^.+,[a-z][a-z0-9_-]*$")]
 PlayerName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
@@ -96,7 +98,7 @@ def months(given: list[str]) -> list[str]:
     for text in given:
         first, _, last = text.partition("..")
         if not all(re.fullmatch(_MONTH, month) for month in (first, last or first)):
-            raise ValueError(f"{text!r} is not a range of months")
+            raise ValueError(f"{quoted(text)} is not a range of months")
         year, month = map(int, first.split("-"))
         end = last or first
         if first > end:
@@ -161,7 +163,7 @@ class Data(Section):
 class Sample(section(Sampling, terminations=Terminations)):  # type: ignore[misc]
     __doc__ = Sampling.__doc__
 
-    parts: Count
+    parts: Jobs
     """Jobs among which files of games are shared out, on as many machines."""
 
     @model_validator(mode="after")
@@ -177,7 +179,7 @@ class Sample(section(Sampling, terminations=Terminations)):  # type: ignore[misc
 class Label(section(Labelling, options=dict[OptionName, OptionValue])):  # type: ignore[misc]
     __doc__ = Labelling.__doc__
 
-    parts: Count
+    parts: Jobs
     """Jobs among which positions are shared out (stockfish, engine), on as many machines."""
 
     @property
@@ -224,7 +226,7 @@ class Tournament(section(games.Games, games.Rules, nodes=int), Judging):  # type
     """ms per move of these games."""
     timed_games_per_pairing: Even
     """Number of these games, which take longer."""
-    parts: Count
+    parts: Jobs
     """Jobs that games are shared out among, on as many machines; the games are the same."""
     sprt: SequentialTest
 
@@ -316,13 +318,13 @@ class Ladder(Section):
 class Selfplay(section(games.Generating, nodes=int)):  # type: ignore[misc]
     """Generations of nets, each trained on self-play games of the one before."""
 
-    generations: Count
+    generations: Jobs
     """How many nets are trained, one after the other."""
     feature_set: str
     """Of the trained nets."""
     net: str | None
     """The net that plays first; null: the one that comes with the package."""
-    parts: Count
+    parts: Jobs
     """Files of games of each generation, each made by a job of its own."""
 
 

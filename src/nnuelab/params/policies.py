@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 from nnuelab.errors import nearest
 from nnuelab.params.sections import (
     CountOrZero,
+    Even,
     Name,
     Section,
     Seeds,
@@ -86,7 +87,7 @@ class PolicySelfplay(Section):
     """Policies of policy.variants that play in the match, too."""
     opponents: Annotated[list[Name], Field(min_length=1), AfterValidator(each_once)]
     """Whom all of them meet: random, material, or runs, of which the first seed's policy plays."""
-    games_per_pairing: Annotated[int, Field(ge=2, multiple_of=2)]
+    games_per_pairing: Even
     """Even: each opening is played twice, with colours swapped."""
 
     @model_validator(mode="after")

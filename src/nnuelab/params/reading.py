@@ -14,7 +14,7 @@ import yaml
 from pydantic import ValidationError
 
 from nnuelab import files, yaml_text
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, quoted
 from nnuelab.names import NetName
 from nnuelab.params import experiments, made
 from nnuelab.params.models import Params
@@ -255,7 +255,7 @@ def _line(mistake: dict[str, Any]) -> str:
     text = mistake["msg"].removeprefix("Value error, ")
     text = text[0].lower() + text[1:]
     given = mistake["input"]
-    shown = "" if isinstance(given, Mapping | list) else f", not {given!r}"
+    shown = "" if isinstance(given, Mapping | list) else f", not {quoted(given)}"
     return f"{path}: {text}{shown}"
 
 

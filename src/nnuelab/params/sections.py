@@ -19,10 +19,12 @@ from pydantic import (
     model_validator,
 )
 
-from nnuelab.settings import MAX_SEED
+from nnuelab.settings import MAX_SEED, MOST
 
-Count = Annotated[int, Field(ge=1)]
-CountOrZero = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, le=MOST)]
+Jobs = Annotated[int, Field(ge=1, le=10_000)]
+CountOrZero = Annotated[int, Field(ge=0, le=MOST)]
+Even = Annotated[int, Field(ge=2, le=MOST, multiple_of=2)]
 Positive = Annotated[float, Field(gt=0)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 AUTO = "auto"

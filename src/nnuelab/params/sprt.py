@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from nnuelab.errors import UserError
 from nnuelab.names import NetName
-from nnuelab.params.sections import Section
+from nnuelab.params.sections import Even, Section
 from nnuelab.tournament.words import Model
 
 Risk = Annotated[float, Field(gt=0, lt=0.5)]
@@ -28,7 +28,7 @@ class SequentialTest(Section):
     """Chance of accepting elo0 if elo1 is true."""
     model: Model = Model.LOGISTIC
     """Kind of Elo of the hypotheses."""
-    games: Annotated[int, Field(ge=2, multiple_of=2)] = 24000
+    games: Even = 24000
     """At most; two for each opening of the book."""
 
     @model_validator(mode="after")

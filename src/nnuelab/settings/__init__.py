@@ -13,6 +13,7 @@ from typing import Any
 
 NO_LIMIT = "without another limit"  # of a search
 MAX_SEED = 2**63 - 1
+MOST = 10**12  # of anything that is counted: sums and products of two or three fit 64 bits
 
 
 def setting(default: Any, meaning: str, *, implied: str | None = None, **bounds: float) -> Any:
@@ -28,8 +29,11 @@ def setting(default: Any, meaning: str, *, implied: str | None = None, **bounds:
         On the command line the value is None unless given, and this says when the default
         holds.
     **bounds
-        As pydantic has them: ge, gt, le, lt and multiple_of.
+        As pydantic has them: ge, gt, le, lt and multiple_of. Whole numbers have MOST as ``le``
+        unless told otherwise.
     """
+    if isinstance(default, int) and not isinstance(default, bool):
+        bounds.setdefault("le", MOST)
     told = {"meaning": meaning, "implied": implied, "bounds": bounds}
     if isinstance(default, list | dict):
         return field(default_factory=default.copy, metadata=told)

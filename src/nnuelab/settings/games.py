@@ -20,7 +20,7 @@ class Rules:
     draw_score: int = setting(10, "Level: within this many centipawns of 0.", ge=0)
     resign_score: int = setting(1000, "Lost: this many centipawns behind.", ge=1)
     resign_plies: int = setting(8, "Lost half-moves in a row that end a game; 0: never.", ge=0)
-    max_plies: int = setting(400, "A draw after this many half-moves.", ge=1)
+    max_plies: int = setting(400, "A draw after this many half-moves.", ge=1, le=20_000)
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ class Generating:
 
     games: int = setting(8000, "How many games.", ge=1)
     nodes: int | None = setting(2000, "Nodes per move.", ge=1, implied=NO_LIMIT)
-    random_plies: int = setting(8, "Random moves at a game's start: this many, or one more.", ge=4)
+    random_plies: int = setting(
+        8, "Random moves at a game's start: this many, or one more.", ge=4, le=100
+    )
     max_opening_score: int = setting(100, "Less balanced openings aren't played, centipawns.", ge=1)
     seed: int = seed_setting("Of everything random.")

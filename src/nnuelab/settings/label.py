@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nnuelab.settings import NO_LIMIT, seed_setting, setting
+from nnuelab.settings import MOST, NO_LIMIT, seed_setting, setting
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class Labelling:
         10, "For stockfish and engine: plies per position.", ge=1, implied=NO_LIMIT
     )
     nodes: int | None = setting(
-        None, "For stockfish and engine: nodes per position, instead of a depth.", ge=1
+        None, "For stockfish and engine: nodes per position, instead of a depth.", ge=1, le=MOST
     )
     movetime: int | None = setting(
-        None, "Or ms per position, for both: such labels aren't reproducible.", ge=1
+        None, "Or ms per position, for both: such labels aren't reproducible.", ge=1, le=MOST
     )
     options: dict[str, str] = setting(
         {},

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, quoted
+from nnuelab.settings import MOST
 
 KINDS = ("nodes", "depth", "movetime", "clock")
 MARGIN = 20.0  # ms
@@ -68,14 +69,14 @@ class Limit:
             match = _CLOCK.fullmatch(str(value).replace(" ", ""))
             if match is None:
                 raise UserError(
-                    f"clock {value!r} is not of the form TIME+INCREMENT, in ms (100+20)"
+                    f"clock {quoted(value)} is not of the form TIME+INCREMENT, in ms (100+20)"
                 )
             start = _number(float(match[1]), "clock")
             return cls(clock=start, increment=float(match[2] or 0), margin=margin)
         if kind == "movetime":
             return cls(movetime=_number(value, kind), margin=margin)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise UserError(f"{kind} {value!r}: it must be a whole number of at least 1")
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+            raise UserError(f"{kind} {quoted(value)}: it must be a whole number of 1 to {MOST:,}")
         return cls(**{kind: value})
 
     def divided_by(self, cost: float) -> Self:
@@ -112,7 +113,7 @@ def _number(value: Any, name: str, *, zero: bool = False) -> float:
     right = isinstance(value, int | float) and not isinstance(value, bool)
     if not right or not (0 < value < float("inf") or (zero and value == 0)):
         least = "not be negative" if zero else "be positive"
-        raise UserError(f"{name} {value!r}: it must be a number of ms and {least}")
+        raise UserError(f"{name} {quoted(value)}: it must be a number of ms and {least}")
     return float(value)
 
 
