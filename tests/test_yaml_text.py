@@ -23,8 +23,8 @@ LONG = 5000  # digits, more than Python reads
         ("!!bool x", "can't be read as bool"),
         ("!!timestamp x", "can't be read as timestamp"),
         ("9" * LONG, "can't be read as int"),
-        ("0x" + "f" * LONG, "more than 64 bits"),
-        (str(2**63), "more than 64 bits"),
+        ("0x" + "f" * LONG, "is no integer of 64 bits"),
+        (str(2**63), "is no integer of 64 bits"),
     ],
 )
 def test_a_value_that_is_none_is_told_with_its_line(scalar: str, said: str) -> None:

@@ -25,7 +25,7 @@ class _Once(yaml.SafeLoader):
             text = f"{shown} can't be read as {kind}; correct it, or put it in quotes"
             raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark) from None
         if isinstance(value, int) and not -LIMIT <= value < LIMIT:
-            text = f"{quoted(node.value)} has more than 64 bits; give a smaller number"
+            text = f"{quoted(node.value)} is no integer of 64 bits; give one nearer to 0"
             raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark)
         return value
 

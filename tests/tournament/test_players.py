@@ -216,10 +216,18 @@ def test_mistakes_in_a_file_are_one_line(tmp_path: Path, text: str, said: str) -
     assert "\n" not in str(mistake.value)
 
 
-@pytest.mark.parametrize("text", ["a = " + "9" * 5000, "a = 2024-13-45", "a = ["])
-def test_a_broken_toml_is_one_line(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a = [", "is no TOML: ."),
+        ("a = 2024-13-45", "is no TOML: ."),
+        ("a = " + "9" * 5000, "has an integer beyond 64 bits"),
+        ("a = [{b = 0x" + "f" * 5000 + "}]", "has an integer beyond 64 bits"),
+    ],
+)
+def test_a_broken_toml_is_one_line(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "a.toml").write_text(text)
-    with pytest.raises(UserError, match=r"a\.toml is no TOML: .") as mistake:
+    with pytest.raises(UserError, match=rf"a\.toml {said}") as mistake:
         read_players(tmp_path / "a.toml", [], DEFAULTS)
     assert "\n" not in str(mistake.value)
 

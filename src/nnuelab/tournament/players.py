@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nnuelab import files
 from nnuelab.errors import UserError, nearest, one_line, quoted
 from nnuelab.names import NetName
+from nnuelab.settings import MAX_SEED
 from nnuelab.settings.games import Games
 from nnuelab.settings.judge import Judge
 from nnuelab.sources import PACKAGE
@@ -215,12 +216,25 @@ def _load(file: Path) -> dict[str, Any]:
         read = tomllib.loads(content.decode()) if is_toml else _yaml(content, str(file))
     except OSError as error:
         raise UserError(f"can't read {file}: {error.strerror}; name a YAML or TOML file") from error
-    except (ValueError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UserError(f"{file} is no TOML: {one_line(error)}") from error
+    except ValueError:  # more digits than Python reads
+        large = True
+    else:
+        large = is_toml and not _within(read)  # YAML's reader tells them with their line
+    if large:
+        raise UserError(f"{file} has an integer beyond 64 bits; give one nearer to 0")
     players = read.get("players") if isinstance(read, dict) else None
     if not isinstance(players, dict) or not players:
         raise UserError(f"{file}: it needs a mapping `players:` of names to settings")
     return {str(name): settings for name, settings in players.items()}
+
+
+def _within(value: Any) -> bool:
+    """Whether all integers in a value fit 64 bits."""
+    if isinstance(value, dict | list):
+        return all(map(_within, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, int) or abs(value) <= MAX_SEED
 
 
 def _yaml(text: str | bytes, source: str) -> Any:
