@@ -22,7 +22,7 @@ from pydantic import (
 from nnuelab.settings import MAX_SEED, MOST
 
 Count = Annotated[int, Field(ge=1, le=MOST)]
-Jobs = Annotated[int, Field(ge=1, le=10_000)]
+Jobs = Annotated[int, Field(ge=1, le=1_000_000)]
 CountOrZero = Annotated[int, Field(ge=0, le=MOST)]
 Even = Annotated[int, Field(ge=2, le=MOST, multiple_of=2)]
 Positive = Annotated[float, Field(gt=0)]
