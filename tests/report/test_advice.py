@@ -11,7 +11,9 @@ from nnuelab.report import advice, table
 from nnuelab.report.results import Experiment, Results
 from nnuelab.tournament import power
 from nnuelab.tournament.power import Design
+from nnuelab.tournament.schedule import Settings, pairings
 from nnuelab.tournament.spread import Pooling, Spread
+from nnuelab.tournament.words import Format
 from nnuelab.tournament.yardsticks import COST, NODES
 
 OWN = Spread("axis", "nodes 400", "", 100.0, 60.0, 4)
@@ -62,6 +64,29 @@ def test_advice_counts_the_seeds_to_add(found):
     assert said.startswith(
         f"At fixed nodes {more} more seeds would tell A from the anchor; B would"
     )
+
+
+@pytest.mark.parametrize(("form", "games"), [("round-robin", 100), ("anchored", 46)])
+def test_who_met_tells_the_format_where_the_record_of_the_games_is_gone(found, form, games):
+    played = {"format": form, "games_per_pairing": games}
+    found.records["results/tournament/axis.pgn"]["parameters"] = played
+    needed = advice.seeds(found, found.experiments[0], NODES)
+    found.records.clear()
+    assert advice.seeds(found, found.experiments[0], NODES) == {}
+    path = found.details(found.experiments[0], NODES)
+    names = [f"{row['feature_set']}#{seed}" for row in ROWS for seed in (1, 2)]
+    met = pairings(names, Settings(games, Format(form), anchor="ALL"))
+    told = json.loads(path.read_text()) | {
+        "players": [{"name": name} for name in names],
+        "head_to_head": [
+            {"player": a, "opponent": b, "games": 2 * openings} for (a, b), openings in met.items()
+        ],
+    }
+    path.write_text(json.dumps(told))
+    assert advice.seeds(found, found.experiments[0], NODES) == needed != {}
+    told["head_to_head"][0]["games"] += 30  # of no format that is known
+    path.write_text(json.dumps(told))
+    assert advice.seeds(found, found.experiments[0], NODES) == {}
 
 
 def test_one_more_seed_is_a_seed(found, monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from nnuelab.report.words import Verdict, verdict
 from nnuelab.settings.games import MOST_DRAWS
 from nnuelab.tournament import power, spread
 from nnuelab.tournament.power import Design
+from nnuelab.tournament.schedule import Settings, pairings
 from nnuelab.tournament.spread import Pooling
 from nnuelab.tournament.words import Format
 from nnuelab.tournament.yardsticks import COST, NODES, Yardstick
@@ -39,13 +42,14 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
         The details are damaged.
     """
     rows, anchor = experiment.rows, experiment.anchor
-    games = found.games(experiment, yardstick)
     details = found.details(experiment, yardstick)
-    played = found.records.get(found.label(games), {}).get("parameters", {})
     open_rows = [row for row in rows if verdict(row, anchor, yardstick) is Verdict.UNDECIDED]
-    if not (open_rows and details.is_file() and played.get("format") in PLANNED):
+    if not (open_rows and details.is_file()):
         return {}
     said = reading.read_json(details, "spread", "draw_rate_of_equals")
+    played = _played(found, experiment, yardstick, said)
+    if played.get("format") not in PLANNED:
+        return {}
     own = [spread.of_row(row, str(details)) for row in said["spread"]]
     draws = float(said["draw_rate_of_equals"])
     if len(own) != 1 or own[0].group or draws > MOST_DRAWS:
@@ -103,6 +107,32 @@ def in_words(found: Results, experiment: Experiment) -> list[str]:
                 "as measured; nnuelab power)."
             )
     return told
+
+
+def _played(
+    found: Results, experiment: Experiment, yardstick: Yardstick, details: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Format and games per pairing: by the record of the games, or without it by who met.
+
+    Empty where the games are of no format that is foretold.
+    """
+    if record := found.records.get(found.label(found.games(experiment, yardstick))):
+        return record["parameters"]
+    try:
+        names = [player["name"] for player in details["players"]]
+        met = {
+            frozenset((pair["player"], pair["opponent"])): pair["games"]
+            for pair in details["head_to_head"]
+        }
+        near = round(sum(met.values()) / math.comb(len(names), 2) / 2) * 2
+        # Each pairing has a whole number of openings, so the mean isn't quite what was asked for.
+        for form, games in itertools.product(PLANNED, (near, near - 2, near + 2)):
+            planned = pairings(names, Settings(games, form, anchor=experiment.anchor))
+            if met == {frozenset(pair): 2 * openings for pair, openings in planned.items()}:
+                return {"format": form, "games_per_pairing": games}
+    except (KeyError, TypeError, ZeroDivisionError):
+        return {}
+    return {}
 
 
 def _seeds(experiment: Experiment) -> int:
