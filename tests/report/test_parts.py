@@ -417,6 +417,21 @@ def test_diff_of_tables_tells_what_is_beyond_the_errors(folder, tmp_path):
     assert said["cells that differ"] == [entry]
 
 
+def test_diff_of_tables_tells_which_rows_are_in_one_only(folder, tmp_path):
+    path = folder / "axis_table.csv"
+    head, first, *others = path.read_text().splitlines()
+    one, other = tmp_path / "one_table.csv", tmp_path / "other_table.csv"
+    one.write_text("\n".join([head, first.replace("ALL", '"PHASE(4,ALL)"'), *others]) + "\n")
+    other.write_text("\n".join([head, first]) + "\n")
+    found = diff.diff(one, other)
+    assert found.facts["only_in_a"] == "PHASE(4,ALL) and H+PH+MC"
+    assert found.facts["only_in_b"] == "ALL"
+    shown = call("diff", one, other).stdout
+    assert "no row, so no cells are compared" in shown
+    assert "cells that differ" not in shown
+    assert "only_in_b" not in diff.diff(path, other).facts
+
+
 def test_files_of_two_kinds_are_not_compared(folder):
     with pytest.raises(UserError, match="of the kind table"):
         diff.diff(folder / "axis_table.csv", folder / "data/validation.npy")

@@ -271,9 +271,12 @@ def _ratings(found: Difference, a: Summary, b: Summary) -> None:
 def _tables(found: Difference, a: Summary, b: Summary) -> None:
     one, other = (_by_entry(summary.path) for summary in (a, b))
     found.facts["sets"] = f"{len(one)} and {len(other)}"
-    only = [name for name in one if name not in other] + [n for n in other if n not in one]
-    if only:
-        found.facts["in_one_only"] = ", ".join(only)
+    for side, own, its in (("a", one, other), ("b", other, one)):
+        if only := [name for name in own if name not in its]:
+            found.facts[f"only_in_{side}"] = " and ".join(only)  # commas stand in names
+    if one.keys().isdisjoint(other):
+        found.facts["in_both"] = "no row, so no cells are compared"
+        return
     rows = []
     for name in one:
         for column, text in one[name].items():
