@@ -190,6 +190,15 @@ def test_published_numbers_are_said_to_be_another_quantity(results, nets):
     assert readable.PUBLISHED_NOTE in shown
 
 
+def test_p_values_are_headed_by_their_games_and_none_is_zero(results, nets):
+    rows = table.build("axis", nets, results / "axis.pgn", "ALL")
+    text = [table.cells(row) | {"p_adjusted": "0.0000", "p_cost_adjusted": "0.2"} for row in rows]
+    head, (line, *_) = readable.head_and_lines(text, narrow=True)
+    assert line[head.index("p adjusted")] == "< 0.0001"
+    assert line[head.index("p adjusted, equal cost")] == "0.2"
+    assert len({*head}) == len(head)
+
+
 @pytest.mark.parametrize("file", ["history.csv", "verify.json", "net.nnue"])
 @pytest.mark.parametrize("damage", ["missing", "cut"])
 def test_a_missing_or_cut_off_file_is_named(results, nets, file, damage):

@@ -93,13 +93,13 @@ def _columns(deep: int) -> tuple[tuple[str, str, str | None, bool], ...]:
         ("\u00b1 seeds", "elo_error_seeds", None, False),
         ("cost of a node", "cost_ratio", None, True),
         ("Elo at equal cost", COST.column, f"{COST.column}_error", True),
-        ("p adjusted", COST.p, None, True),
+        ("p adjusted, equal cost", COST.p, None, True),
         (f"Elo at {DEEP.at(deep)}", DEEP.column, f"{DEEP.column}_error", True),
         (f"Elo at {DEEP_COST.at(deep)}", DEEP_COST.column, f"{DEEP_COST.column}_error", True),
         ("Elo at fixed time", "elo_time", "elo_time_error", True),
-        ("p adjusted", TIME.p, None, False),
-        ("\u00b1 games", "elo_time_error_games", None, True),
-        ("\u00b1 seeds", "elo_time_error_seeds", None, False),
+        ("p adjusted, fixed time", TIME.p, None, False),
+        ("\u00b1 games, fixed time", "elo_time_error_games", None, True),
+        ("\u00b1 seeds, fixed time", "elo_time_error_seeds", None, False),
         ("nodes/s ratio", "nps_ratio", None, False),
         ("puzzles", "puzzle_accuracy", None, True),
         ("quantization mean cp", "quant_mean_cp", None, False),
@@ -133,14 +133,14 @@ def head_and_lines(
         for title, name, error, needed in _columns(deep)
         if any(row.get(name) for row in table) and (needed or not narrow)
     ]
-    body = [
-        [
-            f"{row[name]} \u00b1 {row[error]}"
-            if error and row[name] and row.get(error)
-            else row[name]
-            for _, name, error in shown
-        ]
-        for row in table
-    ]
+    body = [[_cell(row, name, error) for _, name, error in shown] for row in table]
     head = [title for title, _, _ in shown]
     return ["variant", *head[1:]] if narrow and one_set else head, body
+
+
+def _cell(row: Mapping[str, str], name: str, error: str | None) -> str:
+    if row[name] == "0.0000" and name.startswith("p_"):
+        return "< 0.0001"
+    return (
+        f"{row[name]} \u00b1 {row[error]}" if error and row[name] and row.get(error) else row[name]
+    )

@@ -184,8 +184,8 @@ def _text(value: Any) -> str:
 
 
 def _numeric(cells: Sequence[str]) -> bool:
-    """Whether all are numbers, with their errors behind them or without."""
-    return all(_is_number(cell.split(" ")[0]) for cell in cells)
+    """Whether all are numbers or bounds, with their errors behind them or without."""
+    return all(_is_number(cell.removeprefix("< ").split(" ")[0]) for cell in cells)
 
 
 def _is_number(text: str) -> bool:
