@@ -89,6 +89,9 @@ def cell(path: Path, column: str, text: str) -> None:
         (lambda f: edit(f / "axis_table.csv.json", parameters={"anchor": ["x"]}), "axis-elo"),
         (lambda f: cell(f / "axis_table.csv", "elo", "abc"), "elo in line 2 is &#39;abc&#39;"),
         (lambda f: cell(f / "axis_table.csv", "elo", "nan"), "elo in line 2 is &#39;nan&#39;"),
+        (lambda f: cell(f / "axis_table.csv", "elo", "5.0"), "no row is the anchor&#39;s"),
+        (lambda f: cell(f / "axis_table.csv", "elo_error", "-5"), "elo_error in line 2 is -5"),
+        (lambda f: cell(f / "axis_table.csv", "feature_set", "H+PH+MC"), "has a row already"),
         (lambda f: (f / "tournament/axis_ratings.csv").write_text("a\n1\n"), "no column name"),
         (
             lambda f: cell(f / "nets/ALL/1/history.csv", "validation_loss", "nan"),
@@ -216,7 +219,7 @@ def test_a_table_of_other_nets_than_those_that_wait_for_games_is_told(folder, tm
 def test_a_file_that_was_changed_by_hand_is_told(folder, tmp_path):
     copy = tmp_path / "results"
     shutil.copytree(folder, copy)
-    cell(copy / "axis_table.csv", "elo", "99.9")
+    cell(copy / "axis_table.csv", "puzzle_accuracy", "0.9")
     told = ["results/axis_table.csv was changed after it was made"]
     assert list(map(str, results.outdated(results.gather(copy, [])))) == told
 
@@ -231,8 +234,15 @@ def test_a_report_of_nothing_that_is_there_is_refused(folder, tmp_path):
     command = ["report", "--results", str(folder), "--output", str(page)]
     done = CliRunner().invoke(app, [*command, "axsi"])
     assert done.exit_code == 1
-    assert "no table of axsi; did you mean axis?: results/axsi_table.csv isn't" in done.stderr
+    assert f"no table of axsi; did you mean axis?: {folder}/axsi_table.csv isn't" in done.stderr
+    assert "snakemake" not in done.stderr, "no settings, so no target"
     assert not page.exists()
+    published = tmp_path / "published"
+    published.mkdir()
+    (problem,) = results.gather(published, ["axis"]).experiments[0].problems
+    assert problem == f"{published}/axis_table.csv isn't there"
+    (problem, *_) = results.gather(folder, ["axsi"]).experiments[0].problems
+    assert problem.endswith("isn't there; make it: snakemake results/axsi_table.csv")
     done = CliRunner().invoke(app, [*command, "axis", "axsi"])
     assert done.exit_code == 0
     assert "not made yet: axsi; did you mean axis?" in done.stderr

@@ -55,7 +55,8 @@ def report(
     known = [*completion.experiments(""), *(e.name for e in gathered.experiments if e.rows)]
     asked = [name + (nearest(name, known) if name not in known else "") for name in missing]
     if experiments and not any(experiment.name in known for experiment in gathered.experiments):
-        told = (problem for each in gathered.experiments for problem in each.problems)
+        problems = (problem for each in gathered.experiments for problem in each.problems)
+        told = (problem.partition("; make it: ")[0] for problem in problems)  # it has no target
         raise UserError(f"no table of {', '.join(asked)}: {'; '.join(told)}")
     built = page.build(gathered)
     with artifacts.atomic(output) as temporary:

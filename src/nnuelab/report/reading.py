@@ -96,7 +96,23 @@ def _is_finite(text: str) -> bool:
 
 def read_table(path: Path) -> list[dict[str, str]]:
     """The rows of an experiment's table, of whatever version; raises UserError."""
-    return read_csv(path, texts=("feature_set", "variant"))
+    rows = read_csv(path, ("feature_set",), texts=("feature_set", "variant"))
+    seen = set[str]()
+    for line, row in enumerate(rows, 2):
+        if (entry := NetName(row["feature_set"], row.get("variant", "")).entry) in seen:
+            raise UserError(
+                f"{path} is damaged ({entry} in line {line} has a row already); make it again"
+            )
+        seen.add(entry)
+        for name, cell in row.items():
+            if "_error" in name and cell and float(cell) < 0:
+                raise UserError(
+                    f"{path} is damaged ({name} in line {line} is {cell}, less than 0); "
+                    "make it again"
+                )
+    if "elo" in rows[0] and not any(row["elo"] and float(row["elo"]) == 0 for row in rows):
+        raise UserError(f"{path} is damaged (no row is the anchor's, of Elo 0); make it again")
+    return rows
 
 
 def read_ratings(path: Path) -> list[dict[str, str]]:

@@ -323,12 +323,12 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
     try:
         rows = read_table(path)
         if tuple(rows[0]) not in (table.COLUMNS, table.WITH_VARIANT):
-            raise UserError(f"{label} isn't of this version; make it again: snakemake {label}")
+            raise UserError(f"{path} isn't of this version{_made_by(label, 'make it again')}")
         found.rows = rows
     except UserError as error:
         missing = not path.exists()
-        made = f"{label} isn't there; make it: snakemake {label}"
-        found.problems.append(made if missing else str(error))
+        absent = f"{path} isn't there{_made_by(label, 'make it')}"
+        found.problems.append(absent if missing else str(error))
         found.problems += _last_words(folder, name)
     told = records.get(label, {}).get("parameters", {})
     found.anchor = str(told.get("anchor", ""))
@@ -380,6 +380,13 @@ def _experiment(folder: Path, name: str, records: dict[str, dict[str, Any]]) -> 
         place = f"{folder.name}/tournament/{name}.pgn"
         found.problems.append(f"{place} {state}; play the games: snakemake {place}")
     return found
+
+
+def _made_by(label: str, how: str) -> str:
+    """How to make a table; nothing where the workflow puts none, as beside published ones."""
+    folder = Path(label).parent.name
+    is_target = folder == "results" or folder.startswith("results-")
+    return f"; {how}: snakemake {label}" if is_target else ""
 
 
 def _details(folder: Path, name: str, kind: Yardstick) -> dict[str, Any]:
