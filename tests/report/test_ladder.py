@@ -36,16 +36,24 @@ def test_the_numbers_are_those_of_the_file(path):
 def test_it_says_who_is_first_and_where_the_anchor_stands(path):
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    place = 1 + [row["name"] for row in rows].index("nnuelab")
     games = sorted(int(row["games"]) for row in rows)
     (said,) = view(path).said
-    assert said.startswith(f"Of 4 players {rows[0]['name']} is rated highest, nnuelab is number ")
-    assert f"number {place}. Each played {games[0]} to {games[-1]} games;" in said
-    path.write_text("name,elo,error,points,games,score\na,1,2,3,40,1\nb,0,2,3,40,1\n")
+    assert f". Each played {games[0]} to {games[-1]} games;" in said
+    path.write_text("name,elo,error,points,games,score\na,9,2,3,40,1\nnnuelab,0,0,3,40,1\n")
+    (said,) = view(path).said
+    assert said.startswith("Of 2 players a is rated highest, nnuelab is number 2. Each played 40 ")
+    path.write_text("name,elo,error,points,games,score\na,5,2,3,40,1\nb,0,2,3,40,1\n")
     path.with_name("ladder.csv.json").unlink()
     found = view(path)
     assert "a is rated highest. Each played 40 games;" in found.said[0]
     assert found.grids[0].caption == "Elo relative to the mean of all"
+
+
+def test_all_whose_intervals_overlap_that_of_the_first_are_rated_highest(path):
+    lines = ["a,9,3,3,40,1", "b,5,2,3,40,1", "nnuelab,0,0,3,40,1"]
+    path.write_text("\n".join(["name,elo,error,points,games,score", *lines]) + "\n")
+    (said,) = view(path).said
+    assert "a and b are rated highest (their intervals overlap), nnuelab is number 3." in said
 
 
 def test_no_ladder_is_no_view_and_damage_is_told(path, tmp_path):

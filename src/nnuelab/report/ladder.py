@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from nnuelab.charts import Figure, figure, zoom
+from nnuelab.names import listed
 from nnuelab.report import reading
 from nnuelab.report.grids import Grid
 from nnuelab.report.results import LADDER
@@ -39,11 +40,19 @@ def section(folder: Path, label: Any) -> Section | None:
 
 def _words(rows: Sequence[Row], anchor: str) -> str:
     players = [row["name"] for row in rows]
-    own = f", {anchor} is number {players.index(anchor) + 1}" if anchor in players else ""
+    least_of_first = float(rows[0]["elo"]) - float(rows[0]["error"])
+    first = [r["name"] for r in rows if float(r["elo"]) + float(r["error"]) >= least_of_first]
+    highest = (
+        f"{players[0]} is rated highest"
+        if len(first) == 1
+        else f"{listed(first)} are rated highest (their intervals overlap)"
+    )
+    is_told = anchor in players and anchor not in first
+    own = f", {anchor} is number {players.index(anchor) + 1}" if is_told else ""
     least, *_, most = sorted([int(row["games"]) for row in rows] * 2)
     games = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     return (
-        f"Of {len(rows)} players {players[0]} is rated highest{own}. Each played {games} games; "
+        f"Of {len(rows)} players {highest}{own}. Each played {games} games; "
         "neighbours whose intervals overlap may stand in another order."
     )
 
@@ -55,12 +64,14 @@ def _figure(rows: Sequence[Row], anchor: str) -> Figure:
         for elo, error in ((float(row["elo"]), float(row["error"])),)
     ]
     title = f"Elo relative to {anchor}"
+    # So few that all labels have room on a phone: of more, every other one goes, perhaps that of 0.
+    few = alt.Axis(tickCount=alt.ExprRef("ceil(width / 80)"), labelOverlap=False)
     base = alt.Chart(alt.Data(values=values)).encode(y=alt.Y("player:N").sort(None).title(None))
     rules = base.mark_rule(strokeWidth=5, opacity=0.5, style="interval").encode(
-        alt.X("low:Q").title(title), alt.X2("high:Q")
+        alt.X("low:Q", axis=few).title(title), alt.X2("high:Q")
     )
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(
-        x=alt.X("elo:Q").title(title).scale(padding=8),
+        x=alt.X("elo:Q", axis=few).title(title).scale(padding=8),
         tooltip=[
             alt.Tooltip("player:N"),
             *(
