@@ -11,6 +11,7 @@ import re
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import chess
 import chess.pgn
@@ -27,6 +28,7 @@ from nnuelab.report import agreement, diff, explorer, page, policies, policy_gam
 from nnuelab.report import results as found_results
 from tests import report_results
 from tests.naive import policy as naive
+from tests.report.conftest import watched
 
 RUNS = report_results.SELFPLAY
 
@@ -204,7 +206,39 @@ def test_scores_are_those_of_the_file(folder: Path) -> None:
     first = [name for name in columns if name not in ("opponent", "true_low", "true_high")]
     assert first[:5] == ["player", "games", "true_score", "adjudicated_score", "material"]
     assert {*columns} == {name for name in expected[0] if any(row[name] for row in expected)}
-    assert grid.rows == [[row[name] for name in columns] for row in expected]
+    shares = [name for name, title in grid.columns if title.endswith("%")]
+    assert {*shares} > {"true_score", "true_low", "end_mate"}
+    told = [{**row, **{n: f"{100 * float(row[n]):.1f}" for n in shares}} for row in expected]
+    assert grid.rows == [[row[name] for name in columns] for row in told]
+
+
+def test_each_pairing_is_listed_once(tmp_path: Path) -> None:
+    path = tmp_path / "vs_random.csv"
+    head = "player,opponent,games,true_score,adjudicated_score,material"
+    pairings = [("random", "a#1"), ("a#1", "random"), ("b#1", "a#1"), ("a#1", "b#1"), ("b#1", "")]
+    path.write_text("\n".join([head, *(f"{a},{b},9,0.5,0.5,0" for a, b in pairings)]) + "\n")
+    grid = policies.scores_grid(path, str)
+    assert [tuple(row[:2]) for row in grid.rows] == [pairings[i] for i in (1, 2, 4)]
+
+
+def test_deviations_are_columns_of_their_own_where_a_table_is_taken_away(
+    folder: Path, made: page.Page, tmp_path: Path, browser: Any
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(made.html)
+    with watched(browser, path, 60_000) as view:
+        view.goto(f"{path.as_uri()}#/policies")
+        sheet = view.locator(".sheet").filter(has=view.locator("#policies-table"))
+        sheet.get_by_text("CSV").click()
+        found = csv.DictReader(view.locator("#record textarea").input_value().splitlines())
+        for own, row in zip(found, rows(folder / "policy_table.csv"), strict=True):
+            assert own["legal_first"] == f"{100 * float(row['legal_first']):.1f}"
+            assert own["legal_first_sd"] == f"{100 * float(row['legal_first_sd']):.1f}"
+        view.keyboard.press("Escape")
+        sheet.get_by_text("LaTeX").click()
+        lines = view.locator("#record textarea").input_value().splitlines()
+        assert "first pair legal \\% & first pair legal \\% sd" in lines[2]
+        assert "[" not in "".join(lines[4:-2])
 
 
 # Figures

@@ -16,6 +16,7 @@ from nnuelab.report import agreement, policy_games, policy_plots, reading
 from nnuelab.report.grids import Grid
 from nnuelab.report.results import AGREEMENT, POLICIES
 from nnuelab.report.section import Section, readable, told
+from nnuelab.tournament.words import BASELINES
 
 UNTRAINED = b"iteration\n"  # the history of a run without iterations
 TEXTS = ("name", "feature_set", "inputs", "head", "loss", "layers", "activation")
@@ -50,10 +51,10 @@ SCORES = {
     "player": "player",
     "opponent": "opponent",
     "games": "games",
-    "true_score": "true score",
-    "true_low": "from",
-    "true_high": "to",
-    "adjudicated_score": "adjudicated score",
+    "true_score": "true score %",
+    "true_low": "from %",
+    "true_high": "to %",
+    "adjudicated_score": "adjudicated score %",
     "material": "material",
     "wins": "wins",
     "draws": "draws",
@@ -225,16 +226,26 @@ def _number(cell: str, form: str) -> str:
 
 
 def scores_grid(path: Path, label: Any) -> Grid:
-    """Players of a table of scores, cells as it has them."""
-    rows = read_scores(path)
-    ends = {name: f"ended by {name[len(END) :]}" for name in rows[0] if name.startswith(END)}
+    """Players of a table of scores, shares in percent; each pairing once.
+
+    Where the table has both players of one, the row is that of the one that isn't measured by.
+    """
+    rows, kept = read_scores(path), dict[frozenset[str], Mapping[str, str]]()
+    for row in sorted(rows, key=lambda row: row["player"] in BASELINES):
+        kept.setdefault(frozenset((row["player"], row["opponent"])), row)
+    rows = [row for row in rows if row in kept.values()]
+    ends = {name: f"ended by {name[len(END) :]} %" for name in rows[0] if name.startswith(END)}
     titles = {n: t for n, t in (SCORES | ends).items() if any(row.get(n) for row in rows)}
+    shares = {name for name, title in titles.items() if title.endswith("%")}
     return Grid(
         "policies-scores",
         "Scores of games: true ones count mates alone, adjudicated ones material, too; material is "
-        "the mean at the end, in pawns; ends are shares of the games",
+        "the mean at the end, in pawns",
         [(name, title.replace("_", " ")) for name, title in titles.items()],
-        [[row[name] for name in titles] for row in rows],
+        [
+            [_number(row[name], "%") if name in shares else row[name] for name in titles]
+            for row in rows
+        ],
         [{"": [label(path)]}] * len(rows),
         frozenset(list(titles)[list(titles).index("adjudicated_score") + 1 :]),
     )

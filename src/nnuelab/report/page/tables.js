@@ -35,23 +35,36 @@ function switchColumns(sheet, all) {
   sheet.classList.toggle("all", all);
   sheet.querySelector("[data-sheet=more]").setAttribute("aria-pressed", String(all));
 }
-/** Cells of the columns that ``takes`` wants, as text; ``name`` is of a head, and ``text`` of another cell. */
-function cellsOf(table, takes, name, text) {
-  const shown = [...table.tHead.rows[0].cells].filter(takes);
-  const places = shown.map((head) => head.cellIndex);
-  const lines = [...table.tBodies[0].rows].map((row) => places.map((place) => text(row.cells[place])));
-  return [shown.map(name), ...lines];
+const BRACKETED = { 1: [], 2: ["sd"], 3: ["low", "high"] }; // what stands in brackets, by how many numbers a cell has
+/** The numbers of a cell: one, and perhaps its deviation or its interval in brackets. */
+function numbersOf(text) {
+  const found = text.match(/^(-?[\d.]+) \[(.*)\]$/);
+  return found ? [found[1], ...found[2].split(", ")] : [text];
+}
+/**
+ * Cells of the columns that ``takes`` wants, as text; ``name`` is of a head, and ``text`` of another cell. What is in
+ * brackets has columns of its own, whose names end with ``sign`` and what it is.
+ */
+function cellsOf(table, takes, name, text, sign) {
+  const lines = [], rows = [...table.tBodies[0].rows], heads = [];
+  for (const head of [...table.tHead.rows[0].cells].filter(takes)) {
+    const cells = rows.map((row) => numbersOf(text(row.cells[head.cellIndex])));
+    const more = BRACKETED[Math.max(1, ...cells.map((cell) => cell.length))];
+    heads.push(name(head), ...more.map((ending) => `${name(head)}${sign}${ending}`));
+    cells.forEach((cell, i) => (lines[i] ??= []).push(...[0, ...more].map((_, place) => cell[place] ?? "")));
+  }
+  return [heads, ...lines];
 }
 /** All columns, as numbers alone. */
 function csv(table) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return cellsOf(table, () => true, (head) => head.dataset.column, wholeOf).map((line) => `${line.map(quoted).join(",")}\n`).join("");
+  return cellsOf(table, () => true, (head) => head.dataset.column, wholeOf, "_").map((line) => `${line.map(quoted).join(",")}\n`).join("");
 }
 /** The columns that are seen, as they are read. */
 function latex(table) {
   const signs = { "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "\u00b1": "$\\pm$", "\u00d7": "$\\times$" };
   const escaped = (text) => text.replace(/[\\~^\u00b1\u00d7]|[&%$#_{}]/g, (sign) => signs[sign] ?? `\\${sign}`).replace(/^-(?=\d)/, "$-$");
-  const [head, ...lines] = cellsOf(table, (head) => head.checkVisibility(), textOf, textOf);
+  const [head, ...lines] = cellsOf(table, (head) => head.checkVisibility(), textOf, textOf, " ");
   const isNumber = (place) => lines.every((line) => line[place] === "" || !Number.isNaN(Number(line[place].replace(/^<\s| \u00b1[\d.]+$/g, ""))));
   const line = (cells) => `${cells.map(escaped).join(" & ")} \\\\`;
   return [`\\begin{tabular}{${head.map((_, place) => (isNumber(place) ? "r" : "l")).join("")}}`, "\\toprule", line(head), "\\midrule",
