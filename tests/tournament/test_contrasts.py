@@ -120,6 +120,9 @@ def test_outside_a_project_the_games_alone_tell(
     options = ["--plus", "ALL,l2-16", "--minus", "ALL,l2-32"]
     done = CliRunner().invoke(app, ["contrast", str(path), *options])
     assert done.exit_code == 0, done.output
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("no params.yaml is here")
+    assert "--spread" in line
     (row,) = (
         row
         for row in json.loads(path.read_text())["feature_sets"]

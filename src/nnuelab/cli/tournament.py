@@ -292,7 +292,13 @@ def contrast(
     from nnuelab.tournament import spread as spreads
 
     weights = contrasts.weights_of(plus, minus, mean)
-    if spread is None and Path("params.yaml").is_file() and (told := params.read().spread):
+    if spread is None and not Path("params.yaml").is_file():
+        typer.echo(
+            "no params.yaml is here, so what other experiments tell of the spread isn't used; run "
+            "this where it is, or give --spread",
+            err=True,
+        )
+    elif spread is None and (told := params.read().spread):
         spread = Path(told)
     found = {}
     for path in details:
