@@ -26,7 +26,6 @@ KNOWN = {
     "a rook ending": "8/5pk1/6p1/R7/1P5P/6P1/r4PK1/8 b - - 0 40",
     "Black is a queen up": "4k3/8/8/8/8/8/3q4/7K w - - 0 1",
 }
-MOVED = ("an open game", "a blocked centre")  # whose moves are on the page
 
 
 class Explorer:

@@ -391,9 +391,9 @@ class _Builder:
         looking = explorer.Explorer(nets, self.policies.best if self.policies else {}, known)
         with told(self.problems, "the features in positions"):
             self.blobs["explorer"] = looking.look(self.positions)
-            fens = [explorer.KNOWN[name] for name in explorer.MOVED]
             self.blobs["moves"] = {
-                name: {fen: looking.moves(name, fen) for fen in fens} for name in looking.sets
+                name: {fen: looking.moves(name, fen) for fen in explorer.KNOWN.values()}
+                for name in looking.sets
             }
             return looking.sets
         return ()

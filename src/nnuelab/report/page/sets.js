@@ -19,6 +19,8 @@ function example(element, { positions, sets, terms }, known) {
   let line = []; // the position and what was played since: FEN, and from the second on the move as Python told it
   let selected = null, problem = "";
 
+  // What a server knows of sets it has from their nets.
+  const hasNets = Object.values(known).some(({ centipawns }) => Object.keys(centipawns).length);
   const here = () => line.at(-1);
   const moves = () => known[here().fen]?.moves ?? {};
   const between = (from, to) => Object.keys(moves()).filter((uci) => uci.startsWith(from) && uci.startsWith(to, 2));
@@ -101,7 +103,7 @@ function example(element, { positions, sets, terms }, known) {
     choice.value = isLast() ? uci : "";
     choice.disabled = !offered.length;
     back.disabled = line.length < 2;
-    const waits = isServed ? "" : "Moves from here: run nnuelab serve.";
+    const waits = isServed ? "" : hasNets ? "Moves from here: run nnuelab serve." : "Moves from here aren\u2019t on this page.";
     const ended = known[fen] && !legal.length ? "The game is over." : "";
     const hint = legal.length ? (san ? "" : "Move a piece.") : ended || waits;
     said.textContent = [san && `${san}: ${rowsInWords(sides)}.`, problem || hint].filter(Boolean).join(" ");
