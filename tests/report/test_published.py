@@ -168,6 +168,18 @@ def test_each_set_is_seen_on_a_board(report, browser):
             assert "serve" not in said, "it has no nets, of which a server would tell"
 
 
+def test_what_is_open_says_how_many_seeds_would_tell_and_what_is_settled_that_it_is(report):
+    views = re.findall(r'id="/experiment/(\w+)"(.*?)</section>', report.read_text(), re.DOTALL)
+    advice = {
+        name: "".join(re.findall(r'<p class="advice">(.*?)</p>', view)) for name, view in views
+    }
+    assert advice.keys() == NAMES - {"policy"}
+    assert "11 more seeds would tell" in advice["axis"]
+    assert sum("more seed" in text for text in advice.values()) > 5
+    settled = {name for name, view in views if re.search("It (holds|is refuted):", view)}
+    assert settled == {name for name, text in advice.items() if "The hypothesis is settled" in text}
+
+
 def test_nodes_are_told_where_only_ratings_are(report):
     text = report.read_text()
     assert "at equal cost, 5,000 nodes. It holds" in text

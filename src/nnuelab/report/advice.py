@@ -103,8 +103,8 @@ def in_words(found: Results, experiment: Experiment) -> list[str]:
         if parts:
             text = "; ".join(parts)
             told.append(
-                f"At {yardstick.title} {text} (in 80 % of cases, if the differences are as large "
-                "as measured; nnuelab power)."
+                f"At {yardstick.at(experiment.nodes[1])} {text} (in 80 % of cases, if the "
+                "differences are as large as measured; nnuelab power)."
             )
     return told
 
