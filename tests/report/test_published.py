@@ -180,6 +180,12 @@ def test_what_is_open_says_how_many_seeds_would_tell_and_what_is_settled_that_it
     assert settled == {name for name, text in advice.items() if "The hypothesis is settled" in text}
 
 
+def test_sets_of_the_front_are_links_where_they_have_a_view(report):
+    front = report.read_text().split('<table id="searched-front"')[1].split("</table>")[0]
+    assert re.findall('href="#/set/([^"]*)"', front) == ["ALL", "KB(1)+V"]
+    assert front.count("<tr data-row=") > front.count('class="source"') > 5
+
+
 def test_nodes_are_told_where_only_ratings_are(report):
     text = report.read_text()
     assert "at equal cost, 5,000 nodes. It holds" in text

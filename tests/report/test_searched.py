@@ -32,6 +32,12 @@ def test_the_best_set_that_costs_little_more_is_named(folder: Path) -> None:
     assert [row[3] for row in grid.rows] == ["0.0", "3.3", "10.0"]
 
 
+def test_sets_that_have_a_view_are_links_to_it(folder: Path) -> None:
+    found = searched.section(folder, "results/search", ["ALL+H"])
+    assert found is not None
+    assert found.grids[0].links == [(), ("set", "ALL+H"), ()]
+
+
 def test_all_sets_but_those_not_trained_are_drawn(folder: Path) -> None:
     found = searched.section(folder, "results/search")
     assert found is not None

@@ -80,7 +80,7 @@ class Grid:
     more : frozenset of str
         Columns that don't answer the question themselves: behind a switch.
     links : list of tuple of str
-        By row: the path of the view that its name leads to.
+        By row: the path of the view that its name leads to; () of one that has none.
     bars : dict of str to list of Bar or None
         By column and row: the interval of a number.
     """

@@ -104,7 +104,7 @@ class _Builder:
         tuning = texel_section.section(self.found.folder, self.found.label, self.blobs)
         chosen = self.policies.section if self.policies else None
         folder = self.found.folder / "search"
-        search = searched.section(folder, self.found.label(folder))
+        search = searched.section(folder, self.found.label(folder), sets.names(self.found))
         rungs = ladder.section(self.found.folder, self.found.label)
         if self.policies and self.policies.games:
             self.blobs["policies"] = self.policies.games

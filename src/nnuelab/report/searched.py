@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ COLUMNS = (
 Row = Mapping[str, str]
 
 
-def section(folder: Path, label: str) -> Section | None:
+def section(folder: Path, label: str, viewed: Collection[str] = ()) -> Section | None:
     """The search's view of the page; None where nothing was searched.
 
     Parameters
@@ -46,6 +46,8 @@ def section(folder: Path, label: str) -> Section | None:
         ``results/search``.
     label : str
         Its name on the page.
+    viewed : collection of str
+        Sets that have a view of their own.
     """
     if not (folder / HISTORY).is_file():
         return None
@@ -65,7 +67,7 @@ def section(folder: Path, label: str) -> Section | None:
         of_anchor = _of_anchor(rows)
         found.said = [_words(rows, front, of_anchor, apart), *sure]
         found.figures = [_figure(rows, front, of_anchor, apart)]
-        found.grids = [_grid(front, of_anchor, f"{label}/{FRONT}")]
+        found.grids = [_grid(front, of_anchor, f"{label}/{FRONT}", viewed)]
         found.note = (
             "A screen's losses are of short trainings, and costs those of terms one by one. What "
             "the sets are worth, games say, of nets of other trainings."
@@ -219,7 +221,7 @@ def _figure(rows: Sequence[Row], front: Sequence[Row], of_anchor: float, apart: 
     )
 
 
-def _grid(front: Sequence[Row], of_anchor: float, source: str) -> Grid:
+def _grid(front: Sequence[Row], of_anchor: float, source: str, viewed: Collection[str]) -> Grid:
     return Grid(
         "searched-front",
         "The front: sets that no other one beats in loss and cost.",
@@ -227,4 +229,5 @@ def _grid(front: Sequence[Row], of_anchor: float, source: str) -> Grid:
         [[{**row, "less": _less(row, of_anchor)}[name] for name, _ in COLUMNS] for row in front],
         sources=[{"": [source]} for _ in front],
         more=frozenset({"rows", "generation", "move"}),
+        links=[("set", name) if (name := row["feature_set"]) in viewed else () for row in front],
     )
