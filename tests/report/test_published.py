@@ -223,6 +223,13 @@ def test_an_address_without_a_view_is_told(report, browser):
         ):
             page.locator("#finder-text").fill(words)
             assert view in page.locator("#finder-found").inner_text()
+        page.locator("#finder-text").fill("validation loss")
+        found = page.locator("#finder-found li").all_inner_texts()
+        assert "plot, Experiment" in found[0]
+        assert re.match(r"\d+ more: add a word", found[30])
+        page.locator("#finder-text").fill("quantization max")
+        (found,) = page.locator("#finder-found li").all_inner_texts()
+        assert found.startswith("quantization: max (cp) column, Experiment answers, and ")
         page.locator("#finder-text").fill("zzz")
         assert page.locator("#finder-found").inner_text() == "nothing has these words"
         page.evaluate("location.hash = '#/experiment/axis'")

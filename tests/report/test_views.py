@@ -227,7 +227,8 @@ def test_back_and_forward_return_to_the_place(page):
         ("pairwise", "pairwise Experiment", "/experiment/pairwise"),
         ("H+PH", "H+PH+MC Feature set", "/set/H+PH+MC"),
         ("ALL#2", "ALL#2", "/nets"),
-        ("integer error mean", "integer error, mean (cp)", "/experiment/axis"),
+        ("quantization error mean", "quantization: integer error, mean", "/experiment/axis"),
+        ("Elo", "Elo ", "/experiment/axis"),
         ("puzzles by theme", "Puzzles by theme", "/experiment/axis"),
     ],
 )

@@ -69,6 +69,7 @@ route();
 
 // Search over everything that has a name, and what views say in words
 
+const MOST_FOUND = 30; // that are listed
 const KINDS = [
   [".view", (view) => view.querySelector("h2").lastChild.textContent, (view) => view.querySelector(".kind")?.textContent ?? "view", wordsOf],
   [".view h3[id]", (title) => title.textContent, viewOf],
@@ -91,18 +92,35 @@ function entries() {
     ({ element, name: name(element).trim().replace(/\s+/g, " "), kind: kind(element), said: words?.(element) ?? "" })));
   return everything;
 }
-/** Those that have all words, the name's beginning first, what is only said last. */
+/**
+ * Those that have all words, the name's beginning first, then columns, what is only said last. Of columns that are
+ * called alike the first one stands for all.
+ */
 function matches(text) {
   const words = text.toLowerCase().split(/[\s_]+/).filter(Boolean);
   const has = (where) => words.every((word) => where.toLowerCase().includes(word));
-  const rank = ({ name, kind }) => (name.toLowerCase() === text.toLowerCase() ? 0 : name.toLowerCase().startsWith(words[0]) ? 1 : has(`${name} ${kind}`) ? 2 : 3);
-  return entries().filter(({ name, kind, said }) => has(`${name} ${kind} ${said}`))
-    .map((entry, i) => [rank(entry), i, entry]).sort((a, b) => a[0] - b[0] || a[1] - b[1]).slice(0, 30).map(([,, entry]) => entry);
+  const isColumn = ({ element }) => element.matches("th[scope=col]");
+  const rank = (entry) => {
+    const name = entry.name.toLowerCase();
+    if (!has(`${name} ${entry.kind}`)) return 4;
+    return isColumn(entry) ? 3 : name === text.toLowerCase() ? 0 : name.startsWith(words[0]) ? 1 : 2;
+  };
+  const found = new Map();
+  for (const entry of entries().filter(({ name, kind, said }) => has(`${name} ${kind} ${said}`))) {
+    const key = isColumn(entry) ? entry.name : entry.element;
+    found.set(key, [...(found.get(key) ?? []), entry]);
+  }
+  return [...found.values()].map(([entry, ...alike]) =>
+    ({ ...entry, rank: rank(entry), kind: entry.kind + (alike.length ? `, and ${alike.length} more` : "") }))
+    .sort((a, b) => a.rank - b.rank);
 }
 function look() {
-  const found = matches(byId("finder-text").value).map(({ element, name, kind }) => make("li", {},
+  const found = matches(byId("finder-text").value), beyond = found.length - MOST_FOUND;
+  const lines = found.slice(0, MOST_FOUND).map(({ element, name, kind }) => make("li", {},
     make("button", { type: "button", click: () => visit(element) }, name, " ", make("small", {}, kind))));
-  byId("finder-found").replaceChildren(...(found.length ? found : [make("li", {}, "nothing has these words")]));
+  if (!found.length) lines.push(make("li", {}, "nothing has these words"));
+  if (beyond > 0) lines.push(make("li", {}, `${beyond} more: add a word, such as the name of an experiment`));
+  byId("finder-found").replaceChildren(...lines);
 }
 /** Goes where a thing is; what has no id of its own is where the nearest thing with one is. */
 function visit(element) {
