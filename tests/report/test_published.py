@@ -186,6 +186,15 @@ def test_sets_of_the_front_are_links_where_they_have_a_view(report):
     assert front.count("<tr data-row=") > front.count('class="source"') > 5
 
 
+def test_the_axis_of_the_ladder_has_its_reference_on_a_phone(report, browser):
+    with watched(browser, report, 30_000, viewport={"width": 390, "height": 900}) as page:
+        page.evaluate("goTo('#/ladder')")
+        labels = page.locator("#plot-ladder-elo svg .role-axis-label text")
+        labels.first.wait_for()
+        shown = "all => all.filter(e => e.getAttribute('opacity') !== '0').map(e => e.textContent)"
+        assert "0" in labels.evaluate_all(shown)
+
+
 def test_nodes_are_told_where_only_ratings_are(report):
     text = report.read_text()
     assert "at equal cost, 5,000 nodes. It holds" in text
