@@ -64,10 +64,8 @@ def seeds(found: Results, experiment: Experiment, yardstick: Yardstick) -> dict[
         draws,
         Format(played["format"]),
     )
-    return {
-        entry(row): power.seeds_needed(design, pooling, training, abs(float(row[yardstick.column])))
-        for row in open_rows
-    }
+    measured = {entry(row): abs(float(row[yardstick.column])) for row in open_rows}
+    return power.seeds_needed(design, pooling, training, measured)
 
 
 def in_words(found: Results, experiment: Experiment) -> list[str]:

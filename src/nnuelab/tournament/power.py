@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -243,16 +244,21 @@ def games_needed(
     return 2 * int(np.ceil(np.exp(log) / 2 - 1e-6))
 
 
-def seeds_needed(design: Design, pooling: Pooling, training: float, detect: float) -> int | None:
-    """Nets of each set, at least those of the design, with which ``detect`` will be found.
+def seeds_needed(
+    design: Design, pooling: Pooling, training: float, detect: Mapping[str, float]
+) -> dict[str, int | None]:
+    """Nets of each set, at least those of the design, with which each of ``detect`` will be found.
 
     Each pairing of nets has the games of the design. None where `MOST_SEEDS` don't suffice.
     """
 
-    def suffices(seeds: int) -> bool:
-        found = forecast(replace(design, seeds=seeds), pooling, training)
-        return found.detects <= detect
+    @cache
+    def detects(seeds: int) -> float:
+        return forecast(replace(design, seeds=seeds), pooling, training).detects
 
-    tried = range(design.seeds, MOST_SEEDS + 1)
-    place = bisect_left(tried, True, key=suffices)
-    return tried[place] if place < len(tried) else None
+    def least(difference: float) -> int | None:
+        tried = range(design.seeds, MOST_SEEDS + 1)
+        place = bisect_left(tried, True, key=lambda seeds: detects(seeds) <= difference)
+        return tried[place] if place < len(tried) else None
+
+    return {name: least(difference) for name, difference in detect.items()}
