@@ -11,8 +11,7 @@ from typing import Any
 import yaml
 
 from nnuelab.errors import one_line, quoted
-
-LIMIT = 2**63  # of what integers of arrays, engines and JSON's readers elsewhere hold
+from nnuelab.settings import LARGEST
 
 
 class _Once(yaml.SafeLoader):
@@ -24,7 +23,7 @@ class _Once(yaml.SafeLoader):
             shown = quoted(node.value) if isinstance(node, yaml.ScalarNode) else "this"
             text = f"{shown} can't be read as {kind}; correct it, or put it in quotes"
             raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark) from None
-        if isinstance(value, int) and not -LIMIT <= value < LIMIT:
+        if isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
             text = f"{quoted(node.value)} is no integer of 64 bits; give one nearer to 0"
             raise yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark)
         return value

@@ -146,7 +146,7 @@ def test_a_failed_job_is_quoted(folder, tmp_path):
         ("axis: Played once more since.", ""),
         ("nothing: Played.", "there is no table of nothing"),
         ("axis: [1]", "must have a text for each name"),
-        ("axis: {", "while parsing"),
+        ("axis: {", "remarks.yaml is no YAML: line 1: expected the node content"),
     ],
 )
 def test_remarks_stand_behind_the_answer(text, problem, tmp_path):

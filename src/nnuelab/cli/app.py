@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from nnuelab import __version__, artifacts
 from nnuelab.cli import completion
 from nnuelab.errors import UserError, clipped, quoted
-from nnuelab.settings import MAX_SEED
+from nnuelab.settings import LARGEST
 
 CONTINUING = {
     "datagen",
@@ -179,8 +179,8 @@ def _usable(ctx: Any, parameter: Any, value: Any) -> Any:
     for number in value if isinstance(value, list | tuple) else (value,):
         if isinstance(number, float) and not math.isfinite(number):
             raise typer.BadParameter(f"{number} is not a finite number")
-        if isinstance(number, int) and abs(number) > MAX_SEED:
-            raise typer.BadParameter(f"it must be at most {MAX_SEED}")
+        if isinstance(number, int) and abs(number) > LARGEST:
+            raise typer.BadParameter(f"it must be at most {LARGEST}")
     return value
 
 

@@ -12,6 +12,7 @@ from nnuelab import artifacts
 from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import Overlays
+from nnuelab.settings import MOST_CORES
 
 
 @app.command()
@@ -27,7 +28,7 @@ def plan(
     cores: Annotated[
         int | None,
         typer.Option(
-            help="All that there are.", min=1, max=1_000_000, show_default="of this machine"
+            help="All that there are.", min=1, max=MOST_CORES, show_default="of this machine"
         ),
     ] = None,
     profile: Annotated[

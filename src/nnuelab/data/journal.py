@@ -137,7 +137,7 @@ class Journal:
         UserError
             When it can't be read, is of another run, or damaged: before the first entry.
         """
-        return part_of(path, self._head)
+        return read_part(path, self._head)
 
     def join(
         self, parts: Iterable[Path], number: Callable[[Any], int], what: str
@@ -212,7 +212,7 @@ class Journal:
             self._file.close()
 
 
-def part_of(path: Path, head: bytes = b"") -> Iterator[Any]:
+def read_part(path: Path, head: bytes = b"") -> Iterator[Any]:
     """Entries of a finished part of the run with this head, or of any; see `Journal.entries_of`."""
     try:
         with open(path, "rb") as file:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nnuelab.data.journal import part_of
+from nnuelab.data.journal import read_part
 from nnuelab.data.streams import lines
 from nnuelab.errors import UserError
 
@@ -58,7 +58,7 @@ def games(path: Path | str) -> Iterator[tuple[dict[str, str], bytes]]:
 
 
 def _lines_of_part(path: Path) -> Iterator[bytes]:
-    for entry in part_of(path):
+    for entry in read_part(path):
         try:
             games = [game.encode() for game in entry["games"]]
         except (AttributeError, LookupError, TypeError):

@@ -12,9 +12,9 @@ from nnuelab import files, yaml_text
 from nnuelab.errors import UserError
 from nnuelab.params.jobs import Job, by_rule
 from nnuelab.params.minutes import read_benchmark
+from nnuelab.settings import MOST_CORES
 
 HOUR = 3600
-MOST_CORES = 1_000_000  # of a job, and of all
 
 
 @dataclass(frozen=True)

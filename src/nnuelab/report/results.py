@@ -14,7 +14,7 @@ import yaml
 
 from nnuelab import yaml_text
 from nnuelab.artifacts import logs_of, sha256
-from nnuelab.errors import UserError, one_line
+from nnuelab.errors import UserError
 from nnuelab.names import NetName
 from nnuelab.nnue.netfile import Net, read_net
 from nnuelab.report import table
@@ -306,8 +306,11 @@ def _remarks(path: Path) -> dict[str, str]:
         return {}
     try:
         found = yaml_text.load(path.read_bytes())
-    except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"can't read {path}: {one_line(error)}") from error
+    except OSError as error:
+        raise UserError(f"can't read {path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        reason = ": ".join(filter(None, yaml_text.told(error)))
+        raise UserError(f"{path} is no YAML: {reason}") from error
     known = {table.name.removesuffix("_table.csv") for table in tables_in(path.parent)}
     if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
         raise UserError(f"{path} must have a text for each name of an experiment")

@@ -12,8 +12,10 @@ from dataclasses import field
 from typing import Any
 
 NO_LIMIT = "without another limit"  # of a search
-MAX_SEED = 2**63 - 1
+LARGEST = 2**63 - 1  # integer of 64 bits
+MAX_SEED = LARGEST
 MOST = 10**12  # of anything that is counted: sums and products of two or three fit 64 bits
+MOST_CORES = 1_000_000  # of a job, and of all
 
 
 def setting(default: Any, meaning: str, *, implied: str | None = None, **bounds: float) -> Any:

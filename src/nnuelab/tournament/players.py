@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from nnuelab import files
 from nnuelab.errors import UserError, nearest, one_line, quoted
 from nnuelab.names import NetName
-from nnuelab.settings import MAX_SEED
+from nnuelab.settings import LARGEST
 from nnuelab.settings.games import Games
 from nnuelab.settings.judge import Judge
 from nnuelab.sources import PACKAGE
@@ -234,7 +234,7 @@ def _within(value: Any) -> bool:
     """Whether all integers in a value fit 64 bits."""
     if isinstance(value, dict | list):
         return all(map(_within, value.values() if isinstance(value, dict) else value))
-    return not isinstance(value, int) or abs(value) <= MAX_SEED
+    return not isinstance(value, int) or abs(value) <= LARGEST
 
 
 def _yaml(text: str | bytes, source: str) -> Any:
