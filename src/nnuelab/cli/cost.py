@@ -47,6 +47,7 @@ def cost(
     --output cost.csv --anchor HALFKP --precision 0.005
     """
     from nnuelab.nnue.netfile import read_net
+    from nnuelab.report.render import print_csv
     from nnuelab.tournament import cost as costs
 
     paths = named_files(nets)
@@ -73,4 +74,4 @@ def cost(
             f"{found[0].rounds} rounds; measure again on a quieter machine, or with more --rounds",
             file=sys.stderr,
         )
-    sys.stdout.write(output.read_text())
+    print_csv(output.read_text())

@@ -174,6 +174,7 @@ def _write(
 ) -> None:
     """Writes a table, its figure if there is one, and their provenance, and prints the table."""
     from nnuelab import charts
+    from nnuelab.report.render import print_csv
 
     written = [output]
     with artifacts.atomic(output) as temporary:
@@ -183,4 +184,4 @@ def _write(
         written.append(plot)
     for path in written:
         artifacts.provenance(path, inputs=inputs, parameters=parameters, module="report.importance")
-    sys.stdout.write(table)
+    print_csv(table)

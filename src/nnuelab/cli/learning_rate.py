@@ -40,6 +40,7 @@ def learning_rate(
     artifacts.check_ending(output, "a rate", ".json")
     artifacts.check_ending(losses, "a table", ".csv")
     from nnuelab.nnue import rates
+    from nnuelab.report.render import print_csv
 
     trials = rates.read(checkpoints)
     chosen = rates.best(trials)
@@ -59,4 +60,4 @@ def learning_rate(
         f"{chosen.validation_loss:.6f}{further}",
         file=sys.stderr,
     )
-    sys.stdout.write(losses.read_text())
+    print_csv(losses.read_text())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,15 @@ from nnuelab.cli import completion
 from nnuelab.cli.app import Blocks, app
 from nnuelab.cli.options import Overlays
 from nnuelab.settings import MOST_CORES
+
+if TYPE_CHECKING:
+    from nnuelab.params.bill import Comparison, Line
+
+JOBS = ("experiment", "rule", "jobs", "core_hours")
+FORETOLD = (*JOBS, "gpu_hours", "memory_mb", "disk_mb", "price", "hours")
+MEMORY = ("memory_mb", "measured_memory_mb")
+MEASURED = (*JOBS, "measured_core_hours", *MEMORY, "hours", "measured_hours")
+DRAWN = ("experiment", "stage", "hours", "median_hours", "p95_hours")
 
 
 @app.command()
@@ -89,10 +98,20 @@ def plan(
 
     from nnuelab.data.parallel import cores as here
     from nnuelab.params import default_experiment, plans, read, results_folder, speed_here
-    from nnuelab.params.bill import HOUR, Machines, compared, cores_of_a_job, foretold, span
+    from nnuelab.params.bill import (
+        HOUR,
+        Comparison,
+        Line,
+        Machines,
+        compared,
+        cores_of_a_job,
+        foretold,
+        span,
+    )
     from nnuelab.params.cluster import Cluster
     from nnuelab.params.cluster import hours as foretold_hours
     from nnuelab.params.jobs import check_planned, jobs_of, wall_seconds
+    from nnuelab.report.render import print_rows
 
     if nodes is None and (slow_nodes or losses or store is not None):
         raise typer.BadParameter("--slow-nodes, --losses and --store go with --nodes")
@@ -103,59 +122,49 @@ def plan(
     job_cores = None if profile is None else cores_of_a_job(profile)
     machines = Machines(cores or here(), job_cores, price, gpu_price)
     jobs = {name: jobs_of(name, replace(planned[name], expected=positions)) for name in chosen}
+    told: list[list[str]] = []
     if measured:
         benchmarks = artifacts.logs_of(results_folder(overlay)) / "benchmarks"
-        print(
-            "experiment,rule,jobs,core_hours,measured_core_hours,memory_mb,measured_memory_mb,"
-            "hours,measured_hours"
-        )
         for name in chosen:
-            rows = compared(jobs[name], benchmarks, machines.most)
-            for row in rows:
-                print(
-                    f"{name},{row.rule},{row.jobs},{row.foretold:.4f},{row.measured:.4f},"
-                    f"{row.memory:.0f},{row.measured_memory:.0f},,"
-                )
-            if not rows:
+            ran = compared(jobs[name], benchmarks, machines.most)
+            if not ran:
                 print(f"{name}: no job has left a benchmark in {benchmarks}", file=sys.stderr)
                 continue
+            told += [[name, *_comparison(row), "", ""] for row in ran]
             hours = wall_seconds(jobs[name], machines.cores, {}, job_cores) / HOUR
-            print(
-                f"{name},total,{sum(row.jobs for row in rows)},"
-                f"{sum(row.foretold for row in rows):.4f},"
-                f"{sum(row.measured for row in rows):.4f},{max(row.memory for row in rows):.0f},"
-                f"{max(row.measured_memory for row in rows):.0f},{hours:.4f},"
-                f"{span(jobs[name], benchmarks):.4f}"
-            )
+            last = [f"{hours:.4f}", f"{span(jobs[name], benchmarks):.4f}"]
+            told.append([name, *_comparison(Comparison.total(ran)), *last])
+        print_rows(MEASURED, told)
         return
     speed = speed_here(planned, overlay, job_cores or here())
     if nodes is not None:
         cluster = Cluster(nodes, job_cores or here(), slow_nodes, losses, store or float("inf"))
-        print("experiment,stage,hours,median_hours,p95_hours")
         for name in chosen:
             scaled = [replace(j, seconds=j.seconds * speed.get(j.rule, 1.0)) for j in jobs[name]]
             for stage, found_hours in foretold_hours(scaled, cluster).items():
-                print(f"{name},{stage}," + ",".join(f"{each:.2f}" for each in found_hours))
+                told.append([name, stage, *(f"{each:.2f}" for each in found_hours)])
+        print_rows(DRAWN, told)
         return
-    print("experiment,rule,jobs,core_hours,gpu_hours,memory_mb,disk_mb,price,hours")
     for name in chosen:
         lines = foretold(jobs[name], machines, speed)
-        for line in lines:
-            print(
-                f"{name},{line.rule},{line.jobs},{line.core_hours:.4f},{line.gpu_hours:.4f},"
-                f"{line.memory:.0f},{line.disk:.1f},{line.price:.2f},"
-            )
+        told += [[name, *_line(line), ""] for line in lines]
         hours = wall_seconds(jobs[name], machines.cores, speed, job_cores) / HOUR
-        print(
-            f"{name},total,{sum(line.jobs for line in lines)},"
-            f"{sum(line.core_hours for line in lines):.4f},"
-            f"{sum(line.gpu_hours for line in lines):.4f},{max(line.memory for line in lines):.0f},"
-            f"{sum(line.disk for line in lines):.1f},{sum(line.price for line in lines):.2f},"
-            f"{hours:.4f}"
-        )
+        told.append([name, *_line(Line.total(lines)), f"{hours:.4f}"])
+    print_rows(FORETOLD, told)
     if planned[chosen[0]].selfplay is None and found.data.source != "embedded" and not positions:
         print(
             f"data.source {found.data.source}: taken for as many games as the embedded ones; "
             "--positions tells more",
             file=sys.stderr,
         )
+
+
+def _line(line: Line) -> list[str]:
+    hours = f"{line.core_hours:.4f}", f"{line.gpu_hours:.4f}"
+    sizes = f"{line.memory:.0f}", f"{line.disk:.1f}"
+    return [line.rule, str(line.jobs), *hours, *sizes, f"{line.price:.2f}"]
+
+
+def _comparison(row: Comparison) -> list[str]:
+    hours = f"{row.foretold:.4f}", f"{row.measured:.4f}"
+    return [row.rule, str(row.jobs), *hours, f"{row.memory:.0f}", f"{row.measured_memory:.0f}"]

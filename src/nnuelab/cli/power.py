@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -74,6 +74,7 @@ def power(
     from nnuelab.params.jobs import check_planned
     from nnuelab.params.models import GAMES
     from nnuelab.params.planning import Planner, of_sets, with_games
+    from nnuelab.report.render import print_rows
     from nnuelab.tournament import spread as spreads
     from nnuelab.tournament.power import MOST_SEEDS
 
@@ -100,12 +101,8 @@ def power(
         if sets is not None
         else {name: planned[name] for name in experiments or planned}
     )
-    print(
-        "experiment,games_at,sets,seeds,games_per_pairing,games,error_games,error,detects,"
-        "detects_primary,hours"
-    )
-    lines = csv.writer(sys.stdout, lineterminator="\n")
-    for name, plan in chosen.items():
+
+    def rows(name: str, plan: Plan) -> Iterator[list[object]]:
         if seeds is not None:
             plan = replace(plan, seeds=list(range(1, seeds + 1)))
         played = plan.tournament.yardsticks
@@ -126,8 +123,11 @@ def power(
             counts = len(plan.entries), len(plan.seeds), games, games * nets * (nets - 1) // 2
             elo = expected.error_games, expected.error, expected.detects, expected.detects_primary
             told = [*counts, *(f"{each:.1f}" for each in elo), f"{planner.hours(plan):.2f}"]
-            lines.writerow([name, yardstick.title, *told])
-            sys.stdout.flush()
+            yield [name, yardstick.title, *told]
+
+    head = ["experiment", "games_at", "sets", "seeds", "games_per_pairing", "games"]
+    head += ["error_games", "error", "detects", "detects_primary", "hours"]
+    print_rows(head, (row for name, plan in chosen.items() for row in rows(name, plan)))
     for kind in sorted(planner.assumed):
         print(
             f"{kind}: no other experiment of this kind tells how far trainings scatter; taken from "

@@ -52,6 +52,7 @@ def search(
 
     from nnuelab.discovery import history
     from nnuelab.discovery.search import Search
+    from nnuelab.report.render import print_csv
 
     made = [output / name for name in ("history.csv", "front.csv", "front.yaml")]
     journal = output / "search.journal"
@@ -76,7 +77,7 @@ def search(
             parameters=found.identity(),
             module="discovery.search",
         )
-    sys.stdout.write(history.to_csv(front))
+    print_csv(history.to_csv(front))
     print(
         f"{rows[-1].number + 1} sets, {found.screens} screens, {found.rate:.0f} an hour and core",
         file=sys.stderr,

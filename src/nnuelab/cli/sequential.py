@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -37,13 +36,15 @@ def sequential(
     Example: nnuelab sequential results/rounds/*.pgn --set H+V,l1-512 --anchor ALL,l1-512
     --alpha 0.01
     """
+    from nnuelab.report.render import print_rows
     from nnuelab.tournament.sequential import looks, read_rounds
 
     found = looks(read_rounds(pgn, feature_set, anchor), settings)
-    print("seed,games,elo,mean,low,high,verdict")
+    rows = []
     for look in found:
-        numbers = ",".join(f"{value:.1f}" for value in (look.elo, look.mean, look.low, look.high))
-        print(f"{look.seed},{look.games},{numbers},{look.verdict}")
+        numbers = (f"{value:.1f}" for value in (look.elo, look.mean, look.low, look.high))
+        rows.append([look.seed, look.games, *numbers, look.verdict])
+    print_rows(["seed", "games", "elo", "mean", "low", "high", "verdict"], rows)
 
 
 @app.command("sprt-table")
@@ -63,6 +64,7 @@ def sprt_table(
 
     Example: nnuelab sprt-table first.pgn second.pgn --csv sprt.csv
     """
+    from nnuelab.report.render import print_csv
     from nnuelab.report.sprt import row, to_csv
 
     if csv is not None:
@@ -74,4 +76,4 @@ def sprt_table(
         artifacts.provenance(
             csv, inputs=artifacts.by_name(pgn), parameters={}, module="report.sprt"
         )
-    sys.stdout.write(table)
+    print_csv(table)

@@ -52,6 +52,7 @@ def size(
     --output size.json --costs size.csv --precision 0.005 --blocks my_blocks.py
     """
     from nnuelab.nnue.netfile import read_net
+    from nnuelab.report.render import print_csv
     from nnuelab.tournament import cost
     from nnuelab.tournament import size as sizes
 
@@ -82,4 +83,4 @@ def size(
         f"{found.exact:.0f} would cost the same (costs are known to {widest:.1%})",
         file=sys.stderr,
     )
-    sys.stdout.write(costs.read_text())
+    print_csv(costs.read_text())

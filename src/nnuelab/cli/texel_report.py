@@ -139,6 +139,7 @@ def errors(
     --csv errors.csv
     """
     from nnuelab.report import texel_errors
+    from nnuelab.report.render import print_csv
 
     found = texel_errors.evaluators(players)
     inputs = {
@@ -155,7 +156,7 @@ def errors(
         artifacts.provenance(
             path, inputs={"positions": positions, **inputs}, module="report.texel_errors"
         )
-    sys.stdout.write(table)
+    print_csv(table)
 
 
 @texel_app.command()

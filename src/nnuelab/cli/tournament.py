@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -183,8 +183,9 @@ def rate(
 ) -> None:
     """Rate the players of PGN files by Ordo's model, with 95 % errors clustered by opening.
 
-    Prints CSV: name,elo,error,points,games,score by elo, descending; score = points / games. Games
-    from the same FEN (or of the same players in rounds N.1 and N.2) have their opening in common.
+    Prints CSV: name, elo, error, points, games, score by elo, descending; score = points / games.
+    Games from the same FEN (or of the same players in rounds N.1 and N.2) have their opening in
+    common.
 
     `nnuelab inspect` shows what --details writes.
 
@@ -195,6 +196,7 @@ def rate(
     """
     from nnuelab.data.unusable import Unusable
     from nnuelab.report.reading import read_record
+    from nnuelab.report.render import print_csv
     from nnuelab.tournament import details as more
     from nnuelab.tournament import ratings
     from nnuelab.tournament.spread import Pooling
@@ -225,7 +227,7 @@ def rate(
             parameters={"anchor": anchor, "sets": sets},
             module="tournament.details",
         )
-    sys.stdout.write(table)
+    print_csv(table)
 
 
 @app.command()
@@ -288,6 +290,7 @@ def contrast(
     from nnuelab import params
     from nnuelab.report.inspect import damaged
     from nnuelab.report.reading import read_json
+    from nnuelab.report.render import print_rows
     from nnuelab.tournament import contrasts
     from nnuelab.tournament import spread as spreads
 
@@ -305,13 +308,14 @@ def contrast(
         with damaged(path):
             found[str(path)] = read_json(path, "players", "covariance", "spread")
     trainings = contrasts.trainings_of(found, spreads.read(spread) if spread else [])
-    lines = [["details", "elo", "elo_error_games", "elo_error", "degrees_of_freedom", "p"]]
+    lines = []
     for name, each in found.items():
         with damaged(Path(name)):
             row = contrasts.contrast(each, weights, trainings[name])
         numbers = row.elo, row.elo_error_games, row.elo_error, row.degrees_of_freedom, row.p
         lines.append([name, *("" if n is None else f"{n:.4g}" for n in numbers)])
-    csv.writer(sys.stdout, lineterminator="\n").writerows(lines)
+    head = ["details", "elo", "elo_error_games", "elo_error", "degrees_of_freedom", "p"]
+    print_rows(head, lines)
 
 
 @app.command()
@@ -341,6 +345,7 @@ def sprt(
 
     Example: nnuelab sprt match.pgn --player new --elo0 0 --elo1 5
     """
+    from nnuelab.report.render import print_rows
     from nnuelab.report.sprt import RESULT, result
     from nnuelab.tournament.sprt import Sprt, from_pgn, read_counts
 
@@ -353,8 +358,7 @@ def sprt(
         raise typer.BadParameter("give --player, whose results are tested")
     else:
         tally = from_pgn(pgn or [], player)
-    print(",".join(RESULT))
-    print(",".join(result(test, tally, test.verdict(tally))))
+    print_rows(RESULT, [result(test, tally, test.verdict(tally))])
 
 
 @app.command()
@@ -388,6 +392,7 @@ def ablate(
     """
     from nnuelab.data.parallel import cores
     from nnuelab.engine.terms import TERMS
+    from nnuelab.report.render import print_rows
     from nnuelab.tournament import ablation
 
     groups = {name: name.split("+") for name in terms or TERMS}
@@ -397,11 +402,11 @@ def ablate(
         )
     if games % 2:
         raise typer.BadParameter(f"{games} games don't form pairs; give an even number")
-    print("term,elo,error,games,llr", flush=True)
-    for name, group in groups.items():
-        tally = ablation.ablate(group, book, games, nodes, net, workers or cores())
-        elo, error = tally.elo()
-        print(
-            f"{name},{elo:.1f},{error:.1f},{2 * tally.pairs},{ablation.SPRT.llr(tally):.2f}",
-            flush=True,
-        )
+
+    def rows() -> Iterator[list[str]]:
+        for name, group in groups.items():
+            tally = ablation.ablate(group, book, games, nodes, net, workers or cores())
+            elo, error = (f"{each:.1f}" for each in tally.elo())
+            yield [name, elo, error, str(2 * tally.pairs), f"{ablation.SPRT.llr(tally):.2f}"]
+
+    print_rows(["term", "elo", "error", "games", "llr"], rows())

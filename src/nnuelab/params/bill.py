@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +65,19 @@ class Line:
     disk: float
     price: float
 
+    @classmethod
+    def total(cls, lines: Sequence[Line]) -> Line:
+        """All rules together; their largest memory."""
+        return cls(
+            "total",
+            sum(line.jobs for line in lines),
+            sum(line.core_hours for line in lines),
+            sum(line.gpu_hours for line in lines),
+            max(line.memory for line in lines),
+            sum(line.disk for line in lines),
+            sum(line.price for line in lines),
+        )
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -76,6 +89,18 @@ class Comparison:
     measured: float
     memory: float
     measured_memory: float
+
+    @classmethod
+    def total(cls, rows: Sequence[Comparison]) -> Comparison:
+        """All rules together; their largest memory."""
+        return cls(
+            "total",
+            sum(row.jobs for row in rows),
+            sum(row.foretold for row in rows),
+            sum(row.measured for row in rows),
+            max(row.memory for row in rows),
+            max(row.measured_memory for row in rows),
+        )
 
 
 def cores_of_a_job(profile: Path) -> int | None:

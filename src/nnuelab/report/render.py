@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -84,6 +85,47 @@ def show_difference(found: Difference, a: Path, b: Path, console: Console) -> No
         )
         if rows:
             _print(list(rows[0]), [[_text(v) for v in row.values()] for row in rows], console)
+
+
+def print_rows(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Prints a table: laid out on a terminal, elsewhere as CSV, each line as soon as it is known.
+
+    On a terminal, what is the same in all rows stands above them, and rows that were known when
+    something interrupted the others are printed, too.
+    """
+    if not sys.stdout.isatty():
+        lines = csv.writer(sys.stdout, lineterminator="\n")
+        lines.writerow(head)
+        for row in rows:
+            lines.writerow(row)
+            sys.stdout.flush()
+        return
+    body: list[list[str]] = []
+    try:
+        for row in rows:
+            body.append([str(cell) for cell in row])
+    finally:
+        _lay_out(head, body, Console())
+
+
+def _lay_out(head: Sequence[str], body: list[list[str]], console: Console) -> None:
+    columns = dict(zip(head, zip(*body, strict=True), strict=True)) if body else {}
+    same = {name: cells[0] for name, cells in columns.items() if len(set(cells)) == 1 < len(body)}
+    _facts({name: cell for name, cell in same.items() if cell}, console)
+    if same and len(same) < len(head):
+        console.print()
+    kept = [i for i, name in enumerate(head) if name not in same]
+    if kept:
+        _print([head[i] for i in kept], [[line[i] for i in kept] for line in body], console)
+
+
+def print_csv(text: str) -> None:
+    """Prints the text of a CSV file: laid out on a terminal, elsewhere as it is."""
+    if sys.stdout.isatty():
+        head, *rows = csv.reader(io.StringIO(text))
+        print_rows(head, rows)
+    else:
+        sys.stdout.write(text)
 
 
 def _facts(facts: dict[str, Any], console: Console) -> None:
