@@ -106,7 +106,7 @@ _NETS = "for net in a b new old; do cp $of/kinds/a.nnue $net.nnue; done; cp $of/
 _TRAIN = f"""{_DATASETS}
 learn() {{
     mkdir -p results/nets/$1/1
-    nnuelab train --features $1 --train train.npy --validation validation.npy --l1 32 --l2 8 \\
+    nnuelab train --features $1 --train train.npy --validation validation.npy --l1 32 --l2 ${{2:-8}} \\
         --epochs 1 --batch-size 256 --threads 1 --checkpoint results/nets/$1/1/checkpoint.pt \\
         --history results/nets/$1/1/history.csv
     nnuelab quantize results/nets/$1/1/checkpoint.pt --scheme study \\
@@ -143,7 +143,7 @@ GIVEN = {
     "cp results/sprt/axis.csv results/sprt/mine.csv",
     "matches": _TRAIN + _NETS + "; cp $of/kinds/a.puzzles.csv puzzles.csv; "
     "cp $of/puzzles.csv.zst lichess_db_puzzle.csv.zst; engine engines/stockfish",
-    "net-files": _TRAIN + "learn ALL; cp results/nets/ALL/1/net.nnue .; "
+    "net-files": _TRAIN + "learn ALL 32; cp results/nets/ALL/1/net.nnue .; "
     "cp $of/kinds/a.direct quantised.bin; cp $of/kinds/a.pytorch theirs.nnue; "
     "cp $of/kinds/a.net.pt checkpoint.pt",
     "policy": _DATASETS + "; nnuelab report",

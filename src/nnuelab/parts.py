@@ -47,7 +47,7 @@ def whole(path: Path, what: str) -> Iterator[None]:
         files.require(path)
         yield
     except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror or error}") from error
+        raise UserError(f"can't read {path}: {error.strerror or error}; check its name") from error
     except Exception as error:
         # Damaged bytes make zipfile and numpy, which parses headers as Python, raise what there is.
         raise UserError(f"{path} is damaged, or no {what}; make it again") from error

@@ -98,7 +98,7 @@ def test_sets_that_make_no_difference_are_refused(
 @pytest.mark.parametrize(
     ("file", "sets", "message"),
     [
-        ("layers_details.json", ("ALL,l2-61", "ALL,l2-32"), '(did you mean "ALL,l2-16"?)'),
+        ("layers_details.json", ("ALL,l2-61", "ALL,l2-32"), "; did you mean ALL,l2-16?"),
         ("size_details.json", ("ALL,quarter", "ALL"), "sets don't all scatter alike"),
         ("../layers_table.csv", ("ALL,l2-16", "ALL,l2-32"), "layers_table.csv"),
     ],

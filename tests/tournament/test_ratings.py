@@ -243,7 +243,7 @@ def test_useless_pgn_is_said_in_one_line(tmp_path: Path, text: str, said: str) -
 
 def test_unknown_anchor_gets_the_nearest_name(tmp_path: Path) -> None:
     path = write_pgn(tmp_path / "g.pgn", [("ALL+H", "ALL", "1-0"), ("ALL", "ALL+H", "1-0")])
-    with pytest.raises(UserError, match=r'did you mean "ALL\+H"'):
+    with pytest.raises(UserError, match=r"did you mean ALL\+H\?"):
         ratings.rate(path, "ALLH")
 
 

@@ -231,7 +231,7 @@ def read_part(path: Path, head: bytes = b"") -> Iterator[Any]:
             file.seek(len(first))
             yield from (json_text.load(line) for line in file if line != last)
     except OSError as error:
-        raise UserError(f"can't read {path}: {error.strerror}") from error
+        raise UserError(f"can't read {path}: {error.strerror}; check its name") from error
     except ValueError as error:
         raise UserError(
             f"{path} is damaged, or of an earlier version ({error}); make it again"

@@ -74,7 +74,7 @@ def blocks(path: Path | str) -> Iterator[bytes]:
     except OSError as error:
         if "data stream" in str(error):  # what bz2 says of damaged data
             raise UserError(f"{path} is damaged ({error}); fetch or copy it again") from error
-        raise UserError(f"can't read {path}: {error.strerror or error}") from error
+        raise UserError(f"can't read {path}: {error.strerror or error}; check its name") from error
 
 
 def _blocks(path: Path) -> Iterator[bytes]:

@@ -143,12 +143,9 @@ class _Parser:
         name += rest[0] if rest else ""
         if name.upper() not in known:
             nearest = difflib.get_close_matches(name.upper(), known, n=1, cutoff=0.0)[0]
-            names = ", ".join(
-                dict.fromkeys(b.name if isinstance(b, Block) else b.usage for b in known.values())
-            )
             raise UnknownBlock(
                 f"{self.told}: there is no block '{clipped(name)}'; did you mean {nearest}? "
-                f"(blocks: {names}; those of a file of your own with --blocks FILE)"
+                "(`nnuelab features list` prints all; those of a file of your own: --blocks FILE)"
             )
         found = known[name.upper()]
         start = self.position

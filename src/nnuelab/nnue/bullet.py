@@ -161,7 +161,7 @@ def _content(path: Path | str) -> bytes:
     try:
         return files.content(path)
     except OSError as error:
-        raise UserError(f"can't read the net {path}: {error.strerror}") from error
+        raise UserError(f"can't read the net {path}: {error.strerror}; check its name") from error
 
 
 def _neurons(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +13,7 @@ import yaml
 from pydantic import ValidationError
 
 from nnuelab import files, yaml_text
-from nnuelab.errors import UserError, quoted
+from nnuelab.errors import UserError, nearest, quoted
 from nnuelab.names import NetName
 from nnuelab.params import experiments, made
 from nnuelab.params.models import Params
@@ -245,9 +244,8 @@ def _line(mistake: dict[str, Any]) -> str:
     path = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
     if mistake["type"] == "extra_forbidden":
         names = [name.rstrip("_") for name in known]  # from_ is from
-        near = difflib.get_close_matches(str(place[-1]), names, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(names)}"
-        return f"{path}: unknown; {hint}"
+        hint = nearest(str(place[-1]), names) or f"; known are {', '.join(names)}"
+        return f"{path}: unknown{hint}"
     if mistake["type"].startswith("union_tag"):
         return f"{path}: method must be one of {', '.join(METHODS)}"
     if mistake["type"] == "missing":

@@ -8,7 +8,6 @@ sandwich covariance clustered by opening, so that a table doesn't depend on what
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import sys
 from collections.abc import Hashable, Iterable, Mapping
@@ -19,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 
 from nnuelab.data.unusable import Unusable
-from nnuelab.errors import UserError
+from nnuelab.errors import UserError, nearest
 from nnuelab.intervals import SIGNIFICANCE
 from nnuelab.names import NetName
 from nnuelab.tournament import model, ordo
@@ -445,9 +444,3 @@ def _adjusted(
         name: replace(rows[name], p_adjusted=float(q)) for name, q in zip(names, p, strict=True)
     }
     return rows | adjusted
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """A question after the name that was meant, for messages, or nothing."""
-    near = difflib.get_close_matches(name, list(names), 1)
-    return f' (did you mean "{near[0]}"?)' if near else ""
