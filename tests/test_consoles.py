@@ -106,9 +106,9 @@ _NETS = "for net in a b new old; do cp $of/kinds/a.nnue $net.nnue; done; cp $of/
 _TRAIN = f"""{_DATASETS}
 learn() {{
     mkdir -p results/nets/$1/1
-    nnuelab train --features $1 --train train.npy --validation validation.npy --l1 32 --l2 ${{2:-8}} \\
-        --epochs 1 --batch-size 256 --threads 1 --checkpoint results/nets/$1/1/checkpoint.pt \\
-        --history results/nets/$1/1/history.csv
+    nnuelab train --features $1 --train train.npy --validation validation.npy --l1 32 \\
+        --l2 ${{2:-8}} --epochs 1 --batch-size 256 --threads 1 \\
+        --checkpoint results/nets/$1/1/checkpoint.pt --history results/nets/$1/1/history.csv
     nnuelab quantize results/nets/$1/1/checkpoint.pt --scheme study \\
         --output results/nets/$1/1/net.nnue
 }}

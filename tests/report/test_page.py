@@ -6,15 +6,12 @@ import csv
 import json
 import random
 import re
-from pathlib import Path
 from statistics import fmean
 
 import chess
 import pytest
-from typer.testing import CliRunner
 
 from nnuelab.cli import page as _commands  # noqa: F401 (registers them)
-from nnuelab.cli.app import app
 from nnuelab.report.feature_statistics import PUBLISHED
 from nnuelab.report.puzzles import WIDEST
 from nnuelab.report.sample import ROLE_NAMES
@@ -484,27 +481,3 @@ def test_nothing_is_wider_than_the_window(page):
 def test_first_paint_is_quick(page):
     paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
     assert paint < 1000
-
-
-# Without a browser
-
-
-def test_the_page_is_small(report):
-    assert report.stat().st_size < 8_000_000
-
-
-def test_the_same_results_give_the_same_page(folder, report, tmp_path):
-    again = tmp_path / "again.html"
-    command = ["report", "axis", "pairwise", "--results", str(folder), "--output", str(again)]
-    CliRunner().invoke(app, command, catch_exceptions=False)
-    assert again.read_bytes() == report.read_bytes()
-
-
-def test_the_template_and_its_parts_come_with_the_package():
-    import nnuelab.report.page as module
-
-    assert {p.name for p in Path(module.__file__).with_name("page").iterdir()} >= {
-        "page.html",
-        "page.css",
-        *module.SCRIPTS,
-    }

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
-import stat
 import subprocess
 import sys
-import time
 from itertools import permutations
 from pathlib import Path
 
@@ -25,24 +22,15 @@ from nnuelab.cli import tournament as _commands  # noqa: F401 (registers them)
 from nnuelab.cli.app import app
 from nnuelab.data import pgn
 from nnuelab.errors import UserError
-from nnuelab.tournament import model, ordo, ratings
+from nnuelab.tournament import model, ratings
 from nnuelab.tournament.headers import read_results
 from nnuelab.tournament.ratings import FEW
 from tests.naive import tournament as naive
 from tests.simulated import simulate
 
+pytestmark = pytest.mark.usefixtures("no_ordo")
+
 RESULTS = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
-
-
-@pytest.fixture(autouse=True)
-def no_ordo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Nobody's real ordo takes part; a test puts a fake one into the folder that is returned."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-    if (found := ordo.installed()) and not found.startswith(str(folder)):
-        pytest.skip("an ordo in the system's own folders would take part")
-    return folder
 
 
 def write_pgn(path: Path, games: list[tuple[str, str, str]], extra: str = "") -> Path:
@@ -366,80 +354,6 @@ def test_few_pairs_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     for pairs, few in ((FEW // 2 - 1, True), (FEW, False)):  # lone games, so twice as many
         ratings.rate(set_games(tmp_path, ["a", "b"], np.array([20.0, -20.0]), pairs, 1))
         assert ("are few" in capsys.readouterr().err) == few
-
-
-# --- the program ordo
-
-FAKE = """#!{python}
-import csv, re, sys, time
-out = sys.argv[sys.argv.index("-c") + 1]
-pgn = open(sys.argv[sys.argv.index("-p") + 1]).read()
-names = sorted(set(re.findall(r'\\[(?:White|Black) "(.*)"\\]', pgn)))
-{body}
-"""
-WORKS = """
-with open(out, "w") as file:
-    file.write('"#","PLAYER","RATING","ERROR","POINTS","PLAYED","(%)"\\n')
-    for i, name in enumerate(names):
-        file.write(f'{i + 1},"{name}",{100.0 - 200 * i},"-",1.0,2,50\\n')
-"""
-BROKEN = {
-    "fails": ("print('no way'); sys.exit(1)", "exit status 1: no way"),
-    "hangs": (
-        "import subprocess; subprocess.Popen(['sleep', '60']); time.sleep(60)",
-        "no answer within",
-    ),
-    "prints garbage": ("open(out, 'wb').write(bytes(range(256)) * 9)", "can't be read"),
-    "misses a player": ("open(out, 'w').write('PLAYER,RATING\\np0,1\\n')", "can't be read"),
-    "says nan": ("open(out, 'w').write('PLAYER,RATING\\np0,nan\\np1,0\\n')", "not finite"),
-    "writes nothing": ("pass", "no table"),
-}
-
-
-def fake(folder: Path, body: str) -> None:
-    path = folder / "ordo"
-    path.write_text(FAKE.format(python=sys.executable, body=body))
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-
-GAMES = [("a", "b", "1-0"), ("b", "a", "1-0"), ("a", "b", "1/2-1/2"), ("b", "a", "0-1")]
-
-
-def test_ratings_come_from_ordo_where_it_is_installed(no_ordo: Path, tmp_path: Path) -> None:
-    path = write_pgn(tmp_path / "g.pgn", GAMES)
-    own = ratings.rate(path)
-    fake(no_ordo, WORKS)
-    theirs = ratings.rate(path)
-    assert [(row.name, row.elo) for row in theirs] == [("a", 100.0), ("b", -100.0)]
-    assert [row.error for row in theirs] == [row.error for row in own]
-
-
-@pytest.mark.parametrize("how", BROKEN)
-def test_broken_ordo_costs_a_line_not_the_ratings(
-    no_ordo: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    how: str,
-) -> None:
-    path = write_pgn(tmp_path / "g.pgn", GAMES)
-    own = ratings.rate(path)
-    body, said = BROKEN[how]
-    fake(no_ordo, body)
-    monkeypatch.setattr(ordo, "TIMEOUT", 1.0)
-    start = time.monotonic()
-    assert ratings.rate(path) == own
-    assert time.monotonic() - start < 10
-    assert said in capsys.readouterr().err
-
-
-def test_ordo_that_cannot_be_started_costs_a_line(
-    no_ordo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (no_ordo / "ordo").write_bytes(b"\x7fELF nothing")
-    os.chmod(no_ordo / "ordo", 0o755)
-    assert len(ratings.rate(write_pgn(tmp_path / "g.pgn", GAMES))) == 2
-    assert "can't be started" in capsys.readouterr().err
 
 
 # --- simulated tournaments of known strength
