@@ -89,7 +89,8 @@ def test_that_of_another_run_gives_way_and_says_so(tmp_path: Path, capsys, there
     assert json.loads(path.read_text()) == {"id": 1, "code": "a"}
     told = capsys.readouterr().err
     assert told.count("\n") == 1
-    assert "unfinished run" in told
+    assert "run with other settings" in told
+    assert path.with_name("j.old").read_bytes() == there
     assert "(code" in told
 
 

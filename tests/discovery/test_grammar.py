@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nnuelab import features
-from nnuelab.discovery.grammar import Grammar, text_of
+from nnuelab.discovery.grammar import Grammar, key_of, text_of
 from nnuelab.errors import UserError
 from nnuelab.settings.search import Searching
 
 SETTINGS = Searching(
-    terms=["ALL", "H", "V", "OWN*SC", "MC"], factors=["KING"], max_terms=3, max_features=7000
+    terms=["ALL", "H", "V", "KING*V", "MC"], factors=["KING"], max_terms=3, max_features=7000
 )
 
 
@@ -26,7 +26,7 @@ def test_children_are_new_sets_within_the_limits(seed):
     known = dict.fromkeys(grammar.first())
     seen = {frozenset(features.parse(text_of(terms)).name.split("+")) for terms in known}
     for _ in range(20):
-        child = grammar.child(rng, list(known), known)
+        child = grammar.child(rng, list(known), set(map(key_of, known)))
         if child is None:
             break
         terms, _, parents = child
@@ -44,21 +44,39 @@ def test_children_are_new_sets_within_the_limits(seed):
 def test_the_same_draws_give_the_same_child():
     grammar = Grammar(SETTINGS)
     first = grammar.first()
-    one, other = (grammar.child(np.random.default_rng(3), first, set(first)) for _ in range(2))
+    keys = set(map(key_of, first))
+    one, other = (grammar.child(np.random.default_rng(3), first, keys) for _ in range(2))
     assert one == other
 
 
 def test_a_grammar_ends():
     grammar = Grammar(replace(SETTINGS, terms=["H", "V"], factors=[]))
     known = {*grammar.first(), (("H", ""), ("V", ""))}
-    assert grammar.child(np.random.default_rng(1), list(known), known) is None
+    keys = set(map(key_of, known))
+    assert grammar.child(np.random.default_rng(1), list(known), keys) is None
+
+
+def test_a_set_under_two_names_is_one():
+    sums = Grammar(replace(SETTINGS, terms=["H", "V", "H+V", "KING*H"]))
+    known: dict[frozenset[str], object] = {}
+    for terms in sums.alone(sums.factors):
+        known.setdefault(key_of(terms), terms)
+    rng = np.random.default_rng(1)
+    while child := sums.child(rng, list(known.values()), known):
+        known[key_of(child[0])] = child[0]
+    names = [features.parse(text_of(terms)).name for terms in known.values()]
+    parts = [frozenset(name.split("+")) for name in names]
+    assert len(parts) == len(set(parts))
+    assert {"H", "V"} in parts
+    assert {"KING*H", "V"} in parts
 
 
 def test_every_move_can_be_drawn():
     grammar = Grammar(SETTINGS)
     parents = [*grammar.first(), (("ALL", ""), ("V", ""))]
     rng = np.random.default_rng(1)
-    moves = {grammar.child(rng, parents, set(parents))[1] for _ in range(200)}
+    keys = set(map(key_of, parents))
+    moves = {grammar.child(rng, parents, keys)[1] for _ in range(200)}
     assert moves == {"add", "drop", "swap", "unite", "multiply"} - {
         "drop"
     }  # to a set that is known
@@ -67,8 +85,9 @@ def test_every_move_can_be_drawn():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"terms": []}, r"none of the terms \(there are none\)"),
-        ({"terms": ["KING*ALL"], "factors": []}, "none of the terms KING"),
+        ({"terms": []}, "terms: there are none"),
+        ({"terms": ["H", "KING*ALL"]}, r"terms: KING\*ALL makes no set of at most 7,000 features"),
+        ({"factors": ["KING", "TH"]}, "factors: TH makes no set of at most 7,000 features"),
         ({"terms": ["H", "h"]}, "terms: H is there twice"),
         ({"terms": ["HH"]}, "there is no block 'HH'"),
     ],

@@ -65,7 +65,7 @@ def test_terms_are_measured_once_and_then_read(tmp_path, monkeypatch):
     path.with_name("prices.csv.json").unlink()
     for content in ("name,cost\nV,1.5\n", ""):
         path.write_text(content)
-        with pytest.raises(UserError, match=r"prices\.csv isn't whole .* remove it"):
+        with pytest.raises(UserError, match=r"prices\.csv (isn't whole|lacks H).* remove it"):
             prices.measured(path, ["H"], positions, 64)
 
 

@@ -12,11 +12,13 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 from nnuelab.cli.__main__ import application
+from nnuelab.data.records import NO_SCORE
 from nnuelab.discovery import screen, search
 from nnuelab.discovery.history import to_csv
 from nnuelab.discovery.search import Search
@@ -126,11 +128,43 @@ def test_where_the_best_have_no_new_children_others_have(datasets, tmp_path):
 
 
 def test_sets_that_cost_too_much_are_not_trained(datasets, tmp_path):
-    settings = replace(SETTINGS, terms=["ALL", "MB"], generations=1, l1=256, max_cost=1.2)
+    settings = replace(SETTINGS, terms=["ALL", "MB", "H"], generations=1, l1=256, max_cost=1.2)
     rows = list(csv.DictReader(history(settings, datasets, tmp_path / "j").splitlines()))
-    assert [(row["feature_set"], row["loss"] == "") for row in rows] == [
-        ("ALL", False), ("MB", True), ("ALL", False),
+    assert [(row["feature_set"], row["loss"] == "") for row in rows[:3]] == [
+        ("ALL", False), ("MB", True), ("H", False),
     ]  # fmt: skip
+    assert {row["feature_set"] for row in rows[3:]} == {"ALL", "H"}
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        (["ALL", "MB"], r"costs at most 1\.2, of which MB costs 1\.\d+; give others"),
+        (["ALL"], r"no set but the anchor that costs at most 1\.2; give others"),
+    ],
+)
+def test_a_limit_that_no_set_keeps_is_told(datasets, tmp_path, terms, message):
+    settings = replace(SETTINGS, terms=terms, l1=256, max_cost=1.2)
+    with pytest.raises(UserError, match=message):
+        history(settings, datasets, tmp_path / "j")
+
+
+def test_the_anchor_is_no_second_set_however_it_is_written(datasets, tmp_path):
+    settings = replace(SETTINGS, terms=["H", "ALL", "H+V"], anchor="ALL+H", rungs=1)
+    rows = list(csv.DictReader(history(settings, datasets, tmp_path / "j").splitlines()))
+    parts = [frozenset(row["feature_set"].split("+")) for row in rows]
+    assert parts[0] == {"ALL", "H"}
+    assert len(parts) == len(set(parts)) > 4
+
+
+@pytest.mark.parametrize(
+    ("price", "message"), [("V,1.03", "lacks H"), ("H,.2\nV,1", r"costs 0\.2 times as much with H")]
+)
+def test_prices_that_can_t_be_are_told(datasets, tmp_path, price, message):
+    (tmp_path / "prices.csv").write_text(f"name,cost\n{price}\n")
+    found = Search(SETTINGS, *datasets, tmp_path / "j", tmp_path / "prices.csv", 1)
+    with pytest.raises(UserError, match=message):
+        next(found.generations())
 
 
 def test_hours_that_are_too_few_are_told_before_any_work(datasets, tmp_path):
@@ -138,6 +172,21 @@ def test_hours_that_are_too_few_are_told_before_any_work(datasets, tmp_path):
     with pytest.raises(UserError, match=r"a generation of 2 sets takes \S+ hours here"):
         Search(settings, *datasets, tmp_path / "j", tmp_path / "prices.csv", 1)
     assert not (tmp_path / "j").exists()
+
+
+def test_rungs_beyond_the_positions_are_told(datasets, tmp_path):
+    settings = replace(SETTINGS, rungs=9)
+    with pytest.raises(UserError, match=r"screen \d asks for [\d,]+ positions, and .*\.npy has"):
+        history(settings, datasets, tmp_path / "j")
+
+
+def test_positions_that_validate_need_scores(datasets, tmp_path):
+    records = np.load(datasets[1])
+    records["score"] = NO_SCORE
+    np.save(tmp_path / "none.npy", records)
+    found = Search(SETTINGS, datasets[0], tmp_path / "none.npy", tmp_path / "j", priced(tmp_path))
+    with pytest.raises(UserError, match=r"none\.npy has no position with a score"):
+        next(found.generations())
 
 
 def test_too_few_positions_are_told(datasets, tmp_path, monkeypatch):

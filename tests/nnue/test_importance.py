@@ -217,6 +217,6 @@ def test_what_it_cannot_measure_is_an_error(folder: Path, tmp_path: Path) -> Non
     assert "has a psqt" in refused(psqt, data[1])
     trained = folder / "checkpoint.pt"
     assert "only by term" in refused(trained, data[1], "knights")
-    assert "one game" in refused(trained, one)
+    assert "too few games, 1; 4 are needed" in refused(trained, one)
     assert "no position with a score" in refused(trained, none)
     assert "learnt from moves" in refused(moves, data[1])

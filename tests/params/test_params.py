@@ -59,6 +59,21 @@ def test_all_mistakes_are_told_at_once_with_their_paths(settings):
     ]
 
 
+@pytest.mark.parametrize(
+    ("search", "mistake"),
+    [
+        ({"terms": []}, "search.terms: there are none"),
+        ({"terms": ["H", "KING*ALL"]}, "search.terms: KING*ALL makes no set of at most"),
+        ({"factors": ["TH"]}, "search.factors: TH makes no set of at most"),
+        ({"hours": 1e-6}, "search.hours: a generation of 12 sets takes"),
+    ],
+)
+def test_a_search_that_would_end_before_it_begins(settings, search, mistake):
+    settings["search"] |= search
+    (told,) = mistakes(settings)
+    assert told.startswith(mistake)
+
+
 def test_an_unknown_key_names_the_nearest_one_of_its_section(settings):
     settings["train"]["epocs"] = 3
     settings["experiments"]["axis"]["seed"] = 3

@@ -231,7 +231,7 @@ def test_a_run_of_other_parameters_or_other_code_gives_way(tmp_path, capsys, mon
         assert journal.exists()
         capsys.readouterr()
         datagen(output, engine, 2, SHORT, workers=1)
-        assert "starting anew" in capsys.readouterr().err
+        assert "starts anew" in capsys.readouterr().err
         assert output.read_bytes() == expected
         assert not journal.exists()
 

@@ -175,7 +175,7 @@ def test_what_was_measured_of_other_nets_is_not_taken(
     other = {**nets, "H+V": read_net(nets["H+V"])}
     cost.measure(other, positions, "ALL", Pricing(), output)
     assert len(searched) == 60
-    assert "run with other settings (nets); starting anew" in capsys.readouterr().err
+    assert "run with other settings (nets); it is kept as" in capsys.readouterr().err
 
 
 def test_a_set_with_many_changes_costs_more(

@@ -24,8 +24,8 @@ class Journal:
     """An append-only file whose first line identifies its run; a context manager.
 
     Each entry has a CRC-32 of itself and all before it. Entries of the same run are kept, up to the
-    first that is cut off or damaged; of a damaged one the whole is kept, too, as ``.old``. The
-    journal of another run is replaced, with a message. Memory holds the places of lines, not the
+    first that is cut off or damaged. The journal of another run is replaced, with a message; that,
+    and a damaged one, are kept whole as ``.old``, too. Memory holds the places of lines, not the
     entries. One process at a time has the journal, until the block ends: `remove` it within.
 
     Parameters
@@ -66,44 +66,40 @@ class Journal:
         head = self._file.readline()
         if head != self._head:
             if head.endswith(b"\n"):
-                self._tell_difference(head)
+                different = self._difference(head)
+                self._set_aside(f"is of a run with other settings ({different})", "starts anew")
             return 0
         end = len(head)
         for line in self._file:
             found, check = _checked(line.partition(b" ")[2][:-2], self._check)
             if line != found:
                 if line.endswith(b"\n"):
-                    self._set_aside()
+                    behind = f"behind entry {len(self):,}"
+                    what = f"is damaged, or of an earlier version, {behind}"
+                    self._set_aside(what, "goes on from there")
                 break
             self._places.append(end)
             self._check = check
             end += len(line)
         return end
 
-    def _set_aside(self) -> None:
+    def _set_aside(self, what: str, then: str) -> None:
         old = self.path.with_name(f"{self.path.name}.old")
         try:
             shutil.copyfile(self.path, old)
         except OSError as error:
             raise UserError(f"can't write {old}: {error.strerror}") from error
-        print(
-            f"{self.path} is damaged, or of an earlier version, behind entry {len(self):,}; "
-            f"it is kept as {old.name}, and the run goes on from there",
-            file=sys.stderr,
-        )
+        print(f"{self.path} {what}; it is kept as {old.name}, and the run {then}", file=sys.stderr)
 
-    def _tell_difference(self, head: bytes) -> None:
+    def _difference(self, head: bytes) -> str:
+        """What identifies the run there otherwise than this one, in words."""
         try:
             there = dict(json_text.load(head))
         except (ValueError, TypeError):
             there = {}
         here = json.loads(self._head)
         different = [key for key in here if there.get(key) != here[key]] or list(there)
-        print(
-            f"{self.path} is of an unfinished run with other settings "
-            f"({clipped(', '.join(map(str, different)))}); starting anew",
-            file=sys.stderr,
-        )
+        return clipped(", ".join(map(str, different)))
 
     def _append(self, line: bytes) -> None:
         try:

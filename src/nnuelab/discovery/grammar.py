@@ -1,12 +1,13 @@
 """Feature sets that a search may write: sums of blocks, and of blocks times a factor.
 
-A set is a tuple of terms in the order of the blocks, a term a block with its factor or "". So no
-set comes twice under two names.
+A set is a tuple of terms in the order of the blocks, a term a block with its factor or "". What is
+the same set under two names, such as a block H+V beside H and V, has one `Grammar.key`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from nnuelab.settings.search import Searching
 
 Term = tuple[str, str]
 Terms = tuple[Term, ...]
+Key = frozenset[str]
+SECONDS = 6e-6  # of CPU time for a position of a training with 256 neurons, at least
 TRIES = 200  # draws for one new set, before the grammar is thought to have no other
 
 
@@ -25,8 +28,8 @@ class Grammar:
     Raises
     ------
     UserError
-        For an expression that is none, two blocks that are the same, or blocks of which none is
-        small enough.
+        For an expression that is none, two blocks that are the same, none at all, and a block or
+        factor that makes no set which is small enough.
     """
 
     def __init__(self, settings: Searching) -> None:
@@ -42,11 +45,18 @@ class Grammar:
         }
         if len(self.factors) > 1:
             self._moves["multiply"] = self._multiplied
-        if not self.first():
-            raise UserError(
-                f"none of the terms {', '.join(self.blocks) or '(there are none)'} is a set of at "
-                f"most {settings.max_features:,} features; give others, or a larger max_features"
-            )
+        if not self.blocks:
+            raise UserError("terms: there are none; give blocks that sums are made of")
+        alone = [terms[0] for terms in self.alone(self.factors)]
+        for what, names, used in (
+            ("terms", self.blocks, {block for block, _ in alone}),
+            ("factors", factors, {factor for _, factor in alone}),
+        ):
+            if useless := [name for name in names if name not in used]:
+                raise UserError(
+                    f"{what}: {useless[0]} makes no set of at most {settings.max_features:,} "
+                    "features; leave it out, or raise max_features"
+                )
 
     def first(self) -> list[Terms]:
         """The sets of one block, those that are within the limits."""
@@ -71,14 +81,14 @@ class Grammar:
             return False
 
     def child(
-        self, rng: np.random.Generator, parents: Sequence[Terms], known: Collection[Terms]
+        self, rng: np.random.Generator, parents: Sequence[Terms], known: Collection[Key]
     ) -> tuple[Terms, str, list[Terms]] | None:
         """A new set with the move that made it and its parents; None when none is found."""
         for _ in range(TRIES):
             one, other = (parents[i] for i in rng.integers(len(parents), size=2))
             move = str(rng.choice(list(self._moves)))
             terms = self.sorted(self._moves[move](rng, one, other))
-            if terms not in known and self.fits(terms):
+            if key_of(terms) not in known and self.fits(terms):
                 return terms, move, [one, other] if move == "unite" else [one]
         return None
 
@@ -96,6 +106,32 @@ class Grammar:
         at = int(rng.integers(len(terms)))
         changed = (terms[at][0], str(rng.choice(self.factors)))
         return (*terms[:at], changed, *terms[at + 1 :])
+
+
+def check_hours(settings: Searching, positions: int, workers: int) -> None:
+    """Raises UserError for hours that don't suffice for a generation of so many positions a set."""
+    least = positions * settings.epochs * settings.seeds * settings.l1 / 256 * SECONDS
+    hours = settings.population * least / workers / 3600
+    if settings.hours < hours:
+        raise UserError(
+            f"hours: a generation of {settings.population} sets takes {hours:.2g} hours here, at "
+            "least; give more hours, a smaller population, or fewer positions"
+        )
+
+
+def terms_of(feature_set: str) -> list[str]:
+    """The products that an expression is a sum of, in canonical form."""
+    return [features.FeatureSet((term,)).name for term in features.parse(feature_set).terms]
+
+
+def key_of(terms: Terms) -> Key:
+    """The same for all ways to write a set."""
+    return frozenset(name for term in terms for name in _products(*term))
+
+
+@cache
+def _products(block: str, factor: str) -> list[str]:
+    return terms_of(_term_text(block, factor))
 
 
 def text_of(terms: Terms) -> str:

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from nnuelab import artifacts, features, json_text
+from nnuelab.discovery.grammar import terms_of
 from nnuelab.errors import UserError
-from nnuelab.features import FeatureSet, fingerprint
+from nnuelab.features import fingerprint
 from nnuelab.nnue.netfile import DEFAULT_NET, read_net
 from nnuelab.nnue.replay import resized, silent
 from nnuelab.settings.games import Pricing
@@ -25,11 +26,7 @@ SETTINGS = Pricing(precision=0.02)
 # Of the time of a node with 256 neurons, for each row that a move changes in one accumulator: the
 # measured costs of the axis experiment give .038 to .051.
 ROW = 0.045
-
-
-def terms_of(feature_set: str) -> list[str]:
-    """The terms of an expression, by the names that prices have."""
-    return [FeatureSet((term,)).name for term in features.parse(feature_set).terms]
+LEAST = 0.9  # of the price of a term, which is 1 or more but for the noise of the clock
 
 
 def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[str, float]:
@@ -74,13 +71,21 @@ def measured(path: Path, sets: Iterable[str], positions: Path, l1: int) -> dict[
         # The record first: without one, prices are somebody else's, and stay.
         for ending in (".json", ""):
             os.replace(f"{pending}{ending}", f"{path}{ending}")
+    remedy = "remove it, and all terms are measured anew"
     try:
         known = costs.read(path)
-        return {term: known[term] for term in wanted}
-    except (UserError, KeyError) as error:
-        raise UserError(
-            f"{path} isn't whole ({error}); remove it, and all terms are measured anew"
-        ) from None
+        prices = {term: known[term] for term in wanted}
+    except UserError as error:
+        raise UserError(f"{path} isn't whole ({error}); {remedy}") from None
+    except KeyError as error:
+        raise UserError(f"{path} lacks {error.args[0]}; {remedy}") from None
+    for term, price in prices.items():
+        if price < LEAST:
+            raise UserError(
+                f"{path}: a node costs {price:g} times as much with {term}, which can only make it "
+                f"dearer; {remedy}"
+            )
+    return prices
 
 
 def _is_of(path: Path, terms: Mapping[str, str], l1: int) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from nnuelab import data, features
 from nnuelab.data import feature_counts, sampler, validation
 from nnuelab.data.dataset import evenly, writing
-from nnuelab.data.records import RECORD
+from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.errors import UserError
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
@@ -91,7 +91,13 @@ def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Sea
             "without them: nnuelab data index"
         )
     for rung in range(settings.rungs):
-        share = settings.positions * settings.eta**rung / max(len(records), 1)
+        asked = settings.positions * settings.eta**rung
+        if rung and asked > len(records):
+            raise UserError(
+                f"screen {rung + 1} asks for {asked:,} positions, and {train_path} has "
+                f"{len(records):,}; ask for fewer rungs or positions"
+            )
+        share = asked / max(len(records), 1)
         parts = [part[sampler.of_games(part, share)] for part in sampler.parts(records)]
         chosen = np.concatenate([np.empty(0, RECORD), *parts])
         if len(chosen) < Training.batch_size:
@@ -100,7 +106,10 @@ def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Sea
                 f"{Training.batch_size:,}; give more games, or a larger number of positions"
             )
         _save(folder / f"train-{rung}.npy", chosen)
-    _save(folder / "validation.npy", validation.spaced(validation_path, VALIDATED))
+    validating = validation.spaced(validation_path, VALIDATED)
+    if not (validating["score"] != NO_SCORE).any():
+        raise UserError(f"{validation_path} has no position with a score; label it: nnuelab label")
+    _save(folder / "validation.npy", validating)
 
 
 def _save(path: Path, records: np.ndarray) -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from nnuelab import artifacts, features
+from nnuelab import artifacts, data, features
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores, ordered
-from nnuelab.discovery.grammar import Grammar, Terms, text_of
+from nnuelab.discovery.grammar import Grammar, Key, Terms, check_hours, key_of, terms_of, text_of
 from nnuelab.discovery.history import Row, best_first
 from nnuelab.discovery.prices import BASE, measured, own_share, together
 from nnuelab.discovery.screen import Measured, Task, measure, prepare, rows_of
@@ -30,7 +30,6 @@ from nnuelab.features import fingerprint
 from nnuelab.progress import Progress
 from nnuelab.settings.search import Searching
 
-SECONDS = 6e-6  # of CPU time for a position of a training with 256 neurons, at least
 # Settings that change nothing of what was measured before the search ended.
 OUTSIDE = ("hours", "generations", "play")
 
@@ -64,7 +63,8 @@ class Search:
     ------
     UserError
         Before any work: for blocks that make no set, an anchor that is none, hours that don't
-        suffice for a generation, or too few positions.
+        suffice for a generation, or too few positions; when terms are priced, for a max_cost that
+        none of them keeps.
     """
 
     def __init__(
@@ -79,17 +79,11 @@ class Search:
         self.settings, self.data, self.journal = settings, (train, validation), journal
         self.workers = workers or cores()
         self.grammar = Grammar(settings)
-        anchor = features.parse(settings.anchor)
-        self.anchor = anchor.name
-        least = settings.positions * settings.epochs * settings.seeds * settings.l1 / 256 * SECONDS
-        hours = settings.population * least / self.workers / 3600
-        if settings.hours < hours:
-            raise UserError(
-                f"a generation of {settings.population} sets takes {hours:.2g} hours here, at "
-                "least; give more hours, a smaller population, or fewer positions"
-            )
-        terms = tuple((features.FeatureSet((term,)).name, "") for term in anchor.terms)
-        self._numbers: dict[Terms, int] = {terms: 0}
+        self.anchor = features.parse(settings.anchor).name
+        check_hours(settings, min(settings.positions, len(data.open(train))), self.workers)
+        anchor = tuple((term, "") for term in terms_of(self.anchor))
+        self._sets: list[Terms] = [anchor]  # by number
+        self._numbers: dict[Key, int] = {key_of(anchor): 0}
         self.screens = 0  # of sets that were trained
         self._seconds, self._own = 0.0, 0.0
         self._priced, self._prices = prices, dict[str, float]()
@@ -148,9 +142,16 @@ class Search:
 
     def _price(self, folder: Path) -> None:
         """Measures what terms cost, or takes what is there."""
-        sets = [self.anchor, *map(text_of, self.grammar.alone(self.grammar.factors))]
-        self._prices = measured(self._priced, sets, self.data[1], self.settings.l1)
+        alone = [text_of(terms) for terms in self.grammar.alone(self.grammar.factors)]
+        self._prices = measured(self._priced, [self.anchor, *alone], self.data[1], self.settings.l1)
         self._own = own_share(rows_of(BASE, folder), self.settings.l1)
+        others = {self.cost(each): each for each in alone if each != self.anchor}
+        if not others or min(others) > self.settings.max_cost:
+            dear = f", of which {others[min(others)]} costs {min(others):.2f}" if others else ""
+            raise UserError(
+                "the terms make no set but the anchor that costs at most "
+                f"{self.settings.max_cost:g}{dear}; give others, or a larger max_cost"
+            )
 
     def _known_of(self, feature_set: str, rung: int) -> Measured | None:
         """What the journal has of a set, which other prices may have left untrained, or may now."""
@@ -170,9 +171,8 @@ class Search:
         if generation == 0:
             first = [Candidate(0, self.anchor, "anchor")]
             for terms in self.grammar.first():
-                if terms not in self._numbers:
-                    number = self._numbers[terms] = len(self._numbers)
-                    first.append(Candidate(number, text_of(terms), "block"))
+                if key_of(terms) not in self._numbers:
+                    first.append(Candidate(self._number(terms), text_of(terms), "block"))
             return first
         rng = np.random.default_rng([self.settings.seed, generation])
         parents, best = self._parents(rows), self.settings.population
@@ -185,16 +185,20 @@ class Search:
                 best *= 2  # the best have no new children any more; the next ones may
                 continue
             terms, move, of = child
-            number = self._numbers[terms] = len(self._numbers)
-            told = " ".join(str(self._numbers[parent]) for parent in of)
-            found.append(Candidate(number, text_of(terms), move, told))
+            told = " ".join(str(self._numbers[key_of(parent)]) for parent in of)
+            found.append(Candidate(self._number(terms), text_of(terms), move, told))
         return found
+
+    def _number(self, terms: Terms) -> int:
+        """The number of a new set."""
+        self._numbers[key_of(terms)] = len(self._sets)
+        self._sets.append(terms)
+        return len(self._sets) - 1
 
     def _parents(self, rows: Sequence[Row]) -> list[Terms]:
         """The sets of the longest screen, the best first."""
-        terms_of = {number: terms for terms, number in self._numbers.items()}
         longest = [row for row in rows if row.rung == self.settings.rungs - 1]
-        best = [terms_of[row.number] for row in best_first(longest)]
+        best = [self._sets[row.number] for row in best_first(longest)]
         return [terms for terms in best if self.grammar.knows(terms)]
 
     def _screened(

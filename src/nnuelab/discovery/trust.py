@@ -13,7 +13,7 @@ from nnuelab import artifacts, features
 from nnuelab.data.journal import Journal
 from nnuelab.data.parallel import cores, ordered
 from nnuelab.discovery.foretold import Foretold
-from nnuelab.discovery.grammar import Grammar, Terms, text_of
+from nnuelab.discovery.grammar import Grammar, Terms, terms_of, text_of
 from nnuelab.discovery.screen import Task, measure, prepare
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
@@ -32,8 +32,7 @@ def drawn(settings: Searching, count: int) -> list[str]:
         When the blocks don't make so many.
     """
     grammar = Grammar(settings)
-    anchor = features.parse(settings.anchor)
-    first: Terms = tuple((features.FeatureSet((term,)).name, "") for term in anchor.terms)
+    first: Terms = tuple((term, "") for term in terms_of(settings.anchor))
     rng, found = np.random.default_rng([settings.seed, count]), dict[str, None]()
     others = [block for block in grammar.blocks if (block, "") not in first]
     most = min(settings.max_terms - len(first), len(others))
@@ -45,7 +44,7 @@ def drawn(settings: Searching, count: int) -> list[str]:
         if len(found) == count:
             return list(found)
     raise UserError(
-        f"these terms make {len(found)} sums with {anchor.name}; "
+        f"these terms make {len(found)} sums with {features.parse(settings.anchor).name}; "
         "give more terms, or ask for fewer sets"
     )
 

@@ -1,9 +1,9 @@
 """Which groups of features a trained net can do without, all at once: the path of their gates.
 
 What groups are worth one at a time doesn't add up. Here a gate multiplies the rows of each group,
-and open gates have a price: the loss grows by a penalty times the sum of the gates. Gates, biases
-and the layers behind are fitted together, for one penalty after the other, from the smallest on;
-the rows stay. Where a gate is 0 its group is left out, and its mean is part of the biases. That is
+and open gates have a price: the loss grows by a penalty times the sum of the gates. Gates and
+biases are fitted together, for one penalty after the other, from the smallest on; rows and layers
+behind stay. Where a gate is 0 its group is left out, and its mean is part of the biases. That is
 the nonnegative garrote (Breiman, Technometrics 37, 1995), of groups (Yuan and Lin, Journal of the
 Royal Statistical Society B 68, 2006).
 """
@@ -129,7 +129,7 @@ class Gated:
         return self.network.head(self.network.of_rows(torch.cat(sides, 1)), pieces)
 
     def fit(self, penalty: float) -> None:
-        """Fits open gates, biases and the layers behind at a penalty."""
+        """Fits open gates and biases at a penalty, without one the layers behind, too."""
         sample = self.measured.fit
         assert sample is not None
         open_gates = self.gates > 0

@@ -152,8 +152,12 @@ class Measurement:
         if not len(records):
             raise UserError(f"{positions}: {self.objective.missing}")
         game = np.unique(records["game"], return_inverse=True)[1]
-        if refit and game.max() == 0:
-            raise UserError(f"{positions} has one game; fitting anew (--refit) takes two or more")
+        least = 4 if refit else 2  # a half of one game tells no error
+        if game.max() + 1 < least:
+            raise UserError(
+                f"{positions}: positions with a score are of too few games, {game.max() + 1}; "
+                f"{least} are needed: raise --count, or give more games"
+            )
         fitted = (game % 2 == 1) & refit
         self.test = Sample.of(self.checkpoint, self.objective, records[~fitted])
         self.losses = self.losses_of(self.network, row_sums(self.network, self.test), self.test)
@@ -251,11 +255,11 @@ def row_sums(network: Network, sample: Sample) -> torch.Tensor:
 
 
 def to_csv(rows: Sequence[DataclassInstance]) -> str:
-    """Rows of one kind as CSV; what wasn't measured is empty."""
+    """Rows of one kind as CSV; what wasn't measured, or can't be told, is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([field.name for field in fields(rows[0])])
     for row in rows:
-        values = asdict(row).values()
+        values = (None if v != v else v for v in asdict(row).values())  # NaN isn't itself
         writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])
     return text.getvalue()

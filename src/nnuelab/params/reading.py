@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,15 @@ import yaml
 from pydantic import ValidationError
 
 from nnuelab import files, yaml_text
+from nnuelab.data.parallel import cores
+from nnuelab.discovery.grammar import Grammar, check_hours
 from nnuelab.errors import UserError, nearest, quoted
 from nnuelab.names import NetName
 from nnuelab.params import experiments, made
-from nnuelab.params.models import Params
+from nnuelab.params.models import Params, Search
 from nnuelab.params.sections import Section, repeated
 from nnuelab.settings.policy_selfplay import METHODS
+from nnuelab.settings.search import Searching
 
 FILE = Path("params.yaml")
 
@@ -114,11 +117,22 @@ def validate(settings: Mapping[str, Any], source: str = str(FILE)) -> Params:
         params = Params.model_validate({**settings, **named})
         experiments.plans(params, mistakes)
         mistakes += made.mistakes(params)
+        mistakes += [] if unknown else _of_search(params.search)
     except ValidationError as error:
         mistakes = [_line(dict(mistake)) for mistake in error.errors()]
     if mistakes + unknown:
         raise ParamsError(source, mistakes + unknown)
     return params
+
+
+def _of_search(given: Search) -> Iterator[str]:
+    """What would end a search before it begins: nothing is made for it in vain."""
+    settings = Searching(**{each.name: getattr(given, each.name) for each in fields(Searching)})
+    try:
+        Grammar(settings)
+        check_hours(settings, settings.positions, cores())
+    except UserError as error:
+        yield f"search.{error}"
 
 
 def _canonical(settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -23,7 +23,7 @@ class Searching:
     population: int = setting(12, "Sets of a generation.", ge=2)
     max_terms: int = setting(5, "Of a sum.", ge=1)
     max_features: int = setting(20_000, "Of a set.", ge=1)
-    max_cost: float = setting(1.8, "Of a node, as its terms' prices foretell it.", gt=0)
+    max_cost: float = setting(1.8, "Of a node, as its terms' prices foretell it.", ge=1)
     positions: int = setting(600_000, "Of the first screen.", ge=1)
     epochs: int = setting(2, "Of each training.", ge=1)
     learning_rate: float = setting(2e-3, "Of each training, the peak rate.", gt=0)
