@@ -29,7 +29,7 @@ FEATURES = 30  # rows of a refresh
 
 
 @jit
-def _updates(net, accumulators, plus, minus, n, calls):  # type: ignore[no-untyped-def]
+def updates(net, accumulators, plus, minus, n, calls):  # type: ignore[no-untyped-def]
     for _ in range(calls):
         for i in range(len(accumulators) - 1):
             source, target = accumulators[at(i)], accumulators[at(i + 1)]
@@ -49,7 +49,7 @@ def _refreshes(net, accumulators, active, calls):  # type: ignore[no-untyped-def
 
 
 @jit
-def _forwards(net, position, pairs, calls):  # type: ignore[no-untyped-def]
+def forwards(net, position, pairs, calls):  # type: ignore[no-untyped-def]
     total = 0
     for _ in range(calls):
         for i in range(len(pairs)):
@@ -57,10 +57,10 @@ def _forwards(net, position, pairs, calls):  # type: ignore[no-untyped-def]
     return total
 
 
-def _accumulators(record: np.void) -> np.ndarray:
-    """int16[COUNT, 2, width] of a random game's positions, side to move first."""
+def accumulators(record: np.void) -> np.ndarray:
+    """int16[COUNT, 2, stride] of a random game's positions, side to move first."""
     rng, board = np.random.default_rng(1), chess.Board()
-    pairs = aligned((COUNT, 2, int(record["width"])), np.int16)
+    pairs = aligned((COUNT, 2, int(record["stride"])), np.int16)
     for pair in pairs:
         position = notation.from_fen(board.fen())
         for place, perspective in enumerate((board.turn, not board.turn)):
@@ -89,7 +89,7 @@ def rows() -> Iterator[Row]:
     c = None if SIMD == "portable" else compiled(Path(__file__).with_name("kernels.c"))
     loaded = Inference(net)
     record, memory = loaded.record, loaded.memory
-    width, pairs = int(record["width"]), _accumulators(record)
+    width, pairs = int(record["width"]), accumulators(record)
     position = np.zeros(1, POSITION)[0]  # which only nets with buckets look at
     rng = np.random.default_rng(1)
     ours, theirs = aligned((COUNT, width), np.int16), aligned((COUNT, width), np.int16)
@@ -119,7 +119,7 @@ def rows() -> Iterator[Row]:
         given = places(theirs), places(rows_of, plus, minus)
         return compare(
             f"update {n} + {n}, {width} neurons, against C",
-            lambda: _updates(record, ours, plus, minus, n, CALLS),
+            lambda: updates(record, ours, plus, minus, n, CALLS),
             lambda: c.update(  # type: ignore[union-attr]
                 *given[0], long(COUNT), long(width), *given[1], long(n), long(CALLS)
             ),
@@ -151,7 +151,7 @@ def rows() -> Iterator[Row]:
             return int(run(*places(pairs), *shape, *layers, bias, *shifts, long(CALLS)))
 
         def by_numba() -> int:
-            return int(_forwards(bound.record, position, pairs, CALLS))
+            return int(forwards(bound.record, position, pairs, CALLS))
 
         if c is not None and by_c() != by_numba():
             raise ValueError(f"{c_name}: C and numba give different values")

@@ -25,6 +25,7 @@ QUICK: dict[str, dict[str, Any]] = {
         "PYTHON_DEPTH": 1,
         "PLACES": {"start": (POSITIONS[0], 3, 1.3, 2.0)},
     },
+    "layers": {"ROUNDS": 1, "CALLS": 1},
     "search": {"ROUNDS": 1, "NODES": 500},
     "selfplay": {"GAMES": 1, "PAIRS": 1, "FAST_PAIRS": 1, "QUIET": 100},
     "texel": {"ROUNDS": 1, "FEW_ROUNDS": 1, "POSITIONS": 3000, "TRACED": 500},

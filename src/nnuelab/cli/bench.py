@@ -29,8 +29,8 @@ def bench(
     name: Annotated[
         str,
         typer.Argument(
-            help="data, export, features, kernels, latency, perft, policy, search, selfplay, "
-            "texel or train.",
+            help="data, export, features, kernels, latency, layers, perft, policy, search, "
+            "selfplay, texel or train.",
             autocompletion=_names,
         ),
     ],
