@@ -1,7 +1,7 @@
 """Feature sets that a search may write: sums of blocks, and of blocks times a factor.
 
 A set is a tuple of terms in the order of the blocks, a term a block with its factor or "". What is
-the same set under two names, such as a block H+V beside H and V, has one `Grammar.key`.
+the same set under two names, such as a block H+V beside H and V, has one `key_of`.
 """
 
 from __future__ import annotations
