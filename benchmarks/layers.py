@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ CHANGED = 2  # rows that an update adds, and as many that it removes
 
 
 def shapes(net: Net) -> dict[str, Net]:
-    """Nets with the first layer of ``net``, 32 neurons behind it, by settings of training."""
+    """Nets with the first layer of ``net``, which has 32 neurons behind it, by their settings."""
     rng = np.random.default_rng(1)
 
     def weights(kind: type, *shape: int) -> np.ndarray:
@@ -63,8 +62,9 @@ def rows() -> Iterator[Row]:
     def forward(of: Net) -> Callable[[], float]:
         bound = Inference(of)
         pairs = kernels.accumulators(bound.record)
-        action = partial(kernels.forwards, bound.record, position, pairs, CALLS)
-        return partial(rate, CALLS * len(pairs), lambda: (action(), bound))
+        return lambda: rate(
+            CALLS * len(pairs), lambda: kernels.forwards(bound.record, position, pairs, CALLS)
+        )
 
     def update(of: Net) -> Callable[[], float]:
         bound = Inference(of)
@@ -72,8 +72,10 @@ def rows() -> Iterator[Row]:
         changed = np.random.default_rng(1).choice(net.n_features, (2, CHANGED), replace=False)
         plus, minus = changed.astype(np.int32)
         flat = pairs.reshape(-1, pairs.shape[2])
-        action = partial(kernels.updates, bound.record, flat, plus, minus, CHANGED, CALLS)
-        return partial(rate, CALLS * (len(flat) - 1), lambda: (action(), bound))
+        return lambda: rate(
+            CALLS * (len(flat) - 1),
+            lambda: kernels.updates(bound.record, flat, plus, minus, CHANGED, CALLS),
+        )
 
     def against(name: str, side: Callable[[], float], usual: Callable[[], float]) -> Row:
         found = in_turn({"it": side, "usual": usual}, ROUNDS)

@@ -98,16 +98,7 @@ def plan(
 
     from nnuelab.data.parallel import cores as here
     from nnuelab.params import default_experiment, plans, read, results_folder, speed_here
-    from nnuelab.params.bill import (
-        HOUR,
-        Comparison,
-        Line,
-        Machines,
-        compared,
-        cores_of_a_job,
-        foretold,
-        span,
-    )
+    from nnuelab.params.bill import HOUR, Machines, compared, cores_of_a_job, foretold, span, total
     from nnuelab.params.cluster import Cluster
     from nnuelab.params.cluster import hours as foretold_hours
     from nnuelab.params.jobs import check_planned, jobs_of, wall_seconds
@@ -133,7 +124,7 @@ def plan(
             told += [[name, *_comparison(row), "", ""] for row in ran]
             hours = wall_seconds(jobs[name], machines.cores, {}, job_cores) / HOUR
             last = [f"{hours:.4f}", f"{span(jobs[name], benchmarks):.4f}"]
-            told.append([name, *_comparison(Comparison.total(ran)), *last])
+            told.append([name, *_comparison(total(ran)), *last])
         print_rows(MEASURED, told)
         return
     speed = speed_here(planned, overlay, job_cores or here())
@@ -149,7 +140,7 @@ def plan(
         lines = foretold(jobs[name], machines, speed)
         told += [[name, *_line(line), ""] for line in lines]
         hours = wall_seconds(jobs[name], machines.cores, speed, job_cores) / HOUR
-        told.append([name, *_line(Line.total(lines)), f"{hours:.4f}"])
+        told.append([name, *_line(total(lines)), f"{hours:.4f}"])
     print_rows(FORETOLD, told)
     if planned[chosen[0]].selfplay is None and found.data.source != "embedded" and not positions:
         print(

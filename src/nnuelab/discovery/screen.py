@@ -22,6 +22,7 @@ from nnuelab.data import feature_counts, sampler, validation
 from nnuelab.data.dataset import evenly, writing
 from nnuelab.data.records import NO_SCORE, RECORD
 from nnuelab.errors import UserError
+from nnuelab.nnue.losses import Scores
 from nnuelab.nnue.trainer import Settings
 from nnuelab.nnue.training import train
 from nnuelab.settings.search import Searching
@@ -108,7 +109,7 @@ def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Sea
         _save(folder / f"train-{rung}.npy", chosen)
     validating = validation.spaced(validation_path, VALIDATED)
     if not (validating["score"] != NO_SCORE).any():
-        raise UserError(f"{validation_path} has no position with a score; label it: nnuelab label")
+        raise UserError(f"{validation_path} has {Scores.missing}")
     _save(folder / "validation.npy", validating)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
@@ -10,6 +10,7 @@ from torch.nn.functional import logsigmoid, relu
 
 from nnuelab.data.records import UNKNOWN_RESULT
 from nnuelab.learning.loader import Objective
+from nnuelab.settings import taken
 from nnuelab.settings.train import Training
 
 
@@ -143,4 +144,4 @@ METHODS: dict[str, type[Objective]] = {kind.method: kind for kind in (Scores, PQ
 def objective_of(chosen: Training) -> Objective:
     """The objective of a method, with its parameters from the settings."""
     kind = METHODS[chosen.method]
-    return kind(**{field.name: getattr(chosen, field.name) for field in fields(kind)})  # type: ignore[arg-type]
+    return taken(kind, chosen)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import yaml
 
@@ -65,19 +66,6 @@ class Line:
     disk: float
     price: float
 
-    @classmethod
-    def total(cls, lines: Sequence[Line]) -> Line:
-        """All rules together; their largest memory."""
-        return cls(
-            "total",
-            sum(line.jobs for line in lines),
-            sum(line.core_hours for line in lines),
-            sum(line.gpu_hours for line in lines),
-            max(line.memory for line in lines),
-            sum(line.disk for line in lines),
-            sum(line.price for line in lines),
-        )
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -90,17 +78,17 @@ class Comparison:
     memory: float
     measured_memory: float
 
-    @classmethod
-    def total(cls, rows: Sequence[Comparison]) -> Comparison:
-        """All rules together; their largest memory."""
-        return cls(
-            "total",
-            sum(row.jobs for row in rows),
-            sum(row.foretold for row in rows),
-            sum(row.measured for row in rows),
-            max(row.memory for row in rows),
-            max(row.measured_memory for row in rows),
-        )
+
+Row = TypeVar("Row", Line, Comparison)
+
+
+def total(rows: Sequence[Row]) -> Row:
+    """All rules together: sums, but the memory of the largest job."""
+    found: dict[str, Any] = {"rule": "total"}
+    for name in (each.name for each in fields(rows[0]) if each.name != "rule"):
+        values = [getattr(row, name) for row in rows]
+        found[name] = max(values) if "memory" in name else sum(values)
+    return replace(rows[0], **found)
 
 
 def cores_of_a_job(profile: Path) -> int | None:

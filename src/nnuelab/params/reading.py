@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from nnuelab.names import NetName
 from nnuelab.params import experiments, made
 from nnuelab.params.models import Params, Search
 from nnuelab.params.sections import Section, repeated
+from nnuelab.settings import taken
 from nnuelab.settings.policy_selfplay import METHODS
 from nnuelab.settings.search import Searching
 
@@ -127,7 +128,7 @@ def validate(settings: Mapping[str, Any], source: str = str(FILE)) -> Params:
 
 def _of_search(given: Search) -> Iterator[str]:
     """What would end a search before it begins: nothing is made for it in vain."""
-    settings = Searching(**{each.name: getattr(given, each.name) for each in fields(Searching)})
+    settings = taken(Searching, given)
     try:
         Grammar(settings)
         check_hours(settings, settings.positions, cores())

@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from nnuelab.settings import MAX_SEED, MOST
+from nnuelab.settings import MAX_SEED, MOST, taken
 
 Count = Annotated[int, Field(ge=1, le=MOST)]
 Jobs = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -63,7 +63,7 @@ def section(*declared: type, **kinds: Any) -> type[Section]:
         @model_validator(mode="after")
         def _makes_sense(self) -> Self:
             for kind in declared:
-                kind(**{field.name: getattr(self, field.name) for field in fields(kind)})
+                taken(kind, self)
             return self
 
     found: dict[str, Any] = {}

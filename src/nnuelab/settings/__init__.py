@@ -8,14 +8,22 @@ command or only the workflow knows, such as files and cores, is declared there.
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import Any
+from dataclasses import field, fields
+from typing import Any, TypeVar
 
 NO_LIMIT = "without another limit"  # of a search
 LARGEST = 2**63 - 1  # integer of 64 bits
 MAX_SEED = LARGEST
 MOST = 10**12  # of anything that is counted: sums and products of two or three fit 64 bits
 MOST_CORES = 1_000_000  # of a job, and of all
+
+
+T = TypeVar("T")
+
+
+def taken(kind: type[T], given: object) -> T:
+    """A dataclass of what an object with more has, attribute by attribute."""
+    return kind(**{each.name: getattr(given, each.name) for each in fields(kind)})  # type: ignore[arg-type]
 
 
 def setting(default: Any, meaning: str, *, implied: str | None = None, **bounds: float) -> Any:
