@@ -78,6 +78,14 @@ def test_masking_is_a_net_that_never_hears_of_the_group(folder: Path, by: str) -
         assert row.refit_rise is None
 
 
+def test_groups_together_are_one_group(folder: Path) -> None:
+    measured = Measurement(folder / "checkpoint.pt", folder / "validation.npy", 10_000, False)
+    (row,) = measured.of_groups("term*role", ["H, queen", "ALL, queen"])
+    (queen,) = [row for row in measured.of_groups("role") if row.group == "queen"]
+    assert row.group == "H, queen and ALL, queen"
+    assert replace(row, by="role", group="queen") == queen
+
+
 def test_activity_and_norms_are_counted(folder: Path) -> None:
     measured = Measurement(folder / "checkpoint.pt", folder / "validation.npy", 10_000, False)
     features = measured.checkpoint.features
@@ -186,6 +194,13 @@ def test_games_tell_what_groups_are_worth(folder: Path, tmp_path: Path) -> None:
         )
         assert float(rows[group]["elo"]) == pytest.approx(elo, abs=0.01)
 
+    without = ["--without", "queen", "--without", "rook", "--pgn", str(tmp_path / "two.pgn")]
+    done = run(folder / "net.nnue", *without)
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "with.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert row["group"] == "queen and rook"
+    assert float(row["elo"]) < 0
     other = replace(netfile.read_net(folder / "net.nnue"), feature_set="ALL+V")
     netfile.write_net(tmp_path / "other.nnue", other)
     for wrong, options, told in (

@@ -39,6 +39,12 @@ def importance(
     positions: Positions,
     output: Output,
     by: By = "term",
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Group to mask; several, all together: repeat it.", show_default="each, alone"
+        ),
+    ] = None,
     count: Count = 50_000,
     refit: Annotated[
         bool,
@@ -70,9 +76,12 @@ def importance(
 
     Example: nnuelab importance checkpoint.pt --positions validation.npy --output importance.csv
     --plot importance.svg --net net.nnue --games 1000
+
+    Example: nnuelab importance checkpoint.pt --positions validation.npy --output lines.csv
+    --without H --without V
     """
     from nnuelab import charts
-    from nnuelab.features.groups import groups
+    from nnuelab.features.groups import alone_or_together
     from nnuelab.nnue import importance as measuring
     from nnuelab.nnue import netfile
     from nnuelab.progress import Progress
@@ -90,18 +99,18 @@ def importance(
         artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     found = measuring.Measurement(checkpoint, positions, count, refit)
     rows = []
-    total = len(groups(found.checkpoint.features, by))
+    total = len(alone_or_together(found.checkpoint.features, by, without or []))
     if net is not None:
         artifacts.check_ending(pgn, "a PGN file", ".pgn")
         if (other := netfile.read_net(net).feature_set) != found.checkpoint.feature_set:
             raise UserError(f"{net} is a net of {other}, {checkpoint} of another set; give its own")
     with Progress(total, "groups", "importance") as progress:
-        for row in found.of_groups(by):
+        for row in found.of_groups(by, without or []):
             rows.append(row)
             progress.advance()
     if net is not None:
         playing = Games(games_per_pairing=games, nodes=nodes)
-        elo = masked.play(net, by, [row.group for row in rows], book, pgn, playing, workers)
+        elo = masked.play(net, by, without or [], book, pgn, playing, workers)
         rows = [
             replace(row, elo=value, elo_error=error)
             for row in rows
@@ -113,6 +122,8 @@ def importance(
         **({} if net is None else {"net": net, "games": pgn}),
     }
     parameters = {"by": by, "count": count, "refit": refit, "loss": found.loss}
+    if without:
+        parameters["without"] = without
     drawn = None if plot is None else figures.figure(rows, found.loss)
     _write(measuring.to_csv(rows), output, drawn, plot, inputs, parameters)
     print(f"loss {found.loss:.6f} with all features", file=sys.stderr)

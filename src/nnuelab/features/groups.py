@@ -69,7 +69,7 @@ def groups(feature_set: FeatureSet, by: str) -> Groups:
     return found
 
 
-def chosen(feature_set: FeatureSet, by: str, names: list[str]) -> np.ndarray:
+def chosen(feature_set: FeatureSet, by: str, names: Sequence[str]) -> np.ndarray:
     """bool [N]: which features are in one of the groups that are named.
 
     Raises
@@ -84,6 +84,19 @@ def chosen(feature_set: FeatureSet, by: str, names: list[str]) -> np.ndarray:
                 f"{feature_set.name} has no group {name!r} by {by}{nearest(name, known)}"
             )
     return np.any([known[name] for name in names], axis=0)
+
+
+def alone_or_together(feature_set: FeatureSet, by: str, together: Sequence[str]) -> Groups:
+    """Each group alone, or those that are named ``together`` as one.
+
+    Raises
+    ------
+    UserError
+        As `chosen` does.
+    """
+    if together:
+        return {" and ".join(together): chosen(feature_set, by, together)}
+    return groups(feature_set, by)
 
 
 def axes(feature_set: FeatureSet) -> list[str]:

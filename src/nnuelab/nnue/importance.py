@@ -22,7 +22,7 @@ from torch.optim.lr_scheduler import LinearLR
 from nnuelab import intervals
 from nnuelab.data import validation
 from nnuelab.errors import UserError
-from nnuelab.features.groups import groups
+from nnuelab.features.groups import alone_or_together
 from nnuelab.features.tables import compiled
 from nnuelab.learning.loader import extract
 from nnuelab.learning.sparse import pad
@@ -174,11 +174,11 @@ class Measurement:
         """Of the net with all its features, as it is."""
         return float(self.losses.mean())
 
-    def of_groups(self, by: str) -> Iterator[Importance]:
-        """What each group is worth, in the order of the features."""
+    def of_groups(self, by: str, together: Sequence[str] = ()) -> Iterator[Importance]:
+        """What each group is worth, in the order of the features, or those ``together`` as one."""
         counts = torch.bincount(self.test.active.flatten(), minlength=len(self.norms) + 1)
         often = counts[:-1] / self.test.active[..., 0].numel()
-        for name, members in groups(self.checkpoint.features, by).items():
+        for name, members in alone_or_together(self.checkpoint.features, by, together).items():
             group = torch.from_numpy(np.append(members, False))
             masked = self.test.without(group)
             sums = row_sums(self.network, masked)

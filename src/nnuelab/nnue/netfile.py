@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -364,13 +364,13 @@ def write_net(path: Path | str, net: Net) -> None:
         temporary.write_bytes(content)
 
 
-def masked(net: Net, members: np.ndarray, by: str, names: list[str]) -> Net:
+def masked(net: Net, members: np.ndarray, by: str, names: Sequence[str]) -> Net:
     """The net with zeroed rows of some features, bool [N]: those of groups ``names`` by ``by``."""
     return replace(
         net,
         w1=net.w1 * ~members[:, None],
         psqt=None if net.psqt is None else (net.psqt.T * ~members).T,
-        provenance={**net.provenance, "masked": {"by": by, "without": names}},
+        provenance={**net.provenance, "masked": {"by": by, "without": list(names)}},
     )
 
 

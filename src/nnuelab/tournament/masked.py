@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
-from nnuelab.features.groups import chosen
+from nnuelab.features.groups import alone_or_together
 from nnuelab.nnue import netfile
 from nnuelab.settings.games import Games
 from nnuelab.tournament import sprt
@@ -24,17 +24,23 @@ def name_of(group: str) -> str:
 
 
 def play(
-    path: Path, by: str, names: Iterable[str], book: Path, pgn: Path, games: Games, processes: int
+    path: Path,
+    by: str,
+    together: Sequence[str],
+    book: Path,
+    pgn: Path,
+    games: Games,
+    processes: int,
 ) -> dict[str, tuple[float, float]]:
-    """Plays a net without each of some groups against the whole net.
+    """Plays a net without each group of its features against the whole net.
 
     Parameters
     ----------
     path : Path
         Net.
     by : str
-    names : iterable of str
-        Groups; see `nnuelab.features.groups`.
+    together : sequence of str
+        Groups to be left out as one, instead of each; see `nnuelab.features.groups`.
     book : Path
     pgn : Path
         Where the games go; a run that was killed goes on.
@@ -54,12 +60,13 @@ def play(
     UserError
         As of `tournament`, or when there is no such group.
     """
-    net, groups = netfile.read_net(path), list(names)
+    net = netfile.read_net(path)
+    groups = alone_or_together(net.features, by, together)
     with tempfile.TemporaryDirectory() as folder:
         files = {WHOLE: path}
-        for number, group in enumerate(groups):
+        for number, (group, members) in enumerate(groups.items()):
             files[name_of(group)] = Path(folder) / f"{number}.nnue"
-            without = netfile.masked(net, chosen(net.features, by, [group]), by, [group])
+            without = netfile.masked(net, members, by, together or [group])
             netfile.write_net(files[name_of(group)], without)
         defaults = Defaults({"nodes": games.nodes}, games.hash)
         players: dict[str, Entrant] = {}
