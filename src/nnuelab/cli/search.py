@@ -17,7 +17,7 @@ from nnuelab.settings.search import Searching
 if TYPE_CHECKING:
     from nnuelab.discovery.history import Row
 
-PLAYING_SEEDS = (101, 102)  # no screen has them, so the games don't flatter what it chose
+FIRST_SEED = 101  # of those that play; no screen has it, so the games don't flatter what it chose
 
 
 @app.command()
@@ -65,7 +65,8 @@ def search(
         _write(output / "front.csv", history.to_csv(history.front(rows)))
     front = history.front(rows)
     sets = [found.anchor, *(row.feature_set for row in _spaced(front, settings.play, found.anchor))]
-    experiment = {"feature_sets": sets, "seeds": list(PLAYING_SEEDS), "anchor": found.anchor}
+    seeds = list(range(FIRST_SEED, FIRST_SEED + settings.play_seeds))
+    experiment = {"feature_sets": sets, "seeds": seeds, "anchor": found.anchor}
     _write(
         output / "front.yaml",
         yaml.safe_dump({"experiments": {"search": experiment}}, sort_keys=False),

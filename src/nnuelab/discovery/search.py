@@ -31,7 +31,7 @@ from nnuelab.progress import Progress
 from nnuelab.settings.search import Searching
 
 # Settings that change nothing of what was measured before the search ended.
-OUTSIDE = ("hours", "generations", "play")
+OUTSIDE = ("hours", "generations", "play", "play_seeds")
 
 
 @dataclass(frozen=True)
