@@ -199,7 +199,8 @@ def test_the_command_writes_history_front_and_experiment(datasets, tmp_path, who
     command = ["search", "--train", str(datasets[0]), "--validation", str(datasets[1])]
     output = tmp_path / "search"
     priced(output)
-    done = CliRunner().invoke(application(), [*command, "--output", str(output), *OPTIONS])
+    options = ["--output", str(output), *OPTIONS, "--play-seeds", "3"]
+    done = CliRunner().invoke(application(), [*command, *options])
     assert done.exit_code == 0, done.output
     assert (output / "history.csv").read_text() == whole
     front = (output / "front.csv").read_text()
@@ -209,6 +210,7 @@ def test_the_command_writes_history_front_and_experiment(datasets, tmp_path, who
     played = set(found["feature_sets"][1:])
     assert played <= {row["feature_set"] for row in csv.DictReader(front.splitlines())}
     assert len(found["feature_sets"]) == len(played) + 1
+    assert len(set(found["seeds"])) == 3
     assert min(found["seeds"]) > SETTINGS.seeds
     for name in ("history.csv", "front.csv", "front.yaml"):
         assert json.loads((output / f"{name}.json").read_text())["inputs"].keys() == {
