@@ -19,7 +19,7 @@ HEAD = (
 DATA = {
     **dict.fromkeys(("axis", "pairwise", "mobility", "beyond", "rates"), ("763,000", "of a net")),
     **dict.fromkeys(
-        ("teacher", "mirrored", "replication", "together", "layers", "modern"),
+        ("teacher", "mirrored", "replication", "together", "layers", "modern", "search"),
         ("770,000", "of Stockfish"),
     ),
     "people": ("780,000", "of Stockfish"),
