@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from nnuelab.cli import page as _page  # noqa: F401 (registers its commands)
 from nnuelab.cli.app import app
+from nnuelab.cli.search import QUESTION
 from tests.conftest import ROOT
 from tests.report.conftest import watched
 
@@ -98,8 +99,11 @@ def test_each_experiment_has_a_mark_for_each_set_at_its_place(report, browser):
 
 
 def test_each_experiment_asks_what_its_settings_ask(report, browser):
-    """The first one that asks, in params.yaml or else in an overlay; others change its nets."""
-    asked = {}
+    """The first one that asks, in params.yaml or else in an overlay; others change its nets.
+
+    That of the front is the search's.
+    """
+    asked = {"search": QUESTION}
     for file in (ROOT / "params.yaml", *sorted((ROOT / "config").glob("*.yaml"))):
         for name, settings in (yaml.safe_load(file.read_text()).get("experiments") or {}).items():
             if "question" in settings:

@@ -17,6 +17,7 @@ from nnuelab.settings.search import Searching
 if TYPE_CHECKING:
     from nnuelab.discovery.history import Row
 
+QUESTION = "What is the front of the search worth in games?"
 FIRST_SEED = 101  # of those that play; no screen has it, so the games don't flatter what it chose
 
 
@@ -66,7 +67,12 @@ def search(
     front = history.front(rows)
     sets = [found.anchor, *(row.feature_set for row in _spaced(front, settings.play, found.anchor))]
     seeds = list(range(FIRST_SEED, FIRST_SEED + settings.play_seeds))
-    experiment = {"feature_sets": sets, "seeds": seeds, "anchor": found.anchor}
+    experiment = {
+        "question": QUESTION,
+        "feature_sets": sets,
+        "seeds": seeds,
+        "anchor": found.anchor,
+    }
     _write(
         output / "front.yaml",
         yaml.safe_dump({"experiments": {"search": experiment}}, sort_keys=False),
