@@ -186,7 +186,15 @@ def test_what_is_open_says_how_many_seeds_would_tell_and_what_is_settled_that_it
 
 def test_sets_of_the_front_are_links_where_they_have_a_view(report):
     front = report.read_text().split('<table id="searched-front"')[1].split("</table>")[0]
-    assert re.findall('href="#/set/([^"]*)"', front) == ["ALL", "KB(1)+V"]
+
+    def sets(name):
+        with (PUBLISHED / name).open(newline="") as file:
+            return [row["feature_set"] for row in csv.DictReader(file)]
+
+    played = {*sets("search_table.csv"), *sets("found_table.csv")}
+    linked = [unquote(name) for name in re.findall('href="#/set/([^"]*)"', front)]
+    assert linked == [name for name in sets("search/front.csv") if name in played]
+    assert len(linked) > 5
     assert front.count("<tr data-row=") > front.count('class="source"') > 5
 
 
