@@ -76,9 +76,6 @@ def importance(
 
     Example: nnuelab importance checkpoint.pt --positions validation.npy --output importance.csv
     --plot importance.svg --net net.nnue --games 1000
-
-    Example: nnuelab importance checkpoint.pt --positions validation.npy --output lines.csv
-    --without H --without V
     """
     from nnuelab import charts
     from nnuelab.features.groups import alone_or_together
