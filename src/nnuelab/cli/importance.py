@@ -96,18 +96,19 @@ def importance(
         artifacts.check_ending(plot, "a figure", *charts.FORMATS)
     found = measuring.Measurement(checkpoint, positions, count, refit)
     rows = []
-    total = len(alone_or_together(found.checkpoint.features, by, without or []))
+    together = without or []
+    total = len(alone_or_together(found.checkpoint.features, by, together))
     if net is not None:
         artifacts.check_ending(pgn, "a PGN file", ".pgn")
         if (other := netfile.read_net(net).feature_set) != found.checkpoint.feature_set:
             raise UserError(f"{net} is a net of {other}, {checkpoint} of another set; give its own")
     with Progress(total, "groups", "importance") as progress:
-        for row in found.of_groups(by, without or []):
+        for row in found.of_groups(by, together):
             rows.append(row)
             progress.advance()
     if net is not None:
         playing = Games(games_per_pairing=games, nodes=nodes)
-        elo = masked.play(net, by, without or [], book, pgn, playing, workers)
+        elo = masked.play(net, by, together, book, pgn, playing, workers)
         rows = [
             replace(row, elo=value, elo_error=error)
             for row in rows
@@ -119,8 +120,8 @@ def importance(
         **({} if net is None else {"net": net, "games": pgn}),
     }
     parameters = {"by": by, "count": count, "refit": refit, "loss": found.loss}
-    if without:
-        parameters["without"] = without
+    if together:
+        parameters["without"] = together
     drawn = None if plot is None else figures.figure(rows, found.loss)
     _write(measuring.to_csv(rows), output, drawn, plot, inputs, parameters)
     print(f"loss {found.loss:.6f} with all features", file=sys.stderr)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from nnuelab.discovery.history import Row
 
 QUESTION = "What is the front of the search worth in games?"
-FIRST_SEED = 101  # of those that play; no screen has it, so the games don't flatter what it chose
+# Of the nets that play; screens have 1 to 100, so the games don't flatter what these chose.
+FIRST_SEED = 101
 
 
 @app.command()
