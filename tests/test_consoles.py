@@ -136,7 +136,7 @@ GIVEN = {
     "first-nnue": _TRAIN + "engine my-engine/engine results/nets/ALL/1/net.nnue; "
     "engine my-engine-before/engine",
     "importance": _TRAIN + "for set in ALL+MB ALL+H+V ALL+PP; do learn $set; done; "
-    "cp results/nets/ALL+MB/1/* .",
+    "cp results/nets/ALL+MB/1/* results/data/validation.npy .",
     "judge": _TRAIN + _NETS + "; cp a.nnue net.nnue; engine myengine net.nnue; "
     'cp myengine tomine; cp -r "$of/my engine" ../mine; mv ../mine/make ../mine/src; '
     "cp a.nnue new.bin; head -c 100 a.nnue > old.bin; mkdir nets; cp a.nnue nets/mine.nnue; "
