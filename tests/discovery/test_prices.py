@@ -43,6 +43,7 @@ def test_a_resized_net_has_neurons_of_the_other_one(l1):
 
 def test_terms_are_measured_once_and_then_read(tmp_path, monkeypatch):
     monkeypatch.setattr(prices, "SETTINGS", replace(prices.SETTINGS, rounds=1))
+    monkeypatch.setattr(prices, "LEAST", 0)  # one round of 300 nodes tells nothing of their time
     monkeypatch.setattr(cost, "NODES", 300)
     positions, path = write_datasets(tmp_path)[1], tmp_path / "prices.csv"
     found = prices.measured(path, ["ALL", "KB(1)+H", "(H+V)*KING"], positions, 32)
@@ -62,7 +63,11 @@ def test_terms_are_measured_once_and_then_read(tmp_path, monkeypatch):
     assert prices.measured(path, ["H+PV"], positions, 32) == {"H": 2, "PV": 2}
     assert prices.measured(path, ["H"], positions, 64) == {"H": 2}
     assert "PV" not in path.read_text()
+    monkeypatch.undo()
     path.with_name("prices.csv.json").unlink()
+    path.write_text("name,cost\nH,0.89\n")
+    with pytest.raises(UserError, match=r"0\.89 times as much with H, .* remove it"):
+        prices.measured(path, ["H"], positions, 64)
     for content in ("name,cost\nV,1.5\n", ""):
         path.write_text(content)
         with pytest.raises(UserError, match=r"prices\.csv (isn't whole|lacks H).* remove it"):
