@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from nnuelab.data.parallel import pool
 
 PROGRAM = """
 import os, signal, sys, threading, time
@@ -33,3 +36,14 @@ def test_workers_end_without_a_word(seconds: float) -> None:
     )
     said, errors = process.communicate(timeout=60)
     assert (said, errors) == ("stopped\n", "")
+
+
+def _process(_: int) -> int:
+    return os.getpid()
+
+
+def test_a_pool_keeps_its_processes() -> None:
+    with pool(2) as of_pool:
+        calls = [set(of_pool(_process, range(9))) for _ in range(3)]
+    assert len(set().union(*calls)) <= 2
+    assert os.getpid() not in calls[0]

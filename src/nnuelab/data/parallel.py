@@ -58,15 +58,29 @@ def ordered(
     UserError
         When a worker process was killed from outside (most often for want of memory).
     """
+    with pool(workers, initializer, initargs) as of_pool:
+        yield from of_pool(function, items, ahead)
+
+
+@contextmanager
+def pool(
+    workers: int = 0,
+    initializer: Callable[..., None] | None = None,
+    initargs: tuple[Any, ...] = (),
+) -> Iterator[Callable[..., Iterator[Any]]]:
+    """`ordered` for several calls of ``(function, items, ahead)``, by processes that stay."""
     workers = workers or cores()
     if workers == 1 and initializer is None:
-        yield from map(function, items)
+        yield lambda function, items, ahead=AHEAD: map(function, items)
         return
     executor = ProcessPoolExecutor(
         workers, multiprocessing.get_context("spawn"), _start, (initializer, initargs)
     )
-    pending: deque[Future[Result]] = deque()
-    try:
+
+    def of_pool(
+        function: Callable[[Item], Result], items: Iterable[Item], ahead: int = AHEAD
+    ) -> Iterator[Result]:
+        pending: deque[Future[Result]] = deque()
         for item in items:
             with deaf():
                 pending.append(executor.submit(function, item))
@@ -74,6 +88,9 @@ def ordered(
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
+
+    try:
+        yield of_pool
     except BrokenProcessPool as error:
         raise UserError(
             "a worker process died (killed from outside, or short of memory); "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 
 from nnuelab import artifacts, data, features
 from nnuelab.data.journal import Journal
-from nnuelab.data.parallel import cores, ordered
+from nnuelab.data.parallel import cores, pool
 from nnuelab.discovery.grammar import Grammar, Key, Terms, check_hours, key_of, terms_of, text_of
 from nnuelab.discovery.history import Row, best_first
 from nnuelab.discovery.prices import BASE, measured, own_share, together
@@ -57,7 +57,8 @@ class Search:
     prices : Path
         What the terms cost, `prices.measured`: measured where there is no such file.
     workers : int
-        Processes, one for each set that is trained at a time; 0: all cores. Changes no result.
+        Processes, one for each set that is trained at a time; 0: all cores. No more than a
+        generation has sets. Changes no result.
 
     Raises
     ------
@@ -77,7 +78,7 @@ class Search:
         workers: int = 0,
     ) -> None:
         self.settings, self.data, self.journal = settings, (train, validation), journal
-        self.workers = workers or cores()
+        self.workers = min(workers or cores(), settings.population)
         self.grammar = Grammar(settings)
         self.anchor = features.parse(settings.anchor).name
         check_hours(settings, min(settings.positions, len(data.open(train))), self.workers)
@@ -120,13 +121,14 @@ class Search:
             tempfile.TemporaryDirectory() as name,
             Journal(self.journal, self.identity()) as journal,
             Progress(None, "screens", "search") as progress,
+            pool(self.workers) as of_pool,
         ):
             prepare(Path(name), *self.data, self.settings)
             self._price(Path(name))
             for entry in (journal[i] for i in range(len(journal))):
                 of = entry["feature_set"], entry["rung"]
                 self._known[of] = Measured(**entry["measured"])
-            screened = partial(self._screened, Path(name), journal, progress)
+            screened = partial(self._screened, Path(name), journal, progress, of_pool)
             generation = 0
             while proposed := self._proposed(generation, rows):
                 for rung in range(self.settings.rungs):
@@ -206,6 +208,7 @@ class Search:
         folder: Path,
         journal: Journal,
         progress: Progress,
+        of_pool: Callable[..., Iterator[Measured]],
         proposed: Sequence[Candidate],
         generation: int,
         rung: int,
@@ -218,11 +221,13 @@ class Search:
         progress.found(len(found))
         progress.advance(len(found))
         missing = [each for each in proposed if each.number not in found]
+        # The longest trainings first: fewer cores wait for the end of the generation.
+        missing.sort(key=lambda each: -self.cost(each.feature_set))
         tasks = [
             Task(each.feature_set, rung, folder, self.cost(each.feature_set), self.settings)
             for each in missing
         ]
-        for each, result in zip(missing, ordered(measure, tasks, self.workers), strict=True):
+        for each, result in zip(missing, of_pool(measure, tasks), strict=True):
             journal.append(
                 {"feature_set": each.feature_set, "rung": rung, "measured": asdict(result)}
             )
