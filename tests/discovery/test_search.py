@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from nnuelab import artifacts
 from nnuelab.cli.__main__ import application
 from nnuelab.data.records import NO_SCORE
 from nnuelab.discovery import screen, search
@@ -169,8 +171,12 @@ def test_prices_that_can_t_be_are_told(datasets, tmp_path, price, message):
 
 def test_hours_that_are_too_few_are_told_before_any_work(datasets, tmp_path):
     settings = replace(SETTINGS, hours=1e-9)
-    with pytest.raises(UserError, match=r"a generation of 2 sets takes \S+ hours here"):
-        Search(settings, *datasets, tmp_path / "j", tmp_path / "prices.csv", 1)
+    told = set()
+    for workers in (1, 2, 64):
+        with pytest.raises(UserError, match=r"a generation of 2 sets takes \S+ hours") as failure:
+            Search(settings, *datasets, tmp_path / "j", tmp_path / "prices.csv", workers)
+        told.add(str(failure.value))
+    assert len(told) == 2  # more than the sets of a generation don't help
     assert not (tmp_path / "j").exists()
 
 
@@ -218,28 +224,51 @@ def test_the_command_writes_history_front_and_experiment(datasets, tmp_path, who
         }  # fmt: skip
 
 
+def test_records_are_those_of_the_files_after_each_generation(datasets, tmp_path, monkeypatch):
+    class First(Search):
+        def generations(self):
+            yield next(super().generations())
+            raise UserError("ended")
+
+    monkeypatch.setattr(search, "Search", First)
+    priced(tmp_path)
+    command = ["search", "--train", str(datasets[0]), "--validation", str(datasets[1])]
+    done = CliRunner().invoke(application(), [*command, "--output", str(tmp_path), *OPTIONS])
+    assert (done.exit_code, "ended" in done.output) == (1, True)
+    for name in ("history.csv", "front.csv"):
+        record = json.loads((tmp_path / f"{name}.json").read_text())
+        assert record["sha256"] == artifacts.sha256(tmp_path / name)
+    assert not (tmp_path / "front.yaml").exists()
+
+
 @pytest.mark.slow
 def test_killed_ten_times_it_ends_the_same(tmp_path):
     """Kill -9, of processes of their own with the usual batches."""
     data = write_datasets(tmp_path, greedy=True)
     command = [sys.executable, "-m", "nnuelab.cli", "search", "--train", data[0], "--validation",
-               data[1], *OPTIONS, "--positions", "1500", "--workers", "2"]  # fmt: skip
+               data[1], *OPTIONS, "--positions=1500", "--workers=2", "--terms=D1", "--terms=MB",
+               "--generations=8"]  # fmt: skip
 
-    def run(output: Path, seconds: float | None) -> None:
-        process = subprocess.Popen([*command, "--output", output], stderr=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
-        try:
-            assert process.wait(seconds) == 0
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
+    def start(output: Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([*command, "--output", output], stderr=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+
+    def entries() -> int:
+        path = tmp_path / "killed" / "search.journal"
+        return path.read_bytes().count(b"\n") if path.exists() else 0
 
     for name in ("whole", "killed"):
         priced(tmp_path / name)
-    run(tmp_path / "whole", None)
-    for tenth in range(10):
-        run(tmp_path / "killed", 4 + tenth)
-    run(tmp_path / "killed", None)
+    assert start(tmp_path / "whole").wait() == 0
+    for kill in range(10):
+        process, before = start(tmp_path / "killed"), entries()
+        # Every other one as it begins to measure, or in the middle of that.
+        while process.poll() is None and entries() <= before + kill % 2:
+            time.sleep(0.01)
+        assert process.poll() is None
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert start(tmp_path / "killed").wait() == 0
     names = ("history.csv", "front.csv", "front.yaml")
     whole, killed = ([(tmp_path / each / name).read_bytes() for name in names]
                      for each in ("whole", "killed"))  # fmt: skip

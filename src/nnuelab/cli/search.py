@@ -61,10 +61,21 @@ def search(
     prices = output / "prices.csv"
     artifacts.check_apart([train, validation, *(blocks or [])], [*made, journal, prices])
     found = Search(settings, train, validation, journal, prices, workers)
+    parameters = found.identity()
+
+    def write(path: Path, text: str) -> None:
+        _write(path, text)
+        artifacts.provenance(
+            path,
+            inputs={"train": train, "validation": validation, "prices": prices},
+            parameters=parameters,
+            module="discovery.search",
+        )
+
     rows: list[history.Row] = []
     for rows in found.generations():
-        _write(output / "history.csv", history.to_csv(rows))
-        _write(output / "front.csv", history.to_csv(history.front(rows)))
+        write(made[0], history.to_csv(rows))
+        write(made[1], history.to_csv(history.front(rows)))
     front = history.front(rows)
     sets = [found.anchor, *(row.feature_set for row in _spaced(front, settings.play, found.anchor))]
     seeds = list(range(FIRST_SEED, FIRST_SEED + settings.play_seeds))
@@ -74,17 +85,7 @@ def search(
         "seeds": seeds,
         "anchor": found.anchor,
     }
-    _write(
-        output / "front.yaml",
-        yaml.safe_dump({"experiments": {"search": experiment}}, sort_keys=False),
-    )
-    for path in made:
-        artifacts.provenance(
-            path,
-            inputs={"train": train, "validation": validation, "prices": prices},
-            parameters=found.identity(),
-            module="discovery.search",
-        )
+    write(made[2], yaml.safe_dump({"experiments": {"search": experiment}}, sort_keys=False))
     print_csv(history.to_csv(front))
     print(
         f"{rows[-1].number + 1} sets, {found.screens} screens, {found.rate:.0f} an hour and core",
