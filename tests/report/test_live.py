@@ -202,11 +202,12 @@ def test_a_search_tells_what_it_has_tried(folder, tell):
         )
     ]
     (folder / "results" / "search" / "history.csv").write_text(history.to_csv(rows))
+    (folder / "results" / "search" / "front.csv").write_text(history.to_csv(history.front(rows)))
     (search,) = state(folder)["searches"]
     assert (search["what"], search["sets"]) == ("Search for feature sets", 3)
-    assert [(row["name"], row["loss"]) for row in search["best"]] == [
-        ("H+V", 0.009),
-        ("ALL", 0.018),
+    assert [(row["name"], row["cost"], row["loss"]) for row in search["front"]] == [
+        ("ALL", 1.0, 0.018),
+        ("H+V", 2.0, 0.009),
     ]
 
 

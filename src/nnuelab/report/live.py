@@ -26,7 +26,6 @@ from nnuelab.tournament.summary import Summary
 PLAYED = (".pgn", ".part")  # outputs of a tournament
 LOG_TAIL, LOG_LINES = 4000, 12  # bytes and lines of a failed job's log
 POINTS = 100  # of a curve, at most
-BEST = 5  # sets of a search
 # What comes of files that hold something else than they should.
 UNEXPECTED = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
 
@@ -169,15 +168,13 @@ def _losses(path: Path) -> dict[str, Any] | None:
 
 def _searched(path: Path) -> dict[str, Any]:
     rows = reading.read_csv(path, searched.NEEDED, texts=searched.TEXTS)
-    longest = max(int(row["rung"]) for row in rows)
-    trained = [row for row in rows if int(row["rung"]) == longest and row["loss"]]
-    trained.sort(key=lambda row: float(row["loss"]))
+    front = reading.read_csv(path.with_name(searched.FRONT), searched.NEEDED, texts=searched.TEXTS)
     return {
         "sets": len({row["number"] for row in rows}),
         "generations": len({row["generation"] for row in rows}),
-        "best": [
+        "front": [
             {"name": row["feature_set"], "loss": float(row["loss"]), "cost": float(row["cost"])}
-            for row in trained[:BEST]
+            for row in front
         ],
     }
 

@@ -10,14 +10,15 @@ function duration(seconds) {
   const [h, m, s] = [seconds / 3600, (seconds / 60) % 60, seconds % 60].map(Math.floor);
   return `${h}:${String(m).padStart(2, "0")}:${String(s).padStart(2, "0")}`;
 }
-/** A curve as large as a word. */
-function curve(values) {
-  const low = Math.min(...values), high = Math.max(...values), width = 120, height = 24;
-  const x = (i) => 2 + (i / Math.max(values.length - 1, 1)) * (width - 4);
-  const y = (value) => 2 + ((high - value) / (high - low || 1)) * (height - 4);
-  const points = values.map((value, i) => `${x(i).toFixed(1)},${y(value).toFixed(1)}`);
+/** A curve as large as a word, by what is across (else evenly), with a dot on the point `at`. */
+function curve(values, across = values.map((_, i) => i), at = null) {
+  const width = 120, height = 24, low = Math.min(...across), high = Math.max(...values);
+  const x = (i) => 3 + ((across[i] - low) / (Math.max(...across) - low || 1)) * (width - 6);
+  const y = (i) => 3 + ((high - values[i]) / (high - Math.min(...values) || 1)) * (height - 6);
+  const points = values.map((_, i) => `${x(i).toFixed(1)},${y(i).toFixed(1)}`);
   return draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "curve", "aria-hidden": "true" },
-    draw("polyline", { points: points.join(" ") }));
+    draw("polyline", { points: points.join(" ") }),
+    ...(at === null ? [] : [draw("circle", { cx: x(at), cy: y(at), r: 3 })]));
 }
 
 /** What a run is at, in a sentence. */
@@ -41,9 +42,10 @@ function tablesOf({ running, losses, games, searches }) {
     ...games.map(({ what, players }) => [what, ["player", "Elo", "\u00b1", "score (%)", "games", "won", "drawn", "lost"],
       players.map((p) => [p.name, number(p.elo, 1, "+"), number(p.elo_error, 1),
         number(p.score === null ? null : 100 * p.score, 1), number(p.games), number(p.wins), number(p.draws), number(p.losses)])]),
-    ...searches.map(({ what, sets, best }) => [`${what}: ${sets} sets, the best on the longest screen`,
-      ["feature set", "validation loss", "cost of a node, foretold (\u00d7 anchor)"],
-      best.map((row) => [row.name, number(row.loss, 6), number(row.cost, 2)])]),
+    ...searches.map(({ what, sets, front }) => [`${what}: ${sets} sets; the front: none has both a lower loss and a lower cost`,
+      ["feature set", "cost of a node, foretold (\u00d7 anchor)", "validation loss", "loss by cost"],
+      front.map((row, i) => [row.name, number(row.cost, 2), number(row.loss, 6),
+        curve(front.map(({ loss }) => loss), front.map(({ cost }) => cost), i)])]),
   ].filter(([,, rows]) => rows.length);
 }
 
