@@ -24,7 +24,9 @@ EVERYTHING = 2**31  # positions: more than any dataset has
 
 
 def drawn(settings: Searching, count: int) -> list[str]:
-    """Different sums of the anchor and one to ``max_terms`` - 1 random terms, within all limits.
+    """Different sums of the anchor and one to ``max_terms`` - 1 random terms.
+
+    Within ``max_terms`` and ``max_features``: what a node of them costs isn't asked.
 
     Raises
     ------
@@ -44,8 +46,9 @@ def drawn(settings: Searching, count: int) -> list[str]:
         if len(found) == count:
             return list(found)
     raise UserError(
-        f"these terms make {len(found)} sums with {features.parse(settings.anchor).name}; "
-        "give more terms, or ask for fewer sets"
+        f"these terms make {len(found)} sums of up to {settings.max_terms} with "
+        f"{features.parse(settings.anchor).name}; give more terms, let sums have more, or ask for "
+        "fewer sets"
     )
 
 
