@@ -19,9 +19,10 @@ HEAD = (
 DATA = {
     **dict.fromkeys(("axis", "pairwise", "mobility", "beyond", "rates"), ("763,000", "of a net")),
     **dict.fromkeys(
-        ("teacher", "mirrored", "replication", "together", "layers", "modern", "search"),
+        ("teacher", "mirrored", "replication", "together", "layers", "modern", "filtered"),
         ("770,000", "of Stockfish"),
     ),
+    "search": ("770,000", "of Stockfish"),
     "people": ("780,000", "of Stockfish"),
     **dict.fromkeys(("few", "thinned"), ("940,000", "of a net")),
     "many": ("870,000", "of a net"),
@@ -33,7 +34,12 @@ DATA = {
     ),
 }
 """Positions to learn from, and whose scores they have, in experiments that compare sets."""
-VARIANTS = {"fair": ", a rate of its own", "modern": ", layers of SFNNv5"}
+VARIANTS = {
+    "fair": ", a rate of its own",
+    "modern": ", layers of SFNNv5",
+    "lambda": ", lambda to .75",
+    "filtered": ", filtered",
+}
 MEASURES = ("elo", "elo_deep", "elo_cost", "elo_deep_cost")
 
 

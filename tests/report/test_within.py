@@ -26,7 +26,14 @@ def found_in(folder, name):
 
 @pytest.mark.parametrize(
     ("name", "across", "along"),
-    [("hungry", 5, 8), ("modern", 9, 8), ("rows", 2, 2), ("size", 0, 0), ("axis", 0, 0)],
+    [
+        ("hungry", 5, 8),
+        ("modern", 9, 8),
+        ("filtered", 9, 8),
+        ("rows", 2, 2),
+        ("size", 0, 0),
+        ("axis", 0, 0),
+    ],
 )
 def test_sets_are_compared_within_a_variant_and_variants_within_a_set(name, across, along):
     _, experiment = found_in(PUBLISHED, name)
