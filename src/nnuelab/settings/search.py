@@ -33,7 +33,7 @@ class Searching:
     l1: int = setting(256, "Neurons of the first layer.", ge=32, multiple_of=32)
     rungs: int = setting(1, "Screens; each is for the best sets of the one before.", ge=1)
     eta: int = setting(3, "A share 1/eta of the sets goes on, with eta times the positions.", ge=2)
-    seeds: int = setting(1, "Trainings of a set in each screen.", ge=1, le=100)
+    seeds: int = setting(2, "Trainings of a set in each screen.", ge=1, le=100)
     play: int = setting(5, "Sets of the front that play, beside the anchor.", ge=1)
     play_seeds: int = setting(
         2, "Nets of each of these, of seeds that no screen has.", ge=1, le=100
