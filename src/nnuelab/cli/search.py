@@ -62,20 +62,22 @@ def search(
     artifacts.check_apart([train, validation, *(blocks or [])], [*made, journal, prices])
     found = Search(settings, train, validation, journal, prices, workers)
     parameters = found.identity()
+    # Hashed once, not after each generation; prices are measured before the first.
+    data = {"train": artifacts.told_input(train), "validation": artifacts.told_input(validation)}
 
     def write(path: Path, text: str) -> None:
         _write(path, text)
         artifacts.provenance(
             path,
-            inputs={"train": train, "validation": validation, "prices": prices},
+            inputs={**data, "prices": prices},
             parameters=parameters,
             module="discovery.search",
         )
 
     rows: list[history.Row] = []
     for rows in found.generations():
-        write(made[0], history.to_csv(rows))
         write(made[1], history.to_csv(history.front(rows)))
+        write(made[0], history.to_csv(rows))  # last: who sees it changed finds its front, too
     front = history.front(rows)
     sets = [found.anchor, *(row.feature_set for row in _spaced(front, settings.play, found.anchor))]
     seeds = list(range(FIRST_SEED, FIRST_SEED + settings.play_seeds))

@@ -12,9 +12,10 @@ function duration(seconds) {
 }
 /** A curve as large as a word, by what is across (else evenly), with a dot on the point `at`. */
 function curve(values, across = values.map((_, i) => i), at = null) {
-  const width = 120, height = 24, low = Math.min(...across), high = Math.max(...values);
-  const x = (i) => 3 + ((across[i] - low) / (Math.max(...across) - low || 1)) * (width - 6);
-  const y = (i) => 3 + ((high - values[i]) / (high - Math.min(...values) || 1)) * (height - 6);
+  const width = 120, height = 24, left = Math.min(...across), high = Math.max(...values);
+  const wide = Math.max(...across) - left || 1, tall = high - Math.min(...values) || 1;
+  const x = (i) => 3 + ((across[i] - left) / wide) * (width - 6);
+  const y = (i) => 3 + ((high - values[i]) / tall) * (height - 6);
   const points = values.map((_, i) => `${x(i).toFixed(1)},${y(i).toFixed(1)}`);
   return draw("svg", { viewBox: `0 0 ${width} ${height}`, class: "curve", "aria-hidden": "true" },
     draw("polyline", { points: points.join(" ") }),
