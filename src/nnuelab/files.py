@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -34,6 +35,19 @@ def content(path: Path | str, most: int | None = None) -> bytes:
         text = f"it has {size >> 20:,} MB, more than the {most >> 20} of any such file"
         raise OSError(errno.EFBIG, text, str(path))
     return Path(path).read_bytes()
+
+
+def check_archive(path: Path | str) -> None:
+    """Checks that a zip archive has no more bytes than its file: else a small one fills the memory.
+
+    Raises
+    ------
+    ValueError
+        When it has. A damaged archive raises what `zipfile` does.
+    """
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > os.path.getsize(path):
+            raise ValueError("it is packed")
 
 
 def check(path: Path | str) -> None:

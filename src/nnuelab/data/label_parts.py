@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nnuelab import artifacts, json_text
+from nnuelab import artifacts, files, json_text
 from nnuelab.errors import UserError
 from nnuelab.parts import Part, whole
 
@@ -84,11 +84,13 @@ def join(paths: Iterable[Path], identity: Mapping[str, Any], count: int) -> Labe
 
 
 def _read(path: Path, identity: Mapping[str, Any], count: int) -> tuple[Part, Labelled]:
-    with whole(path, "part of labels"), np.load(path, allow_pickle=False) as members:
-        head = json_text.load(members["head"].tobytes())
+    with whole(path, "part of labels"):
+        files.check_archive(path)
+        with np.load(path, allow_pickle=False) as members:
+            # A member whose first bytes are damaged comes as bytes.
+            text, scores, moves = (np.asarray(members[n]) for n in ("head", "scores", "moves"))
+        head = json_text.load(text.tobytes())
         part = Part.parse("{}/{}".format(*head["part"]))
-        # A member whose first bytes are damaged comes as bytes.
-        scores, moves = (np.asarray(members[name]) for name in ("scores", "moves"))
         labels = Labelled(scores, moves, int(head["failed"]))
         is_sound = head["identity"] == identity
     if not is_sound:

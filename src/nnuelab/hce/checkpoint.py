@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from nnuelab import artifacts, json_text
+from nnuelab import artifacts, files, json_text
 from nnuelab.errors import UserError
-from nnuelab.learning import container
 
 FORMAT = 1
 
@@ -46,7 +45,7 @@ def read(path: Path, settings: dict[str, Any]) -> dict[str, Any] | None:
         When the file is damaged, or is of a run with other settings.
     """
     try:
-        container.check_archive(path)
+        files.check_archive(path)
         with np.load(path) as file:
             arrays = {name: file[name] for name in file.files}
         head = json_text.load(arrays.pop("head_json").tobytes())

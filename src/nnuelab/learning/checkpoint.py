@@ -21,7 +21,6 @@ import torch
 from nnuelab import artifacts, files
 from nnuelab.errors import UserError, one_line
 from nnuelab.features import FeatureSet, fingerprint, parse
-from nnuelab.learning import container
 
 
 @dataclass
@@ -189,7 +188,7 @@ def content_of(path: Path | str) -> dict[str, Any]:
     except OSError as error:
         raise UserError(f"can't read the checkpoint {path}: {error.strerror}; name a .pt") from None
     try:
-        container.check_archive(path)
+        files.check_archive(path)
         _check_globals(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
         _check_size(content, os.path.getsize(path))

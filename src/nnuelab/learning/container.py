@@ -15,9 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import struct
-import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,19 +92,6 @@ def unpacked(
     if offset != len(content) - CHECKSUM:
         raise ValueError(f"it has {len(content) - CHECKSUM - offset} bytes after its arrays")
     return header, arrays
-
-
-def check_archive(path: Path | str) -> None:
-    """Checks that a zip archive has no more bytes than its file: else a small one fills the memory.
-
-    Raises
-    ------
-    ValueError
-        When it has. A damaged archive raises what `zipfile` does.
-    """
-    with zipfile.ZipFile(path) as archive:
-        if sum(member.file_size for member in archive.infolist()) > os.path.getsize(path):
-            raise ValueError("it is packed")
 
 
 def content_of(path: Path, what: str, endings: str) -> bytes:
