@@ -1,8 +1,6 @@
-"""Readers on damaged files: ``python -m tests.fuzz.readers CORPUS SCRATCH KIND SEED FIRST LAST``.
+"""Readers on damaged files, in children of `tests.fuzz.storm` with a limit of memory.
 
-Runs as a child of `tests.fuzz.storm`, with a limit of memory. Prints the
-number of each damaged file before it is read, then a line of JSON. The n-th file is a function of
-the corpus, the seed and n alone.
+The n-th damaged file is a function of the corpus, the seed and n alone.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -397,8 +396,17 @@ def damaged(corpus: Path, kind: str, seed: int, number: int) -> bytes:
     return KINDS[kind].damage(rng, content, other)
 
 
-def main(corpus: Path, scratch: Path, kind: str, seed: int, first: int, last: int) -> None:
-    """Reads the files from ``first`` to before ``last``."""
+def read_all(
+    told: Connection, corpus: Path, scratch: Path, kind: str, seed: int, first: int, last: int
+) -> None:
+    """Reads the files from ``first`` to before ``last``; tells each number, then what came of all.
+
+    What is printed goes to a file ``errors`` in ``scratch``.
+    """
+    os.chdir(ROOT)  # where settings look for files
+    with open(scratch / "errors", "wb") as errors:
+        os.dup2(errors.fileno(), 1)
+        os.dup2(errors.fileno(), 2)
     now, readers = scratch / f"now.{kind}", KINDS[kind].readers
     ends = {"read": 0, "refused": 0}
     findings: list[tuple[int, str]] = []
@@ -413,7 +421,7 @@ def main(corpus: Path, scratch: Path, kind: str, seed: int, first: int, last: in
             most = process.memory_info().vms + (2 * MOST_MB << 20)
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
         now.write_bytes(damaged(corpus, kind, seed, number))
-        os.write(1, f"{number}\n".encode())
+        told.send(number)
         case = Case(now, readers)
         case.run()
         if number <= 0:
@@ -425,9 +433,4 @@ def main(corpus: Path, scratch: Path, kind: str, seed: int, first: int, last: in
         else:
             ends["read" if case.is_read else "refused"] += 1
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
-    print(json.dumps({**ends, "grown_mb": grown, "findings": findings}), flush=True)
-
-
-if __name__ == "__main__":
-    folders, kind, numbers = map(Path, sys.argv[1:3]), sys.argv[3], map(int, sys.argv[4:])
-    main(*folders, kind, *numbers)
+    told.send({**ends, "grown_mb": grown, "findings": findings})

@@ -9,26 +9,25 @@ damages.
 from __future__ import annotations
 
 import argparse
-import json
+import multiprocessing
 import os
-import selectors
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 from tests.fuzz import corpus
-from tests.fuzz.readers import KINDS, MOST_MB, damaged
+from tests.fuzz.readers import KINDS, MOST_MB, ROOT, damaged, read_all
 
-ROOT = Path(__file__).parents[2]
 SEED = int(os.environ.get("NNUELAB_FUZZ_SEED", 1))
 PATIENCE = 90.0  # seconds for one file; the first may have to compile
 ROUND = 100  # files of a kind
 ENOUGH = 5  # findings of a kind, after which it is left out
+# Forks of a process that has imported the readers, which takes longer than reading a few files.
+CHILDREN = multiprocessing.get_context("forkserver")
+CHILDREN.set_forkserver_preload(["tests.fuzz.readers"])
 
 
 @dataclass
@@ -55,11 +54,8 @@ def tried(folder: Path, kind: str, seed: int, first: int, last: int) -> Told:
     """Reads damaged files of the corpus in ``folder``, in a child as long as it lives."""
     told = Told()
     while first < last:
-        with (
-            tempfile.TemporaryDirectory() as scratch,
-            _child(folder, Path(scratch), kind, seed, first, last) as child,
-        ):
-            number, end = _followed(child, told)
+        with tempfile.TemporaryDirectory() as scratch:
+            number, end = _followed(told, folder, Path(scratch), kind, seed, first, last)
             errors = Path(scratch, "errors").read_text(errors="replace")[-1000:]
         if end is None:
             break
@@ -74,44 +70,29 @@ def tried(folder: Path, kind: str, seed: int, first: int, last: int) -> Told:
     return told
 
 
-@contextmanager
-def _child(folder: Path, scratch: Path, *words: object) -> Iterator[subprocess.Popen[str]]:
-    paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    with open(scratch / "errors", "w") as errors:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "tests.fuzz.readers", *map(str, (folder, scratch, *words))],
-            cwd=ROOT,  # where settings look for files
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "MALLOC_ARENA_MAX": "2"},
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
-        try:
-            yield child
-        finally:
-            child.kill()
-            child.wait()
-
-
-def _followed(child: subprocess.Popen[str], told: Told) -> tuple[int, str | None]:
+def _followed(told: Told, folder: Path, scratch: Path, *words: object) -> tuple[int, str | None]:
     """The last file that a child has begun, and how it ended before its end."""
-    assert child.stdout is not None
+    here, there = CHILDREN.Pipe(duplex=False)
+    child = CHILDREN.Process(target=read_all, args=(there, folder, scratch, *words))
+    paths = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    with patch.dict(os.environ, PYTHONPATH=paths, MALLOC_ARENA_MAX="2"):
+        child.start()
+    there.close()
     number = -(10**9)
-    with selectors.DefaultSelector() as ready:
-        ready.register(child.stdout, selectors.EVENT_READ)
-        rest = ""
-        while True:
-            if not ready.select(PATIENCE):
-                return number, f"no end within {PATIENCE:g} s"
-            got = os.read(child.stdout.fileno(), 1 << 16).decode()
-            if not got:
-                return number, f"exit status {child.wait()}"
-            *lines, rest = (rest + got).split("\n")
-            for line in lines:
-                if line.startswith("{"):
-                    told.add(json.loads(line))
-                    return number, None
-                number = int(line)
+    try:
+        while here.poll(PATIENCE):
+            said = here.recv()
+            if isinstance(said, dict):
+                told.add(said)
+                return number, None
+            number = said
+        return number, f"no end within {PATIENCE:g} s"
+    except EOFError:
+        child.join()
+        return number, f"exit status {child.exitcode}"
+    finally:
+        child.kill()
+        child.join()
 
 
 def storm(folder: Path, seconds: float, seed: int, kinds: list[str]) -> dict[str, Told]:
