@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The file that takes longest comes first, so that no process waits for it at the end."""
-    items.sort(key=lambda item: item.path.parts[-2:] != ("workflow", "test_chain.py"))
+    """The files that take longest come first, so that no process waits for one at the end."""
+    items.sort(key=lambda item: item.path.name not in {"test_chain.py", "test_players.py"})
 
 
 @pytest.fixture(scope="session")

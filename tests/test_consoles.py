@@ -34,7 +34,7 @@ WITH_CONSOLES = [page for page in PAGES if any(shown(page))]
 # Beginnings of lines that can't run here, and why not.
 LEFT_OUT = {
     "./test": "these tests",
-    "dvc": "tests/workflow/test_chain.py",
+    "dvc": "tests/workflow/test_players.py",
     "git": "a repository and a server of its own",
     "nnuelab download": "the network; tests/data/test_download.py has a server",
     ".venv/bin/pip": "the network",
@@ -48,7 +48,7 @@ LEFT_OUT = {
     "nnuelab check-engine ./avx2": "tests/export/test_check_engine.py",
 }
 SERVERS = "nnuelab serve"
-# Whole workflows aren't made: tests/workflow/test_chain.py does that.
+# Whole workflows aren't made: tests/workflow/test_chain.py and test_players.py do that.
 DRY = "-n"
 _PLAYED = "--games-per-pairing 2 --nodes 20 --max-plies 60 --workers 1"
 _LEARN = "--iterations 1 --max-plies 20 --evaluation-games 2 --evaluation-plies 10"

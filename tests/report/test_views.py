@@ -94,6 +94,7 @@ MARKS = """figure => [...figure.querySelectorAll(".role-mark:not([aria-hidden]):
   })"""
 
 
+@pytest.mark.slow
 def test_every_mark_of_every_plot_tells_its_numbers(page):
     pointed = page.touchscreen.tap if page.locator("#menu").is_visible() else page.mouse.move
     numbers = page.locator("#told")

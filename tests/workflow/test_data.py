@@ -124,6 +124,7 @@ def test_a_month_of_lichess_from_a_mirror_to_datasets(mirror, games, folder) -> 
     assert not train & validation
 
 
+@pytest.mark.slow
 def test_a_set_that_tests_comes_and_goes_for_dvc_too(games, folder) -> None:
     (folder.path / "games.pgn").write_text("\n".join(games))
     settings(folder, "data", source="files", files=["games.pgn"])
