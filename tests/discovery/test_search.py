@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from nnuelab import artifacts
 from nnuelab.cli.__main__ import application
+from nnuelab.data.journal import Journal
 from nnuelab.data.records import NO_SCORE
 from nnuelab.discovery import screen, search
 from nnuelab.discovery.history import to_csv
@@ -110,7 +111,24 @@ def test_more_generations_go_on_with_the_same_history(datasets, tmp_path, whole,
         search, "measure", lambda task: measured.append(task) or screen.measure(task)
     )
     assert history(SETTINGS, datasets, journal) == whole
-    assert len(measured) == len(whole.splitlines()) - len(short.splitlines())
+    new = len(whole.splitlines()) - len(short.splitlines())
+    assert len(measured) == SETTINGS.seeds * new
+
+
+def test_a_journal_of_an_earlier_version_has_means_over_seeds(
+    datasets, tmp_path, whole, monkeypatch
+):
+    rows = csv.DictReader(whole.splitlines())
+    found = Search(SETTINGS, *datasets, tmp_path / "search.journal", priced(tmp_path), 1)
+    with Journal(tmp_path / "search.journal", found.identity()) as journal:
+        for row in rows:
+            measured = {"n_features": int(row["n_features"]), "rows": float(row["rows"])}
+            measured |= {"loss": float(row["loss"]), "seconds": 1.0}
+            each = {"feature_set": row["feature_set"], "rung": int(row["rung"])}
+            journal.append({**each, "measured": measured})
+    monkeypatch.setattr(search, "measure", None)  # nothing is left to measure
+    assert to_csv(list(found.generations())[-1]) == whole
+    assert found.rate == pytest.approx(3600)
 
 
 def test_another_seed_draws_other_sets(datasets, tmp_path, whole):
@@ -172,11 +190,11 @@ def test_prices_that_can_t_be_are_told(datasets, tmp_path, price, message):
 def test_hours_that_are_too_few_are_told_before_any_work(datasets, tmp_path):
     settings = replace(SETTINGS, hours=1e-9)
     told = set()
-    for workers in (1, 2, 64):
+    for workers in (1, SETTINGS.population * SETTINGS.seeds, 64):
         with pytest.raises(UserError, match=r"a generation of 2 sets takes \S+ hours") as failure:
             Search(settings, *datasets, tmp_path / "j", tmp_path / "prices.csv", workers)
         told.add(str(failure.value))
-    assert len(told) == 2  # more than the sets of a generation don't help
+    assert len(told) == 2  # more than the trainings of a generation don't help
     assert not (tmp_path / "j").exists()
 
 

@@ -110,8 +110,8 @@ class Grammar:
 
 def check_hours(settings: Searching, positions: int, workers: int) -> None:
     """Raises UserError for hours that don't suffice for a generation of so many positions a set."""
-    least = positions * settings.epochs * settings.seeds * settings.l1 / 256 * SECONDS
-    hours = max(settings.population / workers, 1) * least / 3600
+    least = positions * settings.epochs * settings.l1 / 256 * SECONDS
+    hours = max(settings.population * settings.seeds / workers, 1) * least / 3600
     if settings.hours < hours:
         raise UserError(
             f"hours: a generation of {settings.population} sets takes {hours:.2g} hours here, at "

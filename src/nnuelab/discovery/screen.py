@@ -10,8 +10,9 @@ import io
 import math
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -34,13 +35,14 @@ VALIDATED = 50_000  # positions, at most
 
 @dataclass(frozen=True)
 class Task:
-    """A set that a screen is to measure.
+    """A training of a set that a screen asks for.
 
     Attributes
     ----------
     feature_set : str
     rung : int
         From 0 on.
+    seed : int
     folder : Path
         What `prepare` has written.
     cost : float
@@ -50,6 +52,7 @@ class Task:
 
     feature_set: str
     rung: int
+    seed: int
     folder: Path
     cost: float
     settings: Searching
@@ -57,7 +60,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a screen says of a set.
+    """What a training says of a set, or all its trainings of a screen: `mean`.
 
     Attributes
     ----------
@@ -65,8 +68,7 @@ class Measured:
     rows : float
         Rows that a legal move changes in one accumulator, on average; all at a refresh.
     loss : float
-        Of validation; the mean over the seeds. Infinite where a node would cost too much, and the
-        set wasn't trained.
+        Of validation. Infinite where a node would cost too much, and the set wasn't trained.
     seconds : float
         Of CPU time, all in all; no part of the result.
     """
@@ -75,6 +77,15 @@ class Measured:
     rows: float
     loss: float
     seconds: float
+
+
+def mean(found: Sequence[Measured]) -> Measured:
+    """Of the trainings of a set; their time is the sum."""
+    return replace(
+        found[0],
+        loss=fmean(each.loss for each in found),
+        seconds=sum(each.seconds for each in found),
+    )
 
 
 def prepare(folder: Path, train_path: Path, validation_path: Path, settings: Searching) -> None:
@@ -139,19 +150,17 @@ def measure(task: Task) -> Measured:
         learning_rate=chosen.learning_rate,
         schedule=chosen.schedule,
     )
-    losses = []
-    for seed in range(1, chosen.seeds + 1):
-        # Its progress is not of interest among hundreds.
-        with tempfile.TemporaryDirectory() as name, redirect_stderr(io.StringIO()):
-            history = Path(name) / "history.csv"
-            train(
-                Settings.of(found.name, settings, seed),
-                task.folder / f"train-{task.rung}.npy",
-                task.folder / "validation.npy",
-                Path(name) / "checkpoint.pt",
-                history,
-                n_threads=1,
-            )
-            with open(history, newline="") as file:
-                losses.append(float(list(csv.DictReader(file))[-1]["validation_loss"]))
-    return Measured(found.size, rows, fmean(losses), time.process_time() - start)
+    # Its progress is not of interest among hundreds.
+    with tempfile.TemporaryDirectory() as name, redirect_stderr(io.StringIO()):
+        history = Path(name) / "history.csv"
+        train(
+            Settings.of(found.name, settings, task.seed),
+            task.folder / f"train-{task.rung}.npy",
+            task.folder / "validation.npy",
+            Path(name) / "checkpoint.pt",
+            history,
+            n_threads=1,
+        )
+        with open(history, newline="") as file:
+            loss = float(list(csv.DictReader(file))[-1]["validation_loss"])
+    return Measured(found.size, rows, loss, time.process_time() - start)

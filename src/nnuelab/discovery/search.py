@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from nnuelab.data.parallel import cores, pool
 from nnuelab.discovery.grammar import Grammar, Key, Terms, check_hours, key_of, terms_of, text_of
 from nnuelab.discovery.history import Row, best_first
 from nnuelab.discovery.prices import BASE, measured, own_share, together
-from nnuelab.discovery.screen import Measured, Task, measure, prepare, rows_of
+from nnuelab.discovery.screen import Measured, Task, mean, measure, prepare, rows_of
 from nnuelab.errors import UserError
 from nnuelab.features import fingerprint
 from nnuelab.progress import Progress
@@ -57,8 +58,8 @@ class Search:
     prices : Path
         What the terms cost, `prices.measured`: measured where there is no such file.
     workers : int
-        Processes, one for each set that is trained at a time; 0: all cores. No more than a
-        generation has sets. Changes no result.
+        Processes, one for each training at a time; 0: all cores. No more than a generation has
+        trainings. Changes no result.
 
     Raises
     ------
@@ -78,9 +79,10 @@ class Search:
         workers: int = 0,
     ) -> None:
         self.settings, self.data, self.journal = settings, (train, validation), journal
-        self.workers = min(workers or cores(), settings.population)
+        self.workers = min(workers or cores(), settings.population * settings.seeds)
         self.grammar = Grammar(settings)
         self.anchor = features.parse(settings.anchor).name
+        self._seeds = range(1, settings.seeds + 1)
         check_hours(settings, min(settings.positions, len(data.open(train))), self.workers)
         anchor = tuple((term, "") for term in terms_of(self.anchor))
         self._sets: list[Terms] = [anchor]  # by number
@@ -88,7 +90,7 @@ class Search:
         self.screens = 0  # of sets that were trained
         self._seconds, self._own = 0.0, 0.0
         self._priced, self._prices = prices, dict[str, float]()
-        self._known: dict[tuple[str, int], Measured] = {}
+        self._known: dict[tuple[str, int, int], Measured] = {}
 
     @property
     def rate(self) -> float:
@@ -120,14 +122,13 @@ class Search:
         with (
             tempfile.TemporaryDirectory() as name,
             Journal(self.journal, self.identity()) as journal,
-            Progress(None, "screens", "search") as progress,
+            Progress(None, "trainings", "search") as progress,
             pool(self.workers) as of_pool,
         ):
             prepare(Path(name), *self.data, self.settings)
             self._price(Path(name))
             for entry in (journal[i] for i in range(len(journal))):
-                of = entry["feature_set"], entry["rung"]
-                self._known[of] = Measured(**entry["measured"])
+                self._know(**entry)
             screened = partial(self._screened, Path(name), journal, progress, of_pool)
             generation = 0
             while proposed := self._proposed(generation, rows):
@@ -155,9 +156,19 @@ class Search:
                 f"{self.settings.max_cost:g}{dear}; give others, or a larger max_cost"
             )
 
-    def _known_of(self, feature_set: str, rung: int) -> Measured | None:
+    def _know(
+        self, feature_set: str, rung: int, measured: dict[str, Any], seed: int | None = None
+    ) -> None:
+        """An entry of the journal; one without a seed, of an earlier version, is of all of them."""
+        seeds = self._seeds if seed is None else [seed]
+        found = Measured(**measured)
+        for each in seeds:
+            part = replace(found, seconds=found.seconds / len(seeds))
+            self._known[feature_set, rung, each] = part
+
+    def _known_of(self, feature_set: str, rung: int, seed: int) -> Measured | None:
         """What the journal has of a set, which other prices may have left untrained, or may now."""
-        known = self._known.get((feature_set, rung))
+        known = self._known.get((feature_set, rung, seed))
         if known and self.cost(feature_set) > self.settings.max_cost:
             return replace(known, loss=math.inf)
         return known if known and math.isfinite(known.loss) else None
@@ -214,26 +225,33 @@ class Search:
         rung: int,
     ) -> list[Row]:
         """Rows of one screen, in the order of the sets; what the journal has isn't repeated."""
-        found: dict[int, Measured] = {}
-        for each in proposed:
-            if known := self._known_of(each.feature_set, rung):
-                found[each.number] = known
+        asked = [(each, seed) for each in proposed for seed in self._seeds]
+        found = {
+            (each, seed): known
+            for each, seed in asked
+            if (known := self._known_of(each.feature_set, rung, seed))
+        }
         progress.found(len(found))
         progress.advance(len(found))
-        missing = [each for each in proposed if each.number not in found]
         # The longest trainings first: fewer cores wait for the end of the generation.
-        missing.sort(key=lambda each: -self.cost(each.feature_set))
+        missing = [each for each in asked if each not in found]
+        missing.sort(key=lambda each: -self.cost(each[0].feature_set))
         tasks = [
-            Task(each.feature_set, rung, folder, self.cost(each.feature_set), self.settings)
-            for each in missing
+            Task(each.feature_set, rung, seed, folder, self.cost(each.feature_set), self.settings)
+            for each, seed in missing
         ]
-        for each, result in zip(missing, of_pool(measure, tasks), strict=True):
+        for task, each, result in zip(tasks, missing, of_pool(measure, tasks), strict=True):
             journal.append(
-                {"feature_set": each.feature_set, "rung": rung, "measured": asdict(result)}
+                {
+                    "feature_set": task.feature_set,
+                    "rung": rung,
+                    "seed": task.seed,
+                    "measured": asdict(result),
+                }
             )
-            found[each.number] = result
+            found[each] = result
             progress.advance(1, loss=f"{result.loss:.6f}")
-        measured = [found[each.number] for each in proposed]
+        measured = [mean([found[each, seed] for seed in self._seeds]) for each in proposed]
         self._seconds += sum(each.seconds for each in measured)
         self.screens += sum(math.isfinite(each.loss) for each in measured)
         return [

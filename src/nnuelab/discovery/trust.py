@@ -62,7 +62,7 @@ def trust(
     epochs: int,
     workers: int = 0,
 ) -> list[Foretold]:
-    """Trains each set twice; what the journal has isn't repeated.
+    """Trains each set twice with each seed; what the journal has isn't repeated.
 
     Parameters
     ----------
@@ -79,28 +79,32 @@ def trust(
     screen = replace(settings, rungs=1, max_cost=math.inf)
     full = replace(screen, positions=EVERYTHING, epochs=epochs)
     sets = drawn(settings, count)
+    seeds = range(1, settings.seeds + 1)
     identity = {
         "settings": [asdict(replace(each, max_cost=0.0)) for each in (screen, full)],
         "data": [artifacts.sha256(path) for path in (train, validation)],
         "sets_code": [fingerprint.code(features.parse(name)) for name in sets],
+        "trainings": 2 * count * len(seeds),
     }
     with (
         tempfile.TemporaryDirectory() as name,
         Journal(journal, identity) as entries,
-        Progress(2 * count, "trainings", "trust", len(entries)) as progress,
+        Progress(2 * count * len(seeds), "trainings", "trust", len(entries)) as progress,
     ):
         folders = [Path(name, which) for which in ("screen", "full")]
         for folder, asked in zip(folders, (screen, full), strict=True):
             folder.mkdir()
             prepare(folder, train, validation, asked)
         tasks = [
-            Task(feature_set, 0, folder, 1.0, asked)
+            Task(feature_set, 0, seed, folder, 1.0, asked)
             for feature_set in sets
             for folder, asked in zip(folders, (screen, full), strict=True)
+            for seed in seeds
         ]
         losses = [float(entries[i]["loss"]) for i in range(len(entries))]
         for measured in ordered(measure, tasks[len(losses) :], workers or cores()):
             entries.append({"loss": measured.loss})
             losses.append(measured.loss)
             progress.advance(1)
-    return [Foretold(*row) for row in zip(sets, losses[::2], losses[1::2], strict=True)]
+    means = np.reshape(losses, (count, 2, len(seeds))).mean(axis=2)
+    return [Foretold(name, *row) for name, row in zip(sets, means.tolist(), strict=True)]
