@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, so that no process waits for one at the end."""
-    items.sort(key=lambda item: item.path.name not in {"test_chain.py", "test_players.py"})
+    chains = [("workflow", "test_chain.py"), ("workflow", "test_players.py")]
+    items.sort(key=lambda item: item.path.parts[-2:] not in chains)
 
 
 @pytest.fixture(scope="session")
